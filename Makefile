@@ -2,13 +2,16 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
+FLEETS := . examples/custom examples/hub
 BIN := $(VENV)/bin
 TORCH := $(VENV)/torch
 TORCH_PIP = $(TORCH)/bin/python -m pip install --quiet --disable-pip-version-check
 TORCH_CPU := https://download.pytorch.org/whl/cpu
+# The date of `make check`: the capacity blocks of the examples end.
+export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all check tools tools-argocd tools-lws tools-nodeadm torch conformance conformance-all generate format bench clean
+.PHONY: help compile test test-all check wheel tools tools-argocd tools-lws tools-jobset tools-nodeadm tools-promtool torch conformance conformance-all generate format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -18,8 +21,8 @@ $(VENV)/.installed: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[test,check]'
 	@touch $@
 
-compile: $(VENV)/.installed  ## Compile the specs into out/ and clusters/.
-	$(BIN)/gpuc compile
+compile: $(VENV)/.installed  ## Compile the specs of this repository and of the fleets in examples/ into out/ and clusters/.
+	@set -e; for fleet in $(FLEETS); do (cd $$fleet && $(CURDIR)/$(BIN)/gpuc compile); done
 
 test: $(VENV)/.installed  ## Run the tests except the slow ones; tests with reference data need GPUC_SHARED.
 	$(BIN)/python -m pytest
@@ -32,25 +35,35 @@ check: $(VENV)/.installed  ## Check style, types, import layers, and that out/ i
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/gpuc check --fresh --strict
+	@set -e; for fleet in $(FLEETS); do (cd $$fleet && $(CURDIR)/$(BIN)/gpuc check --fresh --strict); done
+
+wheel: $(VENV)/.installed  ## Build the wheel and the source distribution into dist/, and check their metadata.
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python -m twine check --strict dist/*
 
 tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; takes a quarter of an hour once).
-	$(BIN)/python tools/build.py
+	$(BIN)/gpuc tools
 
 tools-argocd: $(VENV)/.installed  ## Build Argo CD and Helm for `gpuc rehearse --argocd` (needs Go; takes a quarter of an hour once).
-	$(BIN)/python tools/build.py --argocd
+	$(BIN)/gpuc tools --argocd
 
 tools-lws: $(VENV)/.installed  ## Build the controller of LeaderWorkerSets for `make conformance-all` (needs Go; takes some minutes once).
-	$(BIN)/python tools/build.py --lws
+	$(BIN)/gpuc tools --lws
+
+tools-jobset: $(VENV)/.installed  ## Build the controller of JobSets for `make conformance` (needs Go; takes some minutes once).
+	$(BIN)/gpuc tools --jobset
 
 tools-nodeadm: $(VENV)/.installed  ## Build nodeadm and kubectl for `make conformance-all` (needs Go; takes some minutes once).
-	$(BIN)/python tools/build.py --nodeadm
+	$(BIN)/gpuc tools --nodeadm
+
+tools-promtool: $(VENV)/.installed  ## Build promtool, which tests the alerts (needs Go; takes two minutes once).
+	$(BIN)/gpuc tools --promtool
 
 $(VENV)/.conformance: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --config-settings editable_mode=compat --editable '.[conformance]'
 	@touch $@
 
-conformance: tools $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs.
+conformance: tools tools-jobset $(VENV)/.conformance  ## Compare gpuc with real programs: gator, kubeconform, rehearsals, planted mistakes, random gangs, random workloads.
 	$(BIN)/python -m tests.conformance.run
 
 torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORCH_PYTHON names a Python with PyTorch.
@@ -58,7 +71,7 @@ torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORC
 	  || { $(PYTHON) -m venv $(TORCH) && { $(TORCH_PIP) --index-url $(TORCH_CPU) torch numpy || $(TORCH_PIP) torch numpy; }; } \
 	  || echo "PyTorch cannot be installed; the test of the gang command will not run"
 
-conformance-all: tools torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, undetected mutations and Argo CD; writes benchmarks/conformance.md and argocd.md (GPUC_CHARTS: folder of charts).
+conformance-all: tools tools-jobset torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, alerts, undetected mutations and Argo CD; writes benchmarks/conformance.md, trace.md and argocd.md (GPUC_CHARTS: folder of charts).
 	$(BIN)/python -m tests.conformance.long
 
 generate: $(VENV)/.installed  ## Write the generated files: the schema of the spec language, the tables of policies.
@@ -75,4 +88,4 @@ bench: $(VENV)/.installed  ## Compare run time with plain cdk8s, and with helm a
 	$(BIN)/python -m benchmarks
 
 clean:  ## Remove the virtual environment and caches.
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -10,15 +10,29 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from gpuc.catalog import load
 from gpuc.model import Cluster, resolve
+from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.source import read
 from gpuc.spec.parse import parse
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("infer-euw1", "prod-use1", "train-usw2")
+CUSTOM = ROOT / "examples/custom"
+"""The root of the example fleet with all ways out, whose only cluster is custom-euc1."""
+HUB = ROOT / "examples/hub"
+"""The root of the example fleet with two clusters from the same layers, and Argo CD in a hub."""
+HUB_CLUSTERS = ("vega-prod", "vega-staging")
+
+
+def root_of(cluster: str) -> Path:
+    """The root of the fleet of an example cluster."""
+    return HUB if cluster in HUB_CLUSTERS else CUSTOM if cluster == "custom-euc1" else ROOT
+
+
 CHECKOUT = pytest.StashKey[set[str]]()
 
+# No test depends on the date: the examples have capacity blocks, which end.
+os.environ["SOURCE_DATE_EPOCH"] = "1796083200"  # 2026-12-01
 # No test depends on the speed of the machine.
 settings.register_profile("gpuc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("gpuc")
@@ -27,8 +41,8 @@ settings.load_profile("gpuc")
 @cache
 def example(name: str) -> Cluster:
     """The resolved cluster of one of the example specs."""
-    file = f"specs/{name}.yaml"
-    return resolve(parse(read(ROOT, file)), file, load())
+    root, file = root_of(name), f"specs/{name}.yaml"
+    return resolve(parse(read(root, file)), file, fleet_catalog(root).catalog)
 
 
 @pytest.fixture

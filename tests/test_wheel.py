@@ -1,47 +1,162 @@
-"""The wheel contains all files of the package, and the installed gpuc compiles without a checkout."""
+"""The wheel contains all files of the package, and works outside of a checkout: README's first minute, all commands,
+and the CI workflow of a new fleet.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 
+from gpuc.tools.selection import OTHERS, REHEARSAL
 from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
+PACKAGE = "compiler/gpuc"
+GIT = {f"GIT_{role}_{field}": "test" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")}
 
 
 def run(folder: Path, *command: str, **environment: str) -> str:
     done = subprocess.run(
-        [sys.executable, *command],
+        command,
         cwd=folder,
         capture_output=True,
         text=True,
-        env=os.environ | environment,
+        stdin=subprocess.DEVNULL,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder.parent)} | pip_settings() | GIT | environment,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
-@pytest.mark.slow
-def test_the_wheel_holds_every_file_of_the_package_and_compiles(tmp_path: Path) -> None:
-    pytest.importorskip("setuptools", minversion="77")  # the oldest that reads our pyproject.toml
-    source, fleet, installed = (tmp_path / name for name in ("source", "fleet", "installed"))
+def pip_settings() -> dict[str, str]:
+    """Returns the variables that configure pip and the network."""
+    names = ("XDG_CACHE_HOME", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
+    known = {name: value for name, value in os.environ.items() if name.startswith("PIP_") or name.upper() in names}
+    return {"PIP_CACHE_DIR": os.path.expanduser("~/.cache/pip")} | known
+
+
+@pytest.fixture(scope="module")
+def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the source distribution, and with the wheel that was built from the source distribution."""
+    for module in ("build", "twine"):
+        pytest.importorskip(module)
+    if int(metadata.version("setuptools").partition(".")[0]) < 77:  # an import fails if a test imported distutils
+        pytest.skip("setuptools is older than 77, the oldest that reads our pyproject.toml")
+    source, folder = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("dist")
     shutil.copytree(ROOT / "compiler", source / "compiler", ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    for file in ("pyproject.toml", "LICENSE"):
+    for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / file, source / file)
-    run(source, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), ".")
-    (wheel,) = tmp_path.glob("gpuc-*.whl")
+    run(source, sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), ".")
+    return folder
+
+
+def test_the_wheel_contains_every_file_of_the_package(distributions: Path, tmp_path: Path) -> None:
+    (wheel,) = distributions.glob("gpuc-*.whl")
     with zipfile.ZipFile(wheel) as opened:
-        opened.extractall(installed)
-    files = {path.relative_to(source / "compiler").as_posix() for path in (source / "compiler/gpuc").rglob("*.*")}
-    assert {file for file in files if not (installed / file).exists()} == set()
-    shutil.copytree(ROOT / "specs", fleet / "specs")
-    run(fleet, "-m", "gpuc.cli.main", "compile", PYTHONPATH=str(installed), XDG_CACHE_HOME=str(tmp_path / "cache"))
-    examples = "from gpuc.policy.library import policies; from gpuc.rehearse.examples import examples; "
-    examples += "print(all(map(examples, policies().values())))"
-    assert run(fleet, "-c", examples, PYTHONPATH=str(installed)) == "True\n"
+        opened.extractall(tmp_path)
+    ignored = ("__pycache__", ".egg-info")
+    files = {
+        path.relative_to(ROOT / "compiler").as_posix()
+        for path in (ROOT / PACKAGE).rglob("*")
+        if path.is_file() and not any(part in path.as_posix() for part in ignored)
+    }
+    assert {"gpuc/tools/programs/argocd/helm/go.sum", "gpuc/cli/template/common/.gitignore"} <= files
+    assert {file for file in files if not (tmp_path / file).exists()} == set()
+
+
+def test_an_upload_to_a_package_index_would_be_accepted(distributions: Path) -> None:
+    files = [str(file) for file in sorted(distributions.iterdir())]
+    assert len(files) == 2
+    assert (
+        run(distributions, sys.executable, "-m", "twine", "--no-color", "check", "--strict", *files).count("PASSED")
+        == 2
+    )
+
+
+def test_the_installed_gpuc_works_without_a_checkout(
+    distributions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GPUC_TOOLS", raising=False)
+    (wheel,) = distributions.glob("gpuc-*.whl")
+    shutil.copy(wheel, tmp_path)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (tmp_path / "bin" / "python3").chmod(0o755)
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    run(tmp_path, "bash", "-euc", "\n".join(commands_of_readme("Install", "Quick start")), PATH=path)
+    fleet = tmp_path / "fleet"
+    assert "gpuc-" in run(fleet, "git", "ls-files", "wheels")
+    path = f"{tmp_path / '.venv' / 'bin'}:{os.environ['PATH']}"
+    assert run(fleet, "which", "gpuc", PATH=path).strip() == str(tmp_path / ".venv/bin/gpuc")
+    check_every_command(fleet, path)
+    check_workflow(fleet, tmp_path / "runner")
+
+
+def commands_of_readme(*headings: str) -> list[str]:
+    """Returns the commands in the console blocks of sections of README.md, in their order."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    sections = {section.partition("\n")[0]: section for section in text.split("\n## ")}
+    blocks = [block for name in headings for block in re.findall(r"```console\n(.*?)```", sections[name], re.DOTALL)]
+    assert len(blocks) == len(headings)
+    return [line[2:] for block in blocks for line in block.splitlines() if line.startswith("$ ")]
+
+
+def check_every_command(fleet: Path, path: str) -> None:
+    """Runs all commands of gpuc in the new fleet, except `gpuc rehearse`."""
+    for command in (
+        "gpuc check --fresh --strict",
+        "gpuc lint out/dev-use1",
+        "gpuc trace --queue research --pool l4 --gpus 4",
+        "gpuc isolation",
+        "gpuc explain KUE007",
+        "gpuc init ../second --requirement gpuc==0.1.0 --name second",
+        "gpuc tools --list",
+    ):
+        run(fleet, *command.split(), PATH=path)
+    assert run(fleet, "gpuc", "schema", PATH=path) == (fleet / "gpuc.schema.json").read_text("utf-8")
+    for selection in (REHEARSAL, *OTHERS.values()):  # the same folders as in a checkout
+        where = run(fleet, *selection.command.split(), "--where", PATH=path, XDG_CACHE_HOME=str(fleet)).strip()
+        assert Path(where).name == selection.home().name
+
+
+def check_workflow(fleet: Path, runner: Path) -> None:
+    """Runs the steps of the CI workflow in a clone of the first commit, with an empty Python environment."""
+    run(fleet, "git", "clone", "--quiet", str(fleet), str(runner))
+    workflow = yaml.safe_load((runner / ".github/workflows/gpuc.yaml").read_text("utf-8"))
+    assert workflow["permissions"] == {"contents": "read"}
+    ((_, job),) = workflow["jobs"].items()
+    assert "permissions" not in job
+    uses = [step["uses"] for step in job["steps"] if "uses" in step]
+    assert [re.fullmatch(r"actions/(checkout|setup-python)@v\d+", action) is not None for action in uses] == [True] * 2
+    environment = runner.parent / "runner-python"
+    run(runner, sys.executable, "-m", "venv", str(environment))
+    for step in job["steps"]:
+        if "run" in step:
+            run(runner, "bash", "-e", "-c", step["run"], PATH=f"{environment / 'bin'}:/usr/bin:/bin", CI="true")
+    assert (environment / "bin" / "gpuc").exists()
+    assert run(runner, "git", "status", "--porcelain") == ""
+
+
+def test_the_installed_gpuc_rehearses(distributions: Path, tmp_path: Path) -> None:
+    missing = [program.name for program in REHEARSAL.programs if not (REHEARSAL.home() / "bin" / program.name).exists()]
+    if missing:
+        pytest.skip(f"`gpuc tools` was not run: {', '.join(missing)} missing in {REHEARSAL.home()}")
+    (wheel,) = distributions.glob("gpuc-*.whl")
+    python = tmp_path / "venv" / "bin" / "python"
+    run(tmp_path, sys.executable, "-m", "venv", "venv")
+    run(tmp_path, str(python), "-m", "pip", "install", "--quiet", f"{wheel}[rehearse]")
+    gpuc = str(python.with_name("gpuc"))
+    run(tmp_path, gpuc, "init", "fleet", "--requirement", "gpuc==0.1.0")
+    tools = {"GPUC_TOOLS": str(REHEARSAL.home())}
+    report = run(tmp_path / "fleet", gpuc, "rehearse", "--case", "full node", **tools)
+    assert re.search(r"[1-9]\d* as expected, 0 different", report), report

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import CUSTOM, HUB, ROOT
 
 FORBIDDEN = re.compile(r"\b(told|tells|said|stands|whoever|somebody|nobody)\b", re.IGNORECASE)
 PACKAGE = ROOT / "compiler/gpuc"
@@ -19,8 +19,13 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 PAGES = [
     *sorted(ROOT.glob("*.md")),
     *sorted((ROOT / "benchmarks").glob("*.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "policies").rglob("*.yaml")),
+    CUSTOM / "README.md",
+    HUB / "README.md",
+    *sorted((CUSTOM / "policies").rglob("*.yaml")),
     *sorted(PACKAGE.rglob("*.j2")),
+    PACKAGE / "tools/README.md",
     *sorted(file for file in (PACKAGE / "cli/template").rglob("*.*") if file.is_file()),
 ]
 

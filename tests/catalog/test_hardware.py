@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
 
 from gpuc.catalog import load
+from gpuc.catalog.prices import FamilyPrices, text
+from gpuc.catalog.rows import typed
 
 CATALOG = load()
 
@@ -40,7 +43,39 @@ def test_figures_of_instances_are_plausible() -> None:
         assert 2 * 1024 <= row.memory_mib / row.vcpu <= 24 * 1024, row
         assert 20 <= row.pods < 2000, row
         assert row.local_nvme_gb <= 32_000, row
-        assert row.hourly_usd is None or 0.1 < row.hourly_usd < 200, row
+
+
+def test_families_without_gpus_have_figures() -> None:
+    """m, c and r of the last generations, of Intel, AMD and AWS."""
+    for family in (
+        *("m6i", "m6a", "m6g", "m7i", "m7a", "m7g", "m8i", "m8a", "m8g"),
+        *("c6i", "c6a", "c6g", "c7i", "c7a", "c7g", "c8i", "c8a", "c8g"),
+        *("r6i", "r6a", "r6g", "r7i", "r7a", "r7g", "r8i", "r8a", "r8g"),
+    ):
+        row = CATALOG.instance_type(f"{family}.4xlarge")
+        assert row is not None and (row.vcpu, row.gpu, row.efa) == (16, "", 0), family
+        assert row.arch == ("arm64" if family.endswith("g") else "amd64")
+        price = CATALOG.price(row.type, "us-east-1", "on-demand")
+        assert price is not None and 0.3 < price.hourly_usd < 2, family
+    assert CATALOG.instance_type("m8g.5xlarge") is None
+    several_cards = CATALOG.instance_type("c8gn.48xlarge")
+    assert several_cards is not None and (several_cards.network_cards, several_cards.efa) == (2, 2)
+
+
+def test_prices_are_plausible() -> None:
+    for row in typed(FamilyPrices, "prices", "prices"):
+        assert len(set(row.sizes)) == len(row.sizes) == len(row.hourly_usd), row.family
+        assert all(0.003 < hourly < 500 for hourly in row.hourly_usd), row.family
+
+
+def test_the_table_of_prices_is_written_again() -> None:
+    """A table in the form of Karpenter's."""
+    table = '// generated at 2026-07-20T13:44:30Z for us-east-1\n\t"m8g.large": 0.089760, "c8g.metal-24xl": 4.211330,\n'
+    rows = json.loads(text(table))["prices"]
+    assert [(row["family"], row["date"], row["sizes"], row["hourly_usd"]) for row in rows] == [
+        ("c8g", "2026-07-20", ["metal-24xl"], [4.21133]),
+        ("m8g", "2026-07-20", ["large"], [0.08976]),
+    ]
 
 
 def test_efa_fits_the_network_cards() -> None:
@@ -86,3 +121,32 @@ def test_what_a_release_set_points_at_is_in_it() -> None:
         assert brings - {"eks"} <= components.keys()
         for row in components.values():
             assert row.kubernetes_max in ("", *CATALOG.kubernetes)
+
+
+def test_families_have_figures_of_every_size() -> None:
+    for row in CATALOG.ec2_families.values():
+        assert len(set(row.sizes)) == len(row.sizes), row.family
+        fields = (row.vcpu, row.memory_mib, row.pods, row.mhz, row.ebs_mbps, row.network_mbps, row.nvme_gb, row.efa)
+        for values in (*fields, row.pod_eni, row.gpu_count, row.gpu_memory_mib, row.accelerator_count):
+            assert len(values) in (0, 1, len(row.sizes)), row.family
+        assert row.vcpu and row.memory_mib and row.pods, row.family
+        assert bool(row.gpu) == bool(row.gpu_manufacturer) == bool(row.gpu_memory_mib), row.family
+
+
+def test_the_figures_of_families_are_those_of_instance_types() -> None:
+    for row in CATALOG.instances.values():
+        family, size = CATALOG.ec2_families.get(row.family), row.type.partition(".")[2]
+        if family is None:
+            assert size in CATALOG.unpublished_types[row.family].sizes
+            continue
+        other = family.instance(size)
+        found = (other.vcpu, other.memory_mib, other.pods, other.arch, other.gpu_count, other.local_nvme_gb)
+        assert found == (row.vcpu, row.memory_mib, row.pods, row.arch, row.gpu_count, row.local_nvme_gb), row.type
+        if row.gpu:
+            assert (other.efa, family.gpu) == (row.efa, CATALOG.gpus[row.gpu].karpenter_name), row.type
+
+
+def test_a_type_has_no_figures_or_is_in_a_family() -> None:
+    for row in CATALOG.unpublished_types.values():
+        family = CATALOG.ec2_families.get(row.family)
+        assert family is None or not set(family.sizes) & set(row.sizes), row.family

@@ -62,7 +62,6 @@ PLACE = 'catalog/instances.json, table "instances", row p9.large'
     [
         ({"vcpu": "4"}, '"vcpu" is "4", expected an integer'),
         ({"arch": "arm"}, '"arch" is "arm", expected one of "amd64", "arm64"'),
-        ({"hourly_usd": 3}, '"hourly_usd" is 3, expected a number with a point or null'),
         ({"vcpus": 4}, 'unknown key "vcpus", did you mean "vcpu"'),
         ({"pods": None}, 'key "pods" is missing'),
         ({"source": ["kp-docs"]}, '"source" names "kp-docs", did you mean "kp-doc"'),

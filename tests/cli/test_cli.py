@@ -134,8 +134,9 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
         (["check", "--output", "json=none/a"], "cannot write none/a: No such file or directory"),
         (["check", "--output", "json=specs"], "cannot write specs"),
         (["check", "--output", "json=a", "--output", "text=./a"], "two --output options name the same file: ./a"),
-        (["schema", "now"], "gpuc schema has no argument now"),
-        (["init"], "the following arguments are required: DIR"),
+        (["schema", "now"], "argument of: invalid choice: 'now'"),
+        (["init"], "--requirement is missing: the line of requirements.txt that installs gpuc"),
+        (["init", "--nam", "x"], "gpuc init has no argument --nam (did you mean --name?)"),
     ],
 )
 def test_usage_errors_are_one_line_before_any_work(
@@ -155,7 +156,7 @@ def test_a_folder_without_specs_names_init(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["check"]) == 2
-    assert "gpuc init DIR" in capsys.readouterr().err
+    assert "gpuc init FOLDER" in capsys.readouterr().err
 
 
 def test_reports_go_to_stdout_and_complete_to_files(

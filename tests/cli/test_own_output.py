@@ -15,6 +15,9 @@ from gpuc.cli.main import main
 from gpuc.emit import artifacts_by_emitter
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.rehearse.not_tested import not_tested
+from gpuc.rehearse.suites.policies import cases
 from tests.conftest import ROOT
 
 FAILED = "gpuc failed, please report this"
@@ -90,22 +93,110 @@ def test_commands_that_compile_fail_too(broken: Path, capsys: pytest.CaptureFixt
 POLICY = """title: Pods say who pays.
 why: Bills.
 kinds: [{apiGroups: [""], kinds: [Pod]}]
-variables: {}
-validations: [{expression: "true", message: "no"}]
-parameters: {payer: {from: tenant.cost_centre, schema: {type: text}}}
+validations: [{expression: object.metadata.name != variables.params.payer, message: "no"}]
+parameters: {payer: {from: tenant.cost_centre, schema: {type: string}}}
+sample: {payer: CC-1}
+"""
+POD = """apiVersion: v1
+kind: Pod
+metadata: {name: NAME, namespace: research}
 """
 
 
-@pytest.mark.parametrize(("schema", "code"), [("type: string", 0), ("type: text", 1)])
+def own_policy(fleet: Path, policy: str, stage: str = "") -> None:
+    """Writes the policy payer with its examples, and its stage in the spec."""
+    folder = fleet / "policies/payer"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "policy.yaml").write_text(policy)
+    (folder / "allowed.yaml").write_text(POD.replace("NAME", "a"))
+    (folder / "denied.yaml").write_text(POD.replace("NAME", "CC-1"))
+    spec = fleet / "specs/prod-use1.yaml"
+    if stage:
+        spec.write_text(spec.read_text().replace("    default: warn\n", f"    default: warn\n    {stage}\n"))
+
+
+def report(capsys: pytest.CaptureFixture[str]) -> Any:
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("schema", "position"),
+    [
+        ("{type: string}", None),
+        ("{type: text}", "policies/payer/policy.yaml:5:63"),
+        # The cost centres do not match the schema. This is a finding about the constraints.
+        ("{type: string, maxLength: 4}", "policies/payer/policy.yaml:5:56"),
+    ],
+)
 def test_a_fault_of_an_own_policy_is_the_users(
-    fleet: Path, capsys: pytest.CaptureFixture[str], schema: str, code: int
+    fleet: Path, capsys: pytest.CaptureFixture[str], schema: str, position: str | None
 ) -> None:
-    (fleet / "policies/payer").mkdir(parents=True)
-    (fleet / "policies/payer/policy.yaml").write_text(POLICY.replace("type: text", schema))
-    assert main(["check", "--format", "json", "prod-use1"]) == code
-    report: Any = json.loads(capsys.readouterr().out)
-    assert report["failures"] == []
-    assert {finding["file"] for finding in report["findings"]} == ({"policies/payer/policy.yaml"} if code else set())
+    own_policy(fleet, POLICY.replace("{type: string}", schema))
+    assert main(["check", "--format", "json", "prod-use1"]) == (1 if position else 0)
+    found = report(capsys)
+    assert found["failures"] == []
+    positions = {"{file}:{line}:{column}".format(**finding) for finding in found["findings"]}
+    assert positions == ({position} if position else set())
+
+
+def test_an_own_policy_has_a_stage_by_name(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """B2 and D7."""
+    own_policy(fleet, POLICY, "payer: deny")
+    assert main(["compile", "--strict", "prod-use1"]) == 0, capsys.readouterr()
+    constraints = (fleet / "out/prod-use1/policies/constraints/payer.yaml").read_text()
+    assert "enforcementAction: deny" in constraints and "payer-research" in constraints
+    words = ["--queue", "research", "--pool", "train-h100", "--gpus", "1"]
+    assert main(["trace", "prod-use1", *words]) == 0
+    own_policy(fleet, POLICY.replace("object.metadata.name !=", "object.metadata.name ==") + "# other\n")
+    (fleet / "policies/payer/allowed.yaml").unlink()
+    (fleet / "policies/payer/denied.yaml").unlink()
+    assert main(["trace", "prod-use1", *words]) == 1
+    assert "constraint payer-research" in capsys.readouterr().out
+
+
+def test_an_unknown_name_gets_the_nearest_own_policy(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own_policy(fleet, POLICY, "payr: deny")
+    assert main(["check", "--format", "json", "prod-use1"]) == 1
+    (finding,) = report(capsys)["findings"]
+    assert (finding["id"], finding["fix"]) == ("POL001", "rename policy payr to payer")
+
+
+@pytest.mark.parametrize(
+    ("stage", "rules"),
+    [
+        ("payer: {stage: deny, region: us}", []),
+        ("payer: {stage: deny, region: 1}", ["POL003"]),
+        ("payer: {stage: deny, regoin: us}", ["POL002", "POL002"]),
+        ("payer: deny", ["POL002"]),
+    ],
+)
+def test_settings_of_an_own_policy_are_checked(
+    fleet: Path, capsys: pytest.CaptureFixture[str], stage: str, rules: list[str]
+) -> None:
+    policy = POLICY.replace("tenant.cost_centre", "settings.region") + "settings: {region: {type: string}}\n"
+    own_policy(fleet, policy, stage)
+    main(["check", "--format", "json", "prod-use1"])
+    assert [finding["id"] for finding in report(capsys)["findings"]] == rules
+
+
+def test_findings_of_policies_are_reported_once_and_with_those_of_specs(
+    fleet: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own_policy(fleet, POLICY.replace("!= variables", "!== variables"))
+    spec = fleet / "specs/prod-use1.yaml"
+    spec.write_text(spec.read_text().replace("environment: prod", "environment: prd"))
+    assert main(["check", "--format", "json"]) == 1
+    found = [(finding["id"], finding["file"]) for finding in report(capsys)["findings"]]
+    assert found == [("POL007", "policies/payer/policy.yaml"), ("SPC004", "specs/prod-use1.yaml")]
+    assert not (fleet / "out").exists()
+
+
+def test_the_rehearsal_creates_the_examples_of_own_policies(fleet: Path) -> None:
+    own_policy(fleet, POLICY, "payer: deny")
+    cluster = compiled_spec(fleet, "specs/prod-use1.yaml").cluster
+    titles = [case.name for case in cases(cluster) if case.name.startswith("payer ")]
+    assert titles == ["payer allowed example: Pod a", "payer denied example: Pod CC-1"]
+    assert not any("payer" in sentence for sentence in not_tested(cluster))
 
 
 def test_what_follows_from_an_accepted_error_is_no_bug(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:

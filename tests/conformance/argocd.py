@@ -161,7 +161,7 @@ def markdown(record: Record) -> str:
     day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     lines = [f"# Argo CD with the example clusters, {day}", ""]
     lines += [
-        "`make conformance-all` writes this report. The charts that `make tools-argocd` does not package are in the "
+        "`make conformance-all` writes this report. The charts that `gpuc tools --argocd` does not package are in the "
         f"folder ${CHARTS}.",
         "",
         *EXPLANATION,

@@ -11,7 +11,7 @@ from pathlib import Path
 from gpuc.pipeline.stages import CompiledSpec
 from tests.conformance.check_result import CheckResult
 
-REQUIREMENT = "the package kubernetes-validate is not installed: pip install 'gpuc[conformance]'"
+REQUIREMENT = "the package kubernetes-validate is not installed: pip install 'kubernetes-validate>=1.36'"
 _DEFINITIONS = "_definitions.json"
 
 

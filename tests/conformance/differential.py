@@ -187,7 +187,7 @@ def _compare_trace(
         if expect(spec.cluster, queues[gang.queue], gang.request).flavor == gang.expected.flavor
     ]
     for gang, on_nodes in alone:
-        trace = trace_workload(index, work_for(index, gang.queue, gang.request), policies=False)
+        trace = trace_workload(index, work_for(index, gang.queue, gang.request), admission=False)
         result.evaluated += 1
         if gang.agrees and (difference := contradiction(gang.actual, trace, on_nodes=on_nodes)):
             result.disagreements.append(f"{_described(case, gang)}\n  gpuc trace: {difference}")

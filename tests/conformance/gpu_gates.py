@@ -1,8 +1,8 @@
 """Runs the commands of the GPU gate with a real kubectl and a real API server, with the permissions of the gate.
 
-`make conformance-all` runs this module after `make tools-nodeadm`, which builds kubectl. Without kubectl the test does
-not run. A Node object has the taints and labels of a new node. The report of the node is written by the script of its
-user data, with a stub of nvidia-smi.
+`make conformance-all` runs this module after `gpuc tools --nodeadm`, which builds kubectl. Without kubectl the test
+does not run. A Node object has the taints and labels of a new node. The report of the node is written by the script of
+its user data, with a stub of nvidia-smi.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.emit.gpu_gate import NAME, NAMESPACE, NODE_NAME_KEY, REPORT, USER, gpu_gate
+from gpuc.emit.gpu_gate import NAME, NODE_NAME_KEY, REPORT, gate_user, gpu_gate
+from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, MIG_CONFIG_LABEL, OPERANDS_LABEL
@@ -25,8 +26,9 @@ from gpuc.rehearse.plane.etcd import start_etcd
 from gpuc.rehearse.plane.kubernetes import start_api_server
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import stop
-from gpuc.rehearse.programs import cache_root, find_programs, tools_folder
+from gpuc.rehearse.programs import find_programs
 from gpuc.rehearse.run_folder import run_folder
+from gpuc.tools.selection import OTHERS
 from tests.conformance.check_result import CheckResult
 from tests.conftest import example
 from tests.emit.gpu_node import Node
@@ -150,21 +152,23 @@ def life_of(gate: Gate) -> Iterator[str]:
 def checks(program: Path) -> Iterator[CheckResult]:
     """Starts etcd and an API server, and yields a result for each pool."""
     with ExitStack() as stack:
-        site = Site(find_programs(), stack.enter_context(run_folder(cache_root() / "rehearse")))
+        site = Site(find_programs(), stack.enter_context(run_folder(Path(cache_folder("rehearse")))))
         stack.callback(lambda: stop(reversed(site.processes)))
         etcd, url = start_etcd(site)
         etcd.wait_ready(READY_SECONDS)
         start_api_server(site, url).wait_ready(READY_SECONDS)
         client = Client(site.url, site.authority.file, site.admin)
-        client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-        for manifest in gpu_gate(example("prod-use1")):
+        cluster = example("prod-use1")
+        namespace = cluster.components["gpu-operator"].namespace
+        client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        for manifest in gpu_gate(cluster):
             client.apply(manifest.document())
         gates = []
         for name, pool_name in POOLS:
             cluster = example(name)
             (pool,) = (pool for pool in cluster.gpu_pools if pool.name == pool_name)
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            kubectl = kubectl_on(f"{name}-{pool_name}", program, site)
+            kubectl = kubectl_on(f"{name}-{pool_name}", gate_user(cluster), program, site)
             gates.append(Gate(cluster, pool, client, kubectl, folder))
             problems = list(life_of(gates[-1]))
             yield CheckResult(f"the GPU gate of {name} {pool_name} frees its node in time", "; ".join(problems))
@@ -180,9 +184,9 @@ def _changes(gate: Gate, other: Gate) -> str:
     return ", ".join(name for name, error in errors.items() if "changes only the Node on which it runs" not in error)
 
 
-def kubectl_on(node: str, program: Path, site: Site) -> Callable[[Sequence[str]], str]:
+def kubectl_on(node: str, user: str, program: Path, site: Site) -> Callable[[Sequence[str]], str]:
     """Returns a function that runs kubectl as the gate on a node, and returns the error."""
-    base = [str(program), f"--kubeconfig={site.kubeconfig}", f"--as={USER}", "--as-group=system:serviceaccounts"]
+    base = [str(program), f"--kubeconfig={site.kubeconfig}", f"--as={user}", "--as-group=system:serviceaccounts"]
     base.append(f"--as-user-extra={NODE_NAME_KEY}={node}")
 
     def kubectl(arguments: Sequence[str]) -> str:
@@ -194,9 +198,9 @@ def kubectl_on(node: str, program: Path, site: Site) -> Callable[[Sequence[str]]
 
 def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    program = tools_folder("nodeadm") / "bin" / "kubectl"
+    program = OTHERS["nodeadm"].home() / "bin" / "kubectl"
     if not program.exists():
-        print("not run: the GPU gate with a real kubectl: run `make tools-nodeadm` in a checkout of gpuc")
+        print("not run: the GPU gate with a real kubectl: run `gpuc tools --nodeadm`")
         return 0
     results = list(checks(program))
     for result in results:

@@ -7,7 +7,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +20,8 @@ from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.lint.load.yaml_text import read
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rehearse.client import ApiError, Client, condition_is_true
-from gpuc.rehearse.plane.etcd import start_etcd
-from gpuc.rehearse.plane.kubernetes import start_api_server
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import stop
-from gpuc.rehearse.programs import Programs, cache_root
-from gpuc.rehearse.run_folder import run_folder
+from gpuc.rehearse.programs import Programs
+from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server
 from tests.conformance.check_result import CheckResult
 from tests.lint.definitions import GROUP, definition, fields
 from tests.lint.rule_cases import CASES
@@ -35,7 +30,6 @@ from tests.lint.rule_objects import Maker, Spot, spots
 Object = dict[str, Any]
 COUNT = 6
 """Number of objects that are made for a rule."""
-READY_SECONDS = 120
 _CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _MAX_REPORTED = 8
 """Maximal number of reported disagreements."""
@@ -67,7 +61,7 @@ def checks(
         folder: an empty folder for the imported schemas.
         count: number of objects that are made for a rule of upstream's CRDs.
     """
-    with _api_server(programs) as client:
+    with bare_api_server(programs) as client:
         small = {
             f"Case{number}": definition(fields({"it": case.schema}), f"Case{number}")
             for number, case in enumerate(CASES)
@@ -232,22 +226,6 @@ def _definitions(crds: Path) -> dict[str, Object]:
                 if any(table.rules for table in imported_tables(document)):
                     definitions[document["metadata"]["name"]] = document
     return definitions
-
-
-@contextmanager
-def _api_server(programs: Programs) -> Iterator[Client]:
-    """Starts etcd and an API server, without webhooks."""
-    with run_folder(cache_root() / "rehearse") as folder:
-        site = Site(programs, folder)
-        try:
-            etcd, url = start_etcd(site)
-            etcd.wait_ready(READY_SECONDS)
-            start_api_server(site, url).wait_ready(READY_SECONDS)
-            client = Client(site.url, site.authority.file, site.admin)
-            client.wait_for("v1", "Namespace", "default", lambda _: True, READY_SECONDS)
-            yield client
-        finally:
-            stop(reversed(site.processes))
 
 
 def _installed(client: Client, definitions: Mapping[str, Object], tables: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """Checks that the real Kueue counts LeaderWorkerSets, with the real controller of LeaderWorkerSets.
 
-`make conformance-all` runs this module after `make tools-lws`. The test does not run if the controller is missing.
+`make conformance-all` runs this module after `gpuc tools --lws`. The test does not run if the controller is missing.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gpuc.emit.controllers import user
+from gpuc.kubernetes.controllers import user
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model import ClusterQueue, Pool
 from gpuc.model.names import QUEUE_LABEL

@@ -18,19 +18,23 @@ from tests.conftest import ROOT
 RECORD = ROOT / "benchmarks" / "conformance.md"
 TESTS: Mapping[str, tuple[str, ...]] = {
     "conformance": ("tests.conformance.run", "--long"),
+    "trace": ("tests.conformance.compared_workloads",),
     "gang": ("tests.conformance.gang_command",),
     "lws": ("tests.conformance.leader_worker_set",),
     "nodeadm": ("tests.conformance.node_configs",),
     "gates": ("tests.conformance.gpu_gates",),
+    "alerts": ("tests.conformance.alert_rules",),
     "argocd": ("tests.conformance.argocd",),
 }
 """The modules, with their arguments, by the name of the test."""
 SUBJECTS = {
     "conformance": "`make conformance` with more random Jobs and with the undetected mutations",
+    "trace": "`gpuc trace` for 2,000 random workloads; [trace.md](trace.md) has the answers that differ",
     "gang": "the command of a gang template with torchrun on the CPU; a pod starts three minutes late, a node is lost",
     "lws": "LeaderWorkerSets of infer-euw1 with the real Kueue and the real controller of LeaderWorkerSets",
     "nodeadm": "every NodeConfig of the example clusters with the real nodeadm",
     "gates": "the commands of the GPU gate with the real kubectl and a real API server",
+    "alerts": "the alerts of the example clusters with the real promtool",
     "argocd": "the example clusters with the real Argo CD; [argocd.md](argocd.md) has the times",
 }
 NOT_RUN = "not run: "

@@ -1,7 +1,8 @@
 """Checks that the real nodeadm accepts every NodeConfig in the output, together with the NodeConfig of Karpenter.
 
-`make conformance-all` runs this module after `make tools-nodeadm`. The test does not run if nodeadm is missing. nodeadm
-does not know the fields of the kubelet's configuration: it reports a wrong type, but no misspelt field of the kubelet.
+`make conformance-all` runs this module after `gpuc tools --nodeadm`. The test does not run if nodeadm is missing.
+nodeadm does not know the fields of the kubelet's configuration: it reports a wrong type, but no misspelt field of the
+kubelet.
 
 Source: awslabs/amazon-eks-ami v20260724 nodeadm/cmd/nodeadm/config/check.go; aws/karpenter-provider-aws v1.14.1
 pkg/providers/amifamily/bootstrap/nodeadm.go (Karpenter's NodeConfig is the last part of the user data)
@@ -18,9 +19,9 @@ from pathlib import Path
 import yaml
 
 from gpuc.emit.nodes.user_data import user_data
-from gpuc.rehearse.programs import tools_folder
+from gpuc.tools.selection import OTHERS
 from tests.conformance.check_result import CheckResult
-from tests.conftest import EXAMPLES, example
+from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 from tests.emit.gpu_node import parts
 
 CONTENT_TYPE = "application/node.eks.aws"
@@ -55,7 +56,7 @@ MISTAKES = {
 
 def node_configs() -> Iterator[tuple[str, str]]:
     """Yields the NodeConfigs in user data of all example pools, with a name."""
-    for name in EXAMPLES:
+    for name in (*EXAMPLES, *HUB_CLUSTERS):
         cluster = example(name)
         for pool in cluster.pools:
             text = user_data(cluster, pool)
@@ -87,9 +88,9 @@ def checks(program: Path) -> Iterator[CheckResult]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    program = tools_folder("nodeadm") / "bin" / "nodeadm"
+    program = OTHERS["nodeadm"].home() / "bin" / "nodeadm"
     if not program.exists():
-        print("not run: NodeConfigs with the real nodeadm: run `make tools-nodeadm` in a checkout of gpuc")
+        print("not run: NodeConfigs with the real nodeadm: run `gpuc tools --nodeadm`")
         return 0
     results = list(checks(program))
     for result in results:

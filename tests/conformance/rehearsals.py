@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance.check_result import CheckResult
-from tests.conftest import ROOT
+from tests.conftest import root_of
 
 
 def rehearse(name: str, crds: Path | None, folder: Path) -> Iterator[CheckResult]:
@@ -18,7 +18,7 @@ def rehearse(name: str, crds: Path | None, folder: Path) -> Iterator[CheckResult
     report = folder / f"{name}.json"
     options = ["--crds", str(crds)] if crds else []
     command = [sys.executable, "-m", "gpuc.cli.main", "rehearse", name, *options, "--output", f"json={report}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=root_of(name), capture_output=True, text=True, check=False)
     title = f"gpuc rehearse {name} passes"
     if not report.exists():
         yield CheckResult(title, (done.stderr or done.stdout).strip())

@@ -14,7 +14,11 @@ from pathlib import Path
 
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.programs import MissingProgramsError, Programs, find_programs
+from tests.alerts import promtool
 from tests.conformance import (
+    alert_rules,
+    compared_pods,
+    compared_workloads,
     core_kinds,
     differential,
     gator,
@@ -22,12 +26,13 @@ from tests.conformance import (
     imported_rules,
     late_pods,
     planted_mistakes,
+    refused_workloads,
     undetected_mutations,
 )
 from tests.conformance.check_result import CheckResult
 from tests.conformance.interrupted_rehearsals import interruptions
 from tests.conformance.rehearsals import rehearse
-from tests.conftest import EXAMPLES, ROOT, example
+from tests.conftest import EXAMPLES, HUB_CLUSTERS, ROOT, example
 
 REQUIRED_PROGRAMS = ("gator", "kubeconform")
 SPECS = 4
@@ -69,12 +74,20 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
         for name in EXAMPLES:
             spec = compiled_spec(ROOT, f"specs/{name}.yaml")
             yield from core_kinds.validate(programs.path("kubeconform"), folder / "schemas", spec)
+    yield from _alerts(folder / "alerts")
     imported = folder / "imported"
     yield from _guarded(
         "the comparison of lint with the API server runs to its end",
         lambda: imported_rules.checks(programs, crds, imported),
     )
-    for name in EXAMPLES:
+    yield from _guarded(
+        "the comparison of validation with the API server runs to its end",
+        lambda: refused_workloads.checks(programs, crds),
+    )
+    yield from _guarded(
+        "the comparison of random pods with the API server runs to its end", lambda: [compared_pods.check()]
+    )
+    for name in (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1") if is_long else EXAMPLES:
         yield from rehearse(name, crds, folder)
     yield from _guarded("the interruption of rehearsals runs to its end", interruptions)
     specs = differential.SPECS if is_long else SPECS
@@ -86,12 +99,26 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
         "the rehearsal of planted mistakes runs to its end",
         lambda: planted_mistakes.run(progress=_print_progress).checks(),
     )
+    if not is_long:
+        yield from _guarded(
+            "the comparison of gpuc trace with random workloads runs to its end",
+            lambda: [compared_workloads.check(progress=_print_progress)],
+        )
     yield from _guarded("the test of late pods runs to its end", lambda: late_pods.checks(_print_progress))
     for name in EXAMPLES if is_long else ():
         yield from _guarded(
             f"the rehearsal of undetected mutations of {name} runs to its end",
             lambda: [undetected_mutations.run(name, _print_progress).check()],  # noqa: B023
         )
+
+
+def _alerts(folder: Path) -> Iterator[CheckResult]:
+    """The results of promtool; none if promtool is missing, and a message reports that."""
+    program = promtool.find_promtool()
+    if program is None:
+        print(f"the alerts are not tested: {promtool.MISSING}", flush=True)
+        return
+    yield from _guarded("the test of the alerts runs to its end", lambda: alert_rules.checks(program, folder))
 
 
 def _guarded(name: str, action: Callable[[], Iterable[CheckResult]]) -> Iterator[CheckResult]:
@@ -118,7 +145,7 @@ def _crds() -> Path | None:
 def _require_programs(programs: Programs) -> None:
     missing = [name for name in REQUIRED_PROGRAMS if not os.access(programs.path(name), os.X_OK)]
     if missing:
-        raise MissingProgramsError(f"{', '.join(missing)} not found in {programs.folder}; run `make tools`.")
+        raise MissingProgramsError(f"{', '.join(missing)} not found in {programs.folder}; run `gpuc tools`.")
 
 
 if __name__ == "__main__":

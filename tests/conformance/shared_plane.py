@@ -107,7 +107,7 @@ class SharedControlPlane:
         site.processes[:] = [process for process in site.processes if process.name not in changed]
         port = json.loads((site.folder / "kueue.json").read_text())["webhook"]["port"]
         starts: Mapping[str, Callable[[], object]] = {
-            "kueue": lambda: start_kueue(site, wanted, port),
+            "kueue": lambda: start_kueue(site, wanted.kueue_configuration, port),
             "kwok": lambda: start_kwok(site, wanted),
             "karpenter-kwok": lambda: start_karpenter(site, wanted),
         }

@@ -109,14 +109,16 @@ CLIENTS = ("nvidia-persistenced.service", "set-nvidia-clocks.service")
 
 
 def parts(text: str) -> dict[str, str]:
-    """Returns the parts of a MIME archive, by content type."""
+    """Returns the parts of a MIME archive by content type; of parts with the same type, the last one."""
+    return dict(all_parts(text))
+
+
+def all_parts(text: str) -> list[tuple[str, str]]:
+    """Returns content type and text of all parts of a MIME archive."""
     archive = message_from_string(text)
     assert archive.is_multipart() and not archive.defects
-    found = {}
-    for part in archive.get_payload():
-        assert not part.defects
-        found[part.get_content_type()] = part.get_payload()
-    return found
+    assert not any(part.defects for part in archive.get_payload())
+    return [(part.get_content_type(), part.get_payload()) for part in archive.get_payload()]
 
 
 def files_written(shell: str) -> dict[str, str]:

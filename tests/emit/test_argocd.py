@@ -13,8 +13,8 @@ from gpuc.catalog import load
 from gpuc.catalog.schemas import DERIVE, chart, custom_kinds, table
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, Kind, components
-from gpuc.emit.network import CILIUM_POLICY
-from gpuc.emit.project import OWN_CLUSTER_KINDS, OWN_KINDS
+from gpuc.emit.network_objects import CILIUM_POLICY
+from gpuc.emit.project import MONITORING_KINDS, OWN_CLUSTER_KINDS, OWN_KINDS, TENANT_KINDS
 from gpuc.emit.start_limits import pods_ready_minutes
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest, Text, Values
@@ -217,16 +217,17 @@ def test_the_examples_use_only_allowed_kinds_and_all_kinds_of_the_lists() -> Non
     }
     of_cluster = {(group, kind) for group, kind, namespaced in emitted if not namespaced}
     of_namespaces = {(group, kind) for group, kind, namespaced in emitted if namespaced}
-    assert of_cluster <= allowed(OWN_CLUSTER_KINDS, lambda component: component.cluster_kinds)
-    assert of_namespaces <= {*allowed(OWN_KINDS, lambda component: component.kinds), CILIUM_POLICY}
-    assert {*OWN_CLUSTER_KINDS, *OWN_KINDS} <= of_cluster | of_namespaces
+    own = (*OWN_KINDS, *MONITORING_KINDS, *TENANT_KINDS)
+    assert of_cluster == allowed(OWN_CLUSTER_KINDS, lambda component: component.cluster_kinds)
+    assert of_namespaces == {*allowed(own, lambda component: component.kinds), CILIUM_POLICY}
 
 
 def test_kinds_are_in_the_list_of_their_scope() -> None:
     versions = {"": "v1", "batch": "batch/v1", "policy": "policy/v1", "apps": "apps/v1"}
     checked = 0
     for component in components():
-        for namespaced, kinds in ((False, component.cluster_kinds), (True, component.kinds)):
+        of_cluster = (*component.cluster_kinds, *component.chart_cluster_kinds)
+        for namespaced, kinds in ((False, of_cluster), (True, (*component.kinds, *component.chart_kinds))):
             for group, kind in kinds:
                 known = table(versions.get(group, f"{group}/v1"), kind, "1.35")
                 if known:

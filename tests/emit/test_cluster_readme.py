@@ -27,7 +27,7 @@ def test_c25_1_the_groups_of_members_are_connected_with_an_identity_provider(nam
     assert "associate-identity-provider-config" in text and "groupsPrefix=oidc:" in text
     assert "--kubernetes-groups" in text
     for tenant in example(name).tenants:
-        for group in tenant.spec.members.groups:
+        for group in tenant.groups:
             assert f"| {tenant.name} | {group}" in text
 
 

@@ -73,8 +73,9 @@ def test_c26_instances_have_the_tags_of_a_cost_report(reference: Cluster) -> Non
     tags = {name: spec["tags"] for name, spec in objects(reference, "EC2NodeClass").items()}
     always = {"gpuc.dev/cluster": "prod-use1", "gpuc.dev/environment": "prod", "owner": "gpu-platform"}
     assert tags["train-h100"] == always | {"gpuc.dev/pool": "train-h100"}, "the pool has two tenants"
-    own = {"gpuc.dev/pool": "lab-h100", "gpuc.dev/tenant": "research", "gpuc.dev/cost-centre": "CC-12345"}
-    assert tags["lab-h100"] == always | own
+    assert tags["lab-h100"] == always | {"gpuc.dev/pool": "lab-h100", "gpuc.dev/cost-centre": "CC-12345"}
+    own = {"gpuc.dev/pool": "embed-l40s", "gpuc.dev/tenant": "platform-ml", "gpuc.dev/cost-centre": "CC-1"}
+    assert tags["embed-l40s"] == always | own, "the tenant is dedicated"
 
 
 def test_c26_a_root_volume_with_images_is_fast(reference: Cluster, variant: Variant) -> None:
@@ -160,12 +161,9 @@ def test_the_controller_reserves_memory_as_quotas_do(reference: Cluster) -> None
 
 
 def test_limits_are_multiples_of_one_instance(reference: Cluster) -> None:
-    types = load().instances
     for name, spec in objects(reference, "NodePool").items():
-        instances = [
-            types[instance_type]
-            for instance_type in requirement(spec["template"]["spec"], "node.kubernetes.io/instance-type")
-        ]
+        types = requirement(spec["template"]["spec"], "node.kubernetes.io/instance-type")
+        instances = [instance for instance in map(load().instance_type, types) if instance is not None]
         largest = max(instances, key=lambda instance: instance.vcpu)
         limits = spec["limits"]
         assert all(isinstance(text, str) for text in limits.values())

@@ -297,3 +297,8 @@ def test_cohorts_name_their_parents(variant: Variant) -> None:
     cohorts = objects(variant(change), "Cohort")
     assert cohorts["labs"].body["spec"] == {"parentName": "company", "fairSharing": {"weight": "3"}}
     assert "parentName" not in cohorts["company"].body["spec"]
+
+
+def test_c4_a_jobset_that_restarts_uses_no_gpus_that_kueue_does_not_count(reference: Cluster) -> None:
+    gates = configuration(reference)[0]["featureGates"]
+    assert gates == {"ElasticJobsViaWorkloadSlices": False, "ReclaimablePods": False}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address, ip_network
+from itertools import combinations
 from typing import Any
 
 from gpuc.emit.bootstrap import bootstrap
@@ -74,11 +75,13 @@ def test_no_rule_opens_everything(reference: Cluster) -> None:
 
 def test_nothing_opens_the_instance_metadata_or_pods_by_address(reference: Cluster) -> None:
     ranges = [ip_network(cidr) for cidr in reference.aws.pod_cidrs]
-    blocks = [ip_network(peer["ipBlock"]["cidr"]) for _, peer in peers(reference) if "ipBlock" in peer]
+    blocks = [peer["ipBlock"] for _, peer in peers(reference) if "ipBlock" in peer]
     assert len(blocks) > 10
     for block in blocks:
-        assert INSTANCE_METADATA not in block
-        assert not any(block.overlaps(pods) for pods in ranges)
+        excluded = [ip_network(text) for text in block.get("except", ())]
+        for closed in (ip_network(INSTANCE_METADATA), *ranges):
+            is_excluded = any(closed.subnet_of(network) for network in excluded)
+            assert is_excluded or not ip_network(block["cidr"]).overlaps(closed)
 
 
 def test_selected_namespaces_exist(reference: Cluster) -> None:
@@ -142,7 +145,7 @@ def test_declared_exceptions_have_a_reason(reference: Cluster) -> None:
 def test_c26_an_exception_is_only_in_the_namespaces_that_need_it(reference: Cluster, variant: Variant) -> None:
     """On the old output, search-train had the ingress of search-serving."""
     found = {name for namespace, name in policies(reference) if namespace == "search-train"}
-    assert {name for name in found if "gress-" in name} == {"allow-egress-10-30-0-0-24"}
+    assert {name for name in found if "gress-" in name} == {"allow-egress-10-30-0-0-24", "allow-egress-ranges-3b3f7b14"}
 
     def for_all(spec: dict[str, Any]) -> None:
         del spec["tenants"]["search"]["network"]["ingress"][0]["only"]
@@ -160,6 +163,44 @@ def test_rules_for_one_range_share_a_policy(variant: Variant) -> None:
     assert [ports[0]["port"] for _, ports in rules(policy)] == [6379, 5432]
     assert policy.annotations[WHY] == "feature store; labels"
     assert found["search-train", "allow-egress-10-20-0-0-16"].annotations[WHY] == "labels"
+
+
+def test_a_change_of_other_entries_renames_no_policy(variant: Variant, reference: Cluster) -> None:
+    """Names have no numbers of entries, and the order of ranges has no effect."""
+
+    def change(spec: dict[str, Any]) -> None:
+        network = spec["tenants"]["search"]["network"]
+        network["egress"].reverse()
+        network["egress"][0]["cidrs"].reverse()
+        network["ingress"].reverse()
+
+    assert set(policies(variant(change))) == set(policies(reference))
+
+
+def test_policies_for_some_pods_and_for_all_pods_are_separate(variant: Variant) -> None:
+    def change(spec: dict[str, Any]) -> None:
+        internet = spec["tenants"]["search"]["network"]["internet"]
+        spec["tenants"]["search"]["network"]["internet"] = internet | {"onlyPods": {"app": "loader"}}
+        more = {"cidr": "10.20.0.0/16", "ports": [5432], "why": "labels", "onlyPods": {"app": "loader"}}
+        spec["tenants"]["search"]["network"]["egress"].append(more)
+
+    found = {name: policy.body["spec"] for (space, name), policy in policies(variant(change), "search-serving").items()}
+    (some,) = [spec for name, spec in found.items() if name.startswith("allow-egress-10-20-0-0-16-pods-")]
+    assert some["podSelector"] == {"matchLabels": {"app": "loader"}}
+    assert found["allow-egress-10-20-0-0-16"]["podSelector"] == {}
+    assert found["default-deny"]["podSelector"] == {}
+
+
+def test_the_internet_excludes_public_addresses_of_the_cluster(variant: Variant) -> None:
+    def change(spec: dict[str, Any]) -> None:
+        spec["cloud"]["aws"] |= {"podCidrs": ["5.0.0.0/16"], "apiServerCidrs": ["52.1.1.0/28"]}
+
+    (rule,) = policies(variant(change))["search-train", "allow-internet"].body["spec"]["egress"]
+    excluded = rule["to"][0]["ipBlock"]["except"]
+    assert {"5.0.0.0/16", "52.1.1.0/28", "10.0.0.0/8"} <= set(excluded)
+    networks = [ip_network(text) for text in excluded]
+    assert not [pair for pair in combinations(networks, 2) if pair[0].overlaps(pair[1])]
+    assert any(INSTANCE_METADATA in network for network in networks)
 
 
 def test_without_metric_ports_nothing_is_opened_to_prometheus(variant: Variant, reference: Cluster) -> None:

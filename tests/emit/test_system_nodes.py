@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuc.emit.component import SYSTEM_TAINT
 from gpuc.emit.gatekeeper import gatekeeper
 from gpuc.emit.gpu_operator import gpu_operator
 from gpuc.emit.kueue import kueue
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES, tenants
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
+from gpuc.model.names import SYSTEM_TAINT
 
 CONTROLLERS = {
     gatekeeper: (("controllerManager",), ("audit",), ("postInstall",)),

@@ -181,8 +181,9 @@ def test_groups_are_bound_to_the_role_of_their_namespace(reference: Cluster) -> 
             (role,) = objects(reference, "Role", namespace.name)
             (binding,) = objects(reference, "RoleBinding", namespace.name)
             assert (binding.body["roleRef"]["kind"], binding.body["roleRef"]["name"]) == ("Role", role.name)
-            assert role.name == f"gpuc-{tenant.spec.members.role}"
-            assert [subject["name"] for subject in binding.body["subjects"]] == tenant.spec.members.groups
+            (members,) = tenant.members
+            assert role.name == f"gpuc-{members.spec.role}"
+            assert [subject["name"] for subject in binding.body["subjects"]] == members.spec.groups
 
 
 def test_namespaces_carry_who_they_belong_to_and_a_pinned_security_level(reference: Cluster) -> None:

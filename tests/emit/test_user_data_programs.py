@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from gpuc.emit.nodes.user_data import user_data
-from tests.conftest import EXAMPLES, example
-from tests.emit.gpu_node import SCRIPT, files_written, parts
+from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
+from tests.emit.gpu_node import SCRIPT, all_parts, files_written
 
 STAND_INS = (
     "kubelet", "containerd", "nvidia-kmod-load", "nvidia-fabricmanager", "nvidia-persistenced", "set-nvidia-clocks",
@@ -34,12 +34,14 @@ def program(name: str) -> str:
 
 def shells() -> Iterator[tuple[str, str]]:
     """Yields the shell scripts in user data of all example pools, with a name."""
-    for name in EXAMPLES:
+    for name in (*EXAMPLES, *HUB_CLUSTERS):
         cluster = example(name)
         for pool in cluster.pools:
             text = user_data(cluster, pool)
             if text.startswith("MIME"):
-                yield f"{name} {pool.name}", parts(text)["text/x-shellscript"]
+                for kind, shell in all_parts(text):
+                    if kind == "text/x-shellscript":
+                        yield f"{name} {pool.name}", shell
             elif text.startswith("#!"):
                 yield f"{name} {pool.name}", text
 

@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of the readers of untrusted files: `python -m tests.fuzz TARGET SECONDS`.
 
 Targets: `spec` (the reader of specs), `lint` (schemas and checks), `trace` (the workloads of a file), `isolation` (the
-proof for the policies of a file). Needs atheris (`pip install gpuc[fuzz]`). An exception is a crash: the input is
+proof for the policies of a file). Needs atheris (`pip install atheris`). An exception is a crash: the input is
 written to fuzz-crash-*, and the exit code is 77.
 """
 

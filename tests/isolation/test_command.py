@@ -14,7 +14,7 @@ from gpuc.isolation.assumptions import Basis
 from gpuc.isolation.datapath import datapath_assumptions
 from gpuc.isolation.proof import Reachability
 from gpuc.isolation.tenancy import labelled_tenancy
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, HUB, ROOT
 from tests.isolation.cases import DENY, namespace, policy, tree
 
 OPEN_IN = "{podSelector: {}, ingress: [{from: [{namespaceSelector: {}}], ports: [{port: 80}]}]}"
@@ -53,6 +53,39 @@ def test_c3_the_report_lists_the_facts_about_the_engine(
     proof = json.loads(capsys.readouterr().out)["proofs"][0]
     assert proof["engine"] == "cilium"
     assert len(proof["facts"]) == len(load().datapaths["cilium"])
+
+
+def test_the_report_lists_public_addresses_names_and_gateways(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(HUB)
+    assert run_isolation(["vega-prod"]) == 0
+    output = capsys.readouterr().out
+    for line in (
+        "api from gateways of Cilium: TCP 8000 (api-serving)",
+        "api from the internet: TCP 8443 (api-serving)",
+        "finance to **.hf.co, huggingface.co: TCP 443 (finance-notebooks)",
+        "nlp to the internet: TCP 443 (nlp-lab, nlp-train)",
+        "gpuc does not know the addresses of **.hf.co, huggingface.co",
+        "rules allow connections from gateways to tenant api",
+        "connections to the internet from tenant nlp, and from the internet to tenant api",
+    ):
+        assert line in output
+    assert run_isolation(["vega-prod", "--format", "json"]) == 0
+    (proof,) = json.loads(capsys.readouterr().out)["proofs"]
+    assert {"tenant": "nlp", "direction": "egress", "peers": ["the internet"], "ports": "TCP 443",
+            "namespaces": ["nlp-lab", "nlp-train"]} in proof["public"]  # fmt: skip
+
+
+def test_private_ranges_are_not_public(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    private = "[{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: 0.0.0.0/0, except: [0.0.0.0/1, 128.0.0.0/2]}}]"
+    text = namespace("red", "red") + policy("red", f"{{podSelector: {{}}, egress: [{{to: {private}}}]}}")
+    run_isolation([written(tmp_path, text)])
+    assert "red to 192.0.0.0/2: all ports (red)" in capsys.readouterr().out
+    private = "[{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: 192.168.0.0/16}}]"
+    text = namespace("red", "red") + policy("red", f"{{podSelector: {{}}, egress: [{{to: {private}}}]}}")
+    run_isolation([written(tmp_path, text)])
+    assert "Public addresses" not in capsys.readouterr().out
 
 
 def test_c3_a_tenant_that_can_write_endpoints_breaks_the_proof() -> None:

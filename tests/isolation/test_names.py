@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from gpuc.diagnostics.place import place
 from gpuc.isolation.dns_egress import findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
@@ -131,7 +131,7 @@ def test_a_forgotten_dns_is_reported_at_what_isolates_or_at_the_rule(rule: str, 
         f"{{{BOTH}}}",
         "{}",
         f"{{to: [{{namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: kube-system}}}}}}], {BOTH}}}",
-        f"{{to: [{{namespaceSelector: {{matchLabels: {{name: kube-system}}}}}}], {BOTH}}}",
+        f"{{to: [{{namespaceSelector: {{matchLabels: {{dns: central}}}}}}], {BOTH}}}",
         f"{{to: [{{namespaceSelector: {{}}, podSelector: {{matchLabels: {{k8s-app: kube-dns}}}}}}], {BOTH}}}",
         "{to: [{namespaceSelector: {}}], ports: [{protocol: UDP, port: dns}, {protocol: TCP, port: dns-tcp}]}",
         f"{{to: [{{ipBlock: {{cidr: 169.254.20.10/32}}}}], {BOTH}}}",
@@ -171,3 +171,64 @@ def test_servers_that_let_nobody_in_are_reported_once() -> None:
     assert lint(WEB.replace("[Ingress, Egress]", "[Ingress]") + deny) == [
         ("NetworkPolicy kube-system/default-deny", "spec.podSelector")
     ]
+
+
+DENY_ALL = """
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: deny}
+spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
+"""
+APPS = "".join(
+    f"""---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}}}
+spec: {{template: {{metadata: {{labels: {{app: {name}}}}}, spec: {{containers: [{{name: a}}]}}}}}}
+"""
+    for name in ("frontend", "backend", "payments")
+)
+DNS = f"{{to: [{{namespaceSelector: {{}}, podSelector: {{matchLabels: {{k8s-app: kube-dns}}}}}}], {BOTH}}}"
+
+
+def allow(name: str, *rules: str) -> str:
+    return f"""---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {{name: {name}}}
+spec: {{podSelector: {{matchLabels: {{app: {name}}}}}, policyTypes: [Egress], egress: [{", ".join(rules)}]}}
+"""
+
+
+def messages(text: str) -> list[str]:
+    reading = LoadedFiles()
+    reading.add("tree.yaml", text)
+    return [f"{row.manifest}: {row.message}" for row in findings(ObjectSet(reading.manifests, is_complete=False))]
+
+
+def test_lint12_a_rule_for_other_pods_of_the_namespace_does_not_count() -> None:
+    """The finding names the policy that isolates the workload, and a namespace is never an empty name."""
+    to_payments = "{to: [{podSelector: {matchLabels: {app: payments}}}], ports: [{port: 8080}]}"
+    (found,) = messages(APPS + allow("frontend", DNS) + allow("backend", to_payments))
+    assert found.startswith("NetworkPolicy backend: NetworkPolicy backend isolates pods of Deployment backend, and no")
+    assert "on UDP 53 and TCP 53" in found
+    assert messages(APPS + allow("frontend", DNS) + allow("backend", to_payments, DNS)) == []
+
+
+def test_lint12_a_policy_that_denies_all_isolates_the_pods_without_a_rule_for_dns() -> None:
+    (found,) = messages(APPS + "---" + DENY_ALL + allow("frontend", DNS))
+    assert found.startswith(
+        "NetworkPolicy deny: NetworkPolicy deny isolates pods of Deployment backend, Deployment pay"
+    )
+    assert messages(APPS + "---" + DENY_ALL) == [], "no pod of the namespace has any egress"
+    sandbox = allow("backend") + allow("payments", DNS)
+    assert messages(APPS + allow("frontend", DNS) + sandbox) == [], "a policy for these pods allows no egress at all"
+
+
+def test_lint12_kube_system_has_no_label_name() -> None:
+    guess = f"{{to: [{{namespaceSelector: {{matchLabels: {{name: kube-system}}}}}}], {BOTH}}}"
+    (found,) = messages(APPS + allow("backend", guess))
+    assert found.endswith("by a label that Kubernetes does not set; write kubernetes.io/metadata.name: kube-system")
+    labelled = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system, labels: {name: kube-system}}\n"
+    assert messages(APPS + allow("backend", guess) + labelled) == []
+    assert messages(APPS + allow("backend", guess, DNS)) == []

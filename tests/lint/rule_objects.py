@@ -11,8 +11,8 @@ from functools import cache
 from re import _parser  # type: ignore[attr-defined]
 from typing import Any
 
+from gpuc.catalog.schemas.schema_errors import validator
 from gpuc.catalog.schemas.structural import Schema
-from gpuc.verify.schema_errors import validator
 
 Steps = tuple[str, ...]
 ANY = "*"

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from gpuc.catalog.schemas.schema_errors import validator
 from gpuc.cel.program import NotEvaluated, Value
 from gpuc.lint.crds import cel_rules as crd_rules
 from gpuc.lint.crds.cel_values import cel_value
-from gpuc.verify.schema_errors import validator
 from tests.lint.rule_objects import Maker, spots
 
 LEAST, MOST = 4, 24

@@ -51,7 +51,8 @@ def work(
 
 def job(spec: dict[str, Any], pods: int = 1, notes: dict[str, str] | None = None, **more: Any) -> dict[str, Any]:
     template = {"metadata": {"annotations": notes or {}}, "spec": spec}
-    return work("batch/v1", "Job", {"parallelism": pods, "completions": pods, "template": template}, **more)
+    numbers = {"parallelism": pods, "completions": pods, "podReplacementPolicy": "Failed"}
+    return work("batch/v1", "Job", {**numbers, "template": template}, **more)
 
 
 def traced(folder: Path, capsys: pytest.CaptureFixture[str], *objects: Any, where: str = "prod-use1") -> dict[str, Any]:
@@ -61,35 +62,35 @@ def traced(folder: Path, capsys: pytest.CaptureFixture[str], *objects: Any, wher
     code = main(["trace", "-f", str(file), where, "--format", "json"])
     found: dict[str, Any] = json.loads(capsys.readouterr().out)["traces"][0]
     last = next((step for step in found["steps"] if step["verdict"] == "failed"), None)
-    assert code == int(last is not None)
+    assert code == (4 if found["verdict"] == "not judged" else int(last is not None))
     return {**found, "last": last or {"stage": "", "message": "", "fix": ""}}
 
 
 ONE = container(gpu=1, cpu="4", memory="16Gi")
 FULL = container(gpu=8, cpu="100", memory="1Ti")
 CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
-    "no queue": (job(pod(ONE), queue=""), "policies", "policy", "is missing; the queues of the namespace", ""),
+    "no queue": (job(pod(ONE), queue=""), "policies", "policy", "queue-name is missing; the queues of", ""),
     "wrong queue": (job(pod(ONE), queue="reserch"), "policies", "policy", "is reserch; the queues of", ""),
-    "sixteen GPUs": (job(pod(container(gpu=16))), "policies", "policy", "the maximum is 8 nvidia.com/gpu", ""),
-    "half a GPU": (job(pod(container(gpu="0.5"))), "API server", "API server", "0.5 nvidia.com/gpu must be", ""),
+    "sixteen GPUs": (job(pod(container(gpu=16))), "policies", "policy", "more than a node has: at most 8 nvidia", ""),
+    "half a GPU": (job(pod(container(gpu="0.5"))), "API server", "API server", "is 0.5; extended resources are", ""),
     "no limit": (
         job(pod(container(requests={"nvidia.com/gpu": 1}))), "API server", "API server", "gpu needs a limit", "",
     ),
     "request beyond limit": (
         job(pod(container(requests={"cpu": "8"}, gpu=1, cpu="4"))),
-        "API server", "API server", "the request of 8 cpu must be at most the limit of 4", "",
+        "API server", "API server", "the request of 8 cpu is more than the limit of 4", "",
     ),
     "slice of another queue": (
-        job(pod(container(mig2g=1), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
-        "policies", "policy", "a container requests nvidia.com/mig-2g.20gb; the tenant has quota only of", "",
+        job(pod(container(mig2g=1, cpu="4", memory="16Gi"), nodeSelector={"gpuc.dev/pool": "lab-h100"})),
+        "policies", "policy", "a container requests a device for which th", "",
     ),
     "slice of another pool": (
-        job(pod(container(mig1g=1))),
+        job(pod(container(mig1g=1, cpu="4", memory="16Gi"))),
         "quota", "Kueue", "insufficient quota for nvidia.com/mig-1g.10gb", "select flavor lab-h100",
     ),
     "unknown pool": (
         job(pod(ONE, nodeSelector={"gpuc.dev/pool": "train-h10"})),
-        "policies", "policy", "the pools of the tenant are train-h100", "",
+        "policies", "policy", "several pools have nvidia.com/gpu (train-h100, batch-a100, lab-h100)", "",
     ),
     "gang too large": (
         job(pod(FULL), pods=20), "quota", "Kueue", "(160) > maximum capacity (128)", "at most 16 such pods",
@@ -99,14 +100,20 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
         "flavor", "Kueue", "does not support TopologyAwareScheduling", "remove the topology annotation",
     ),
     "too much memory": (
-        job(pod(container(gpu=8, memory="4Ti"))), "instance type", "Karpenter", "requests 4Ti memory, and a", "at most",
+        job(pod(container(gpu=8, cpu="4", memory="4Ti"))),
+        "instance type", "Karpenter", "requests 4Ti memory, and a", "at most",
     ),
     "init container too large": (
         job(pod(ONE, initContainers=[{**container(cpu="300"), "name": "prepare"}])),
         "instance type", "Karpenter", "requests 300 cpu, and a node has", "at most 189275m cpu",
     ),
     "sidecar beside it": (
-        job(pod(container(gpu=8, cpu="180"), initContainers=[{**container(cpu="20"), "restartPolicy": "Always"}])),
+        job(
+            pod(
+                container(gpu=8, cpu="180", memory="16Gi"),
+                initContainers=[{**container(cpu="20"), "name": "sidecar", "restartPolicy": "Always"}],
+            )
+        ),
         "instance type", "Karpenter", "requests 200 cpu, and a node has", "at most",
     ),
     "zone without nodes": (
@@ -115,14 +122,14 @@ CASES: dict[str, tuple[dict[str, Any], str, str, str, str]] = {
     ),
     "unknown priority": (
         job(pod(ONE), rank="urgent"),
-        "policies", "policy", "priority-class is urgent; the priority classes of the tenant are high, normal, low", "",
+        "policies", "policy", "priority-class is urgent, but no WorkloadPriorityClass has this name; use one of", "",
     ),
     "unknown namespace": (
         job(pod(ONE), namespace="nowhere"),
-        "local queue", "Kueue", "namespace nowhere does not exist", "research-train",
+        "API server", "API server", "namespace nowhere does not exist", "research-train",
     ),
     "toleration of everything": (
-        job(pod(ONE, tolerations=[{"operator": "Exists"}])), "policies", "policy", "the pod tolerates every taint", "",
+        job(pod(ONE, tolerations=[{"operator": "Exists"}])), "policies", "policy", "the pod tolerates all taints", "",
     ),
 }  # fmt: skip
 
@@ -137,13 +144,28 @@ def test_the_failing_step_and_what_to_change(case: str, tmp_path: Path, capsys: 
     assert fix in (last["fix"] or "")
 
 
+SELECTED = {"selector": {"matchLabels": {"app": "run"}}, "serviceName": "run"}
+
+
+def template(spec: dict[str, Any]) -> dict[str, Any]:
+    """The pod template of a service, whose pods always restart."""
+    return {"metadata": {"labels": {"app": "run"}}, "spec": {**spec, "restartPolicy": "Always"}}
+
+
+def service(kind: str, spec: dict[str, Any], count: int) -> dict[str, Any]:
+    fields = dict(SELECTED)
+    if kind == "Deployment":
+        del fields["serviceName"]
+    return {"replicas": count, "template": template(spec), **fields}
+
+
 def replicas(name: str, count: int) -> dict[str, Any]:
     return {name: {"replicas": count, "template": {"spec": pod(FULL)}}}
 
 
 UNMANAGED = {
     "Pod": work("v1", "Pod", pod(FULL)),
-    "Deployment": work("apps/v1", "Deployment", {"template": {"spec": pod(FULL)}}),
+    "Deployment": work("apps/v1", "Deployment", service("Deployment", pod(FULL), 1)),
     "MPIJob": work("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": replicas("Worker", 2)}),
     "PyTorchJob": work("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": replicas("Worker", 2)}),
     "RayCluster": work("ray.io/v1", "RayCluster", {"headGroupSpec": {"template": {"spec": pod(FULL)}}}),
@@ -156,8 +178,13 @@ def test_policies_refuse_gpus_of_kinds_that_kueue_does_not_manage(
 ) -> None:
     """C4: no quota would count the GPUs of these kinds, with or without a queue label."""
     found = traced(tmp_path, capsys, UNMANAGED[kind])
+    if kind not in ("Pod", "Deployment"):
+        assert (found["last"]["stage"], found["by"]) == ("rights", "RBAC")
+        return
     assert (found["last"]["stage"], found["by"]) == ("policies", "policy")
-    expected = "no quota counts nvidia.com/gpu" if kind == "Pod" else f"Kueue does not manage the kind {kind}"
+    expected = (
+        "no quota counts the GPUs of containers main" if kind == "Pod" else f"Kueue does not manage the kind {kind}"
+    )
     assert expected in found["last"]["message"]
 
 
@@ -198,20 +225,36 @@ APIS = {
     "LeaderWorkerSet": "leaderworkerset.x-k8s.io/v1",
     "RayJob": "ray.io/v1",
 }
-GROUP = {"size": 2, "workerTemplate": {"spec": GPUS}}
+GROUP = {"size": 2, "workerTemplate": {"spec": {**GPUS, "restartPolicy": "Always"}}}
+HEAD = {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "head", "image": "ray:1"}]}}}
 
 
 @pytest.mark.parametrize(
     ("kind", "spec", "says"),
     [
-        ("Deployment", {"replicas": 3, "template": {"spec": GPUS}}, "only 2 of 3 replicas get quota at the same time"),
-        ("Deployment", {"replicas": 2, "template": {"spec": GPUS}}, ""),
-        ("StatefulSet", {"replicas": 3, "template": {"spec": GPUS}}, "current podset request (24)"),
+        ("Deployment", service("Deployment", GPUS, 3), "only 2 of 3 replicas get quota at the same time"),
+        ("Deployment", service("Deployment", GPUS, 2), ""),
+        ("StatefulSet", service("StatefulSet", GPUS, 3), "current podset request (24)"),
         ("LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "only 1 of 2 replicas get"),
         ("LeaderWorkerSet", {"replicas": 1, "leaderWorkerTemplate": GROUP}, ""),
         (
             "RayJob",
-            {"rayClusterSpec": {"workerGroupSpecs": [{"groupName": "g", "replicas": 3, "template": {"spec": GPUS}}]}},
+            {
+                "entrypoint": "run",
+                "shutdownAfterJobFinishes": True,
+                "rayClusterSpec": {
+                    "headGroupSpec": HEAD,
+                    "workerGroupSpecs": [
+                        {
+                            "groupName": "g",
+                            "replicas": 3,
+                            "minReplicas": 3,
+                            "maxReplicas": 3,
+                            "template": {"spec": GPUS},
+                        }
+                    ],
+                },
+            },
             "current podset request (24)",
         ),
     ],
@@ -225,16 +268,19 @@ def test_replicas_are_counted_as_kueue_counts_them(
 
 
 def test_pods_without_requests_are_admitted(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = traced(tmp_path, capsys, job({"containers": [{"name": "a", "image": "b"}]}), where=files)
-    assert found["verdict"] == "admitted"
+    work = job({"restartPolicy": "Never", "containers": [{"name": "a", "image": "b"}]})
+    found = traced(tmp_path, capsys, work, where=files)
+    assert (found["verdict"], found["notJudged"][-1]) == ("not judged", "node pool: the input has no NodePool")
     assert "the pods request no resources" in [step["message"] for step in found["steps"]]
 
 
 def test_the_label_of_a_cronjobs_jobs_counts(tmp_path: Path, files: str, capsys: pytest.CaptureFixture[str]) -> None:
     template = {"metadata": {"labels": {QUEUE: "research"}}, "spec": {"template": {"spec": GPUS}}}
-    labelled = work("batch/v1", "CronJob", {"jobTemplate": template}, queue="")
+    labelled = work("batch/v1", "CronJob", {"schedule": "0 4 * * *", "jobTemplate": template}, queue="")
     assert traced(tmp_path, capsys, labelled, where=files)["queue"] == "research"
-    bare = work("batch/v1", "CronJob", {"jobTemplate": {"spec": template["spec"]}}, queue="research")
+    bare = work(
+        "batch/v1", "CronJob", {"schedule": "0 4 * * *", "jobTemplate": {"spec": template["spec"]}}, queue="research"
+    )
     assert "has no label kueue.x-k8s.io/queue-name" in traced(tmp_path, capsys, bare, where=files)["bypass"]
 
 
@@ -242,7 +288,7 @@ def test_limits_are_requests_before_the_defaults_of_limit_ranges(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Kueue counts the default for the template of a job; the pod that is made asks for its limit."""
-    found = traced(tmp_path, capsys, job(pod(container(gpu=8, cpu="192"))))
+    found = traced(tmp_path, capsys, job(pod(container(gpu=8, cpu="192", memory="16Gi"))))
     assert found["pods"]["main"]["requests"]["cpu"] == 192_000
     assert found["last"]["stage"] == "instance type"
 
@@ -252,7 +298,7 @@ def test_a_workload_without_a_queue_gets_the_default(
 ) -> None:
     (Path(files) / "queues.yaml").write_text(PARTS.replace("name: research, n", "name: default, n"))
     found = traced(tmp_path, capsys, job(GPUS, queue=""), where=files)
-    assert (found["verdict"], found["bypass"]) == ("admitted", None)
+    assert (found["verdict"], found["bypass"]) == ("not judged", None)
 
 
 def test_an_unreadable_part_is_reported_and_the_exit_code_is_not_0(
@@ -260,12 +306,12 @@ def test_an_unreadable_part_is_reported_and_the_exit_code_is_not_0(
 ) -> None:
     file = tmp_path / "work.yaml"
     file.write_text(yaml.safe_dump(job(GPUS)))
-    assert main(["trace", "-f", str(file), files]) == 0
+    assert main(["trace", "-f", str(file), files]) == 4
     (Path(files) / "more.yaml").write_text("a: [\n")
     capsys.readouterr()
-    assert main(["trace", "-f", str(file), files]) == 1
+    assert main(["trace", "-f", str(file), files]) == 4
     printed = capsys.readouterr()
-    assert "Result: no step fails, but the nodes are unknown." in printed.out
+    assert "Result: not judged. No step fails, but gpuc could not judge" in printed.out
     assert f"{files}/more.yaml:2:1: not YAML" in printed.err
     file.write_text("kind: [\n")
     assert main(["trace", "-f", str(file), files]) == 2
@@ -282,4 +328,4 @@ def test_the_result_is_the_last_line(tmp_path: Path, capsys: pytest.CaptureFixtu
         "ClusterQueue research, spec.resourceGroups[0].flavors[0].resources, specs/prod-use1.yaml:"
     )
     assert fix.strip() == "fix: run at most 16 such pods at the same time in flavor train-h100"
-    assert end == "Result: refused. The quota of the ClusterQueue is too small."
+    assert end == "Result: pending in Kueue. The quota of the ClusterQueue is too small."

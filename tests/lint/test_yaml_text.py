@@ -137,9 +137,8 @@ def test_values_in_a_stream_of_json_have_marks() -> None:
     assert read('{"a": 1}\n[2]\n', "f.json").findings, "only objects come in streams"
 
 
-def test_the_limit_counts_values_of_aliases_and_not_written_values(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuc.lint.load.yaml_text.VALUES_MAX", 100)
-    (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml").documents
+def test_the_limit_counts_values_of_aliases_and_not_written_values() -> None:
+    (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml", values_max=100).documents
     assert len(found[1]["a"]) == 500
     aliases = f"a: &a [{'1,' * 50}]\nb: [*a, *a, *a]\n"
-    assert [finding.id for finding in read(aliases, "f.yaml").findings] == ["LNT003"]
+    assert [finding.id for finding in read(aliases, "f.yaml", values_max=100).findings] == ["LNT003"]

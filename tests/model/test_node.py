@@ -25,7 +25,9 @@ Source: aws/karpenter-provider-aws v1.14.1 website/content/en/preview/reference/
 
 @pytest.mark.parametrize(("instance", "cpu_milli", "memory_mib"), PUBLISHED)
 def test_the_prediction_equals_the_published_figure(instance: str, cpu_milli: int, memory_mib: int) -> None:
-    allocatable = predicted_allocatable(load().instances[instance], load().kubelet, 20 * GIB)
+    row = load().instance_type(instance)
+    assert row is not None
+    allocatable = predicted_allocatable(row, load().kubelet, 20 * GIB)
     assert allocatable["cpu"] == cpu_milli
     assert allocatable["memory"] == memory_mib * MIB
     assert allocatable["ephemeral-storage"] == 17 * GIB, "Karpenter's prediction for its default volume of 20Gi"

@@ -12,18 +12,23 @@ import pytest
 import yaml
 
 from gpuc.pipeline.pipeline import check_specs
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB_CLUSTERS, ROOT
 
 FILES = sorted(
-    file for folder in ("out", "clusters") for file in (ROOT / folder).rglob("*.yaml") if file.name != "values.yaml"
+    file
+    for root in (ROOT, CUSTOM, HUB)
+    for folder in ("out", "clusters")
+    for file in (root / folder).rglob("*.yaml")
+    if file.name != "values.yaml"
 )
 OBJECTS = [file for file in FILES if file.name != "argocd-health.yaml"]
 
 
-def test_out_is_what_the_specs_compile_to() -> None:
-    outcome = check_specs(ROOT, None, ROOT, True, lambda step: None)
+@pytest.mark.parametrize(("root", "clusters"), [(ROOT, EXAMPLES), (HUB, HUB_CLUSTERS)])
+def test_out_is_what_the_specs_compile_to(root: Path, clusters: tuple[str, ...]) -> None:
+    outcome = check_specs(root, None, root, True, lambda step: None)
     assert outcome.findings == ()
-    assert outcome.clusters == EXAMPLES
+    assert outcome.clusters == clusters
 
 
 @cache
@@ -41,7 +46,7 @@ def test_a_second_parser_reads_the_same_objects() -> None:
 
 
 def test_every_object_exists_once() -> None:
-    for cluster in EXAMPLES:
+    for cluster in (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1"):
         files: dict[tuple[str, ...], Path] = {}
         for file in OBJECTS:
             if cluster not in file.parts or "workloads" in file.parts:
@@ -54,7 +59,7 @@ def test_every_object_exists_once() -> None:
 
 
 def test_nothing_in_the_output_is_a_secret_or_a_place_of_a_machine() -> None:
-    for file in [*FILES, *ROOT.glob("out/*/gpuc.lock"), *ROOT.glob("clusters/*/*.md")]:
+    for file in [*FILES, *ROOT.glob("**/out/*/gpuc.lock"), *ROOT.glob("**/clusters/*/*.md")]:
         text = file.read_text(encoding="utf-8")
         assert str(ROOT) not in text, file
     assert "Secret" not in {document["kind"] for file in OBJECTS for document in documents(file)}
@@ -104,7 +109,7 @@ def test_every_object_validates_against_the_crds_of_upstream(shared: Path) -> No
     judged = 0
     core = {"v1", "batch/v1", "apps/v1", "networking.k8s.io/v1", "policy/v1", "rbac.authorization.k8s.io/v1"}
     core |= {"admissionregistration.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1"}
-    without_reference = {"cilium.io/v2"}  # the reference data has no CRDs of Cilium
+    without_reference = {"cilium.io/v2", "cert-manager.io/v1"}  # the reference data has no CRDs of these projects
     generated = {"constraints.gatekeeper.sh/v1beta1"}  # their CRDs come from the emitted ConstraintTemplates
     for file in OBJECTS:
         for document in documents(file):
@@ -120,7 +125,8 @@ def test_every_object_validates_against_the_crds_of_upstream(shared: Path) -> No
 
 @pytest.mark.parametrize("cluster", EXAMPLES)
 def test_values_never_lie_below_a_synced_folder(cluster: str) -> None:
-    applications = [documents(file)[0] for file in (ROOT / f"out/{cluster}/apps").glob("*.yaml")]
+    files = (ROOT / f"out/{cluster}/apps").glob("*.yaml")
+    applications = [document for file in files for document in documents(file)]
     synced = {
         source["path"]
         for application in applications

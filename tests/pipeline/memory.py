@@ -9,22 +9,23 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Path, StageError
 from gpuc.manifest.manifest import Artifact, Manifest, Values
+from gpuc.pipeline.fleet_policies import FleetPolicies
 from gpuc.pipeline.stages import compile_source
 from gpuc.source import Source, read
-from tests.conftest import ROOT
+from tests.conftest import root_of
 
 
 @cache
 def source(name: str) -> Source:
-    """The source of an example cluster."""
-    return read(ROOT, f"specs/{name}.yaml")
+    """The source of an example cluster of this repository, or of the fleet with a hub."""
+    return read(root_of(name), f"specs/{name}.yaml")
 
 
 def compile_tree(name: str, tree: dict[str, Any]) -> tuple[list[Finding], list[Artifact]]:
     """Findings and artifacts of a tree in the place of an example's; no artifacts where an error stops the line."""
     changed = replace(source(name), tree=tree, raw={})
     try:
-        done = compile_source(changed, {})
+        done = compile_source(changed, FleetPolicies({}))
     except StageError as stop:
         return list(stop.findings), []
     return list(done.findings), list(done.artifacts)

@@ -17,6 +17,7 @@ ZONES = ["us-east-1a", "us-east-1b"]
 WITH_MIG = ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge"]
 WITH_EFA = [*WITH_MIG, "g6e.24xlarge"]
 SMALL = ["g5.12xlarge", "g6.2xlarge", "g6.12xlarge", "g6e.12xlarge", "g4dn.12xlarge"]
+CPU_INSTANCES = [["m7i.4xlarge", "m7i.8xlarge"], ["m8g.4xlarge"], ["c8g.8xlarge", "r8g.4xlarge"]]
 FRAMEWORKS = [
     ["batch/job", "deployment"],
     ["batch/job", "pod", "statefulset"],
@@ -46,7 +47,7 @@ def specs(draw: st.DrawFn) -> Tree:
     shared = [name for name in names if isolation[name] != "dedicated"]
     if shared and draw(st.booleans()):
         pools["cpu"] = {
-            "purpose": "general", "instances": ["m7i.4xlarge", "m7i.8xlarge"], "purchase": ["on-demand"],
+            "purpose": "general", "instances": draw(st.sampled_from(CPU_INSTANCES)), "purchase": ["on-demand"],
             "nodes": {"max": 12},
         }  # fmt: skip
         owners["cpu"] = shared

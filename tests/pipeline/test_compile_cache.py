@@ -97,3 +97,14 @@ def test_a_cache_that_cannot_be_written_costs_only_time(fleet: Path, monkeypatch
     assert compiled(fleet).findings == ()
     assert compiled(fleet).written == ()
     assert not remembers(fleet, monkeypatch)
+
+
+def test_a_warning_about_the_date_appears_without_a_change(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The capacity block of train-usw2 ends on 2027-01-31. The output is the same before and after."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1801353600")  # 2027-01-31
+    assert compiled(fleet).findings == ()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1801440000")  # 2027-02-01
+    for _ in range(2):
+        later = compiled(fleet)
+        assert [finding.id for finding in later.findings] == ["KRP128"]
+        assert later.written == () == later.removed

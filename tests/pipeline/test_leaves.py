@@ -1,4 +1,4 @@
-"""Every field has an effect: a change of any leaf of the reference spec changes the output or the findings."""
+"""Every field has an effect: a change of any leaf of two example specs changes the output or the findings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Artifact, Manifest
 from tests.pipeline.memory import changed, compile_tree, leaves, read_by_controllers, reasons, source
 
-SPEC = "prod-use1"
+SPECS = ("prod-use1", "vega-prod")
 
 OTHER: dict[str, Any] = {
     # By value: what else a person would write there. A duration, an amount and a free text need no entry.
@@ -21,7 +21,7 @@ OTHER: dict[str, Any] = {
     "vpc-cni": "cilium", "10.0.0.0/17": "10.16.0.0/12", "10.0.240.0/24": "10.0.241.0/24",
     "10.0.250.0/28": "10.0.251.0/28", "172.20.0.0/16": "172.21.0.0/16", "3.5.0.0/19": "3.5.128.0/19",
     "16.15.176.0/20": "16.15.192.0/20", "52.216.0.0/15": "52.218.0.0/17", "54.231.0.0/16": "54.230.0.0/16",
-    "search-serving": "search-train", "general": "inference", "training": "interactive", "inference": "interactive",
+    "search-serving": "search-train", "general": "inference", "inference": "interactive",
     "interactive": "inference", "m7i.8xlarge": "m7i.4xlarge", "m7i.16xlarge": "m7i.12xlarge",
     "p5.48xlarge": "p5e.48xlarge", "p4d.24xlarge": "p4de.24xlarge", "p4de.24xlarge": "p5.48xlarge",
     "g6.12xlarge": "g6.24xlarge", "g6e.12xlarge": "g6e.24xlarge", "spot": "on-demand", "on-demand": "spot",
@@ -38,10 +38,19 @@ OTHER: dict[str, Any] = {
     "gpu": "all", "500m": "1500m",
     "jobset.x-k8s.io/jobset": "kubeflow.org/mpijob", "trainer.kubeflow.org/trainjob": "kubeflow.org/mpijob",
     "America/New_York": "Europe/Dublin", "08:00-18:00": "07:00-17:30", "mon": "sun", "tue": "sun", "wed": "sun",
-    "thu": "sun", "fri": "sun",
+    "thu": "sun", "fri": "sun", "eu-central-1": "us-west-2", "eu-central-1a": "eu-central-1c",
+    "eu-central-1b": "eu-central-1d", "cilium": "none", "10.128.0.0/14": "10.192.0.0/14",
+    "10.40.240.0/24": "10.40.241.0/24", "10.192.8.0/24": "10.193.8.0/24",
+    "cr-0b1c2d3e4f5a6b7c8": "cr-0b1c2d3e4f5a6b7c9", "view": "edit", "nlp-lab": "nlp-train",
+    "m8g.4xlarge": "c8g.4xlarge", "m8g.8xlarge": "m8g.12xlarge", "256Mi": "2Gi",  # quotas are rounded to Gi
+    "2027-03-31T11:30:00Z": "2027-04-30T11:30:00Z", "Europe/Berlin": "America/New_York", "08:00-19:00": "07:00-17:30",
+    "training": "interactive", "NoSchedule": "NoExecute", "10.50.0.0/24": "10.52.0.0/24",
+    "10.51.0.0/24": "10.53.0.0/24", "10.0.224.0/24": "10.0.226.0/24", "10.0.225.0/24": "10.0.227.0/24",
+    "10.192.16.0/24": "10.192.18.0/24", "10.192.17.0/24": "10.192.19.0/24", "*.hf.co": "*.hf.space",
+    "huggingface.co": "pypi.org",
 }  # fmt: skip
 
-ABSENT = ("fabric", "nccl", "whole")
+ABSENT = ("fabric", "nccl", "whole", "internet", "gateway")
 """Keys with only one possible value: the test removes them."""
 
 
@@ -49,7 +58,7 @@ def other(path: Path, value: Any) -> Any:
     """Returns another valid value for a path of the spec."""
     keys = [step for step in path if isinstance(step, str)]
     if path == ("metadata", "name"):
-        return "prod-use2"
+        return f"{value}-2"
     if isinstance(value, bool):
         return not value
     if keys[-1] == "instances" and "reservations" in keys:
@@ -65,34 +74,35 @@ def other(path: Path, value: Any) -> Any:
 
 
 @cache
-def unchanged() -> tuple[dict[str, Any], set[str]]:
-    findings, artifacts = compile_tree(SPEC, source(SPEC).tree)
+def unchanged(spec: str) -> tuple[dict[str, Any], set[str], list[Any]]:
+    """Returns what controllers read, the annotations, and the deadlines of the example Jobs, of an example."""
+    findings, artifacts = compile_tree(spec, source(spec).tree)
     assert findings == []
-    return read_by_controllers(artifacts), reasons(artifacts)
+    return read_by_controllers(artifacts), reasons(artifacts), deadlines(artifacts)
 
 
 @pytest.mark.parametrize(
-    ("path", "value"),
-    leaves(source(SPEC).tree),
-    ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else "",
+    ("spec", "path", "value"),
+    [(spec, path, value) for spec in SPECS for path, value in leaves(source(spec).tree)],
+    ids=lambda part: ".".join(map(str, part)) if isinstance(part, tuple) else part if part in SPECS else "",
 )
-def test_a_changed_leaf_shows(path: Path, value: Any) -> None:
-    tree = source(SPEC).tree
+def test_a_changed_leaf_shows(spec: str, path: Path, value: Any) -> None:
+    tree = source(spec).tree
     if path[-1] in ABSENT:
         tree = changed(tree, path[:-1], {k: v for k, v in parent(tree, path).items() if k != path[-1]})
     else:
         tree = changed(tree, path, other(path, value))
-    findings, artifacts = compile_tree(SPEC, tree)
-    before, before_reasons = unchanged()
+    findings, artifacts = compile_tree(spec, tree)
+    before, before_reasons, before_deadlines = unchanged(spec)
     if findings:
         is_chosen = value in OTHER or path[-1] in ABSENT
         is_possible = is_chosen or not any(finding.id.startswith("SPC") for finding in findings)
         assert is_possible, f"OTHER has nothing that may stand in the place of {value!r}"
         return
-    if path[-1] == "why":
+    if path[-1] == "why" or {"annotations", "serviceAccounts"} & set(path):
         assert reasons(artifacts) != before_reasons
     elif path[-1] == "longest":  # the deadline of the example Jobs, which users apply
-        assert deadlines(artifacts) != deadlines(compile_tree(SPEC, source(SPEC).tree)[1])
+        assert deadlines(artifacts) != before_deadlines
     else:
         assert read_by_controllers(artifacts) != before, "no controller and no rule reads this"
 

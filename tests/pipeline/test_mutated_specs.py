@@ -13,6 +13,7 @@ import pytest
 from gpuc.diagnostics.finding import Path, StageError
 from gpuc.lint import checks
 from gpuc.objects.object_set import emitted
+from gpuc.pipeline.fleet_policies import FleetPolicies
 from gpuc.pipeline.stages import compile_source
 from tests.conftest import EXAMPLES
 from tests.pipeline.memory import source
@@ -85,7 +86,7 @@ def test_no_check_of_objects_finds_what_no_rule_says() -> None:
         original = source(chance.choice(EXAMPLES))
         mutated = replace(original, tree=mutate(original.tree, values, chance), raw={})
         try:
-            done = compile_source(mutated, {})
+            done = compile_source(mutated, FleetPolicies({}))
         except StageError:
             continue
         compiled += 1

@@ -249,12 +249,23 @@ def test_a_revert_restores_the_output(compiled: Fleet) -> None:
 def test_a_rehearsal_plays_what_leaves_as_though_it_stayed(compiled: Fleet) -> None:
     """Scenes expect work on every pool and in every queue."""
     file = f"specs/{NAME}.yaml"
-    before = compiled_spec(compiled.root, file, ignore_leaving=True)
+    before = compiled_spec(compiled.root, file, for_rehearsal=True)
     assert before.staying == ()
     compiled.edit(*(marks for marks, *_ in CASES.values()))
-    after = compiled_spec(compiled.root, file, ignore_leaving=True)
+    after = compiled_spec(compiled.root, file, for_rehearsal=True)
     assert set(after.staying) == {
         "pools/embed-l4", "queues/index", "tenants/assistants/namespaces/assistants-lab", "tenants/retrieval",
     }  # fmt: skip
+    assert after.artifacts == before.artifacts
+    assert compiled_spec(compiled.root, file).artifacts != before.artifacts
+
+
+def test_a_rehearsal_has_the_components_in_their_usual_namespaces(compiled: Fleet) -> None:
+    file = f"specs/{NAME}.yaml"
+    before = compiled_spec(compiled.root, file, for_rehearsal=True)
+    assert before.moved == ()
+    compiled.edit(lambda spec: spec.update(components={"kueue": {"namespace": "queueing"}}))
+    after = compiled_spec(compiled.root, file, for_rehearsal=True)
+    assert after.moved == ("kueue",)
     assert after.artifacts == before.artifacts
     assert compiled_spec(compiled.root, file).artifacts != before.artifacts

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from gpuc.policy.library import VERDICTS, Policy, example_text
+from gpuc.policy.library import VERDICTS, Policy, policies
 
 Object = dict[str, Any]
 SEED = 20261121
@@ -67,7 +67,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _examples(policy: str) -> Iterator[Object]:
     """Yields the objects of the examples of a policy, old objects of updates included."""
     for verdict in VERDICTS:
-        for document in yaml.safe_load_all(example_text(policy, verdict)):
+        for document in yaml.safe_load_all(policies()[policy].example_text(verdict)):
             request = document.get("request", {"object": document})
             yield from (request[key] for key in ("object", "oldObject") if request.get(key))
 
@@ -90,7 +90,7 @@ class _Maker:
         self._words = set(re.findall(r"\w+", " ".join(expressions)))
         self._kinds = [(group, kind) for row in policy.kinds for group in row["apiGroups"] for kind in row["kinds"]]
         self._shapes: dict[str, Callable[[], Object]] = {
-            "Pod": self._pod_spec, "Job": lambda: {"template": {"spec": self._pod_spec()}},
+            "Pod": self._pod_spec, "Job": self._job,
             "JobSet": self._job_set, "NetworkPolicy": self._network_policy,
             "Ingress": self._ingress,
             "Deployment": self._service, "StatefulSet": self._service, "LeaderWorkerSet": self._groups,
@@ -166,7 +166,7 @@ class _Maker:
             spec["parallelism"] = self._chance.choice((0, 1, 2, 2))
         if self._flag():
             spec["completions"] = self._chance.choice((1, 2, 3))
-        if self._chance.random() < 0.2:
+        if self._chance.random() < 0.35:
             spec["pytorchReplicaSpecs"] = {"Worker": {"replicas": self._chance.choice((1, 2))}}
 
     def _object(self, name: str) -> Object:
@@ -287,7 +287,24 @@ class _Maker:
             makers["securityContext"] = self._security
         if self._pools and self._flag():
             return self._pod_of(self._chance.choice(self._pools)) | self._fields(makers, 0.1)
-        return {"containers": [self._container(), *self._some(self._container, 1)], **self._fields(makers, 0.3)}
+        made = {"containers": [self._container(), *self._some(self._container, 1)], **self._fields(makers, 0.3)}
+        if "devices" in self._words and self._chance.random() < 0.3:
+            self._tolerate_device(made)
+        return made
+
+    def _tolerate_device(self, pod: Object) -> None:
+        """Adds the toleration of the admission plugin ExtendedResourceToleration, for a requested or another device."""
+        device = self._chance.choice((*_RESOURCES[2:], "example.com/fpga"))
+        pod["tolerations"] = [{"key": device, "operator": "Exists"}]
+        if self._flag():
+            pod["containers"][0]["resources"] = {"requests": {device: "1"}}
+
+    def _job(self) -> Object:
+        replacing = {
+            "podReplacementPolicy": lambda: self._chance.choice(("Failed", "TerminatingOrFailed")),
+            "podFailurePolicy": lambda: {"rules": []},
+        }
+        return {"template": {"spec": self._pod_spec()}, **self._fields(replacing, 0.3)}
 
     def _pod_of(self, pool: Object) -> Object:
         """Returns a pod that selects a pool of the sample and requests a resource of the pool."""
@@ -321,8 +338,7 @@ class _Maker:
 
     def _job_set(self) -> Object:
         jobs = [
-            {"name": f"j{number}", "template": {"spec": {"template": {"spec": self._pod_spec()}}}}
-            for number in range(self._chance.choice((1, 2)))
+            {"name": f"j{number}", "template": {"spec": self._job()}} for number in range(self._chance.choice((1, 2)))
         ]
         return {"replicatedJobs": jobs}
 
@@ -412,17 +428,23 @@ class _Maker:
         return made | ({"ports": [{"port": 80}]} if self._flag() else {})
 
     def _peer(self) -> Object:
-        cidr = self._chance.choice((self._text(), "10.20.0.0/16", "0.0.0.0/0"))
         selector = self._chance.choice(({"matchLabels": self._map()}, {}, {"matchLabels": self._pinned()}))
         kinds: tuple[Object, ...] = (
-            {"ipBlock": {"cidr": cidr}}, {"namespaceSelector": selector}, {"namespaceSelector": selector},
+            {"ipBlock": self._block()}, {"namespaceSelector": selector}, {"namespaceSelector": selector},
             {"podSelector": {}}, {"podSelector": {}, "namespaceSelector": selector}, {},
         )  # fmt: skip
         return copy.deepcopy(self._chance.choice(kinds))
 
+    def _block(self) -> Object:
+        """Returns an ipBlock: often one that the sample parameters of network-policy-fence declare, or almost."""
+        cidr = self._chance.choice((self._text(), "10.20.0.0/16", "10.40.0.0/24", "0.0.0.0/0", "0.0.0.0/0"))
+        chosen = self._chance.choice(((), ("10.0.0.0/8",), ("100.64.0.0/10",), ("10.0.0.0/8", "100.64.0.0/10")))
+        return {"cidr": cidr, "except": list(chosen)} if chosen else {"cidr": cidr}
+
     def _pinned(self) -> dict[str, str]:
         key = self._chance.choice(("gpuc.dev/tenant", "kubernetes.io/metadata.name"))
-        return {key: self._chance.choice(self._literals)}
+        declared = ("research", "ingress-nginx", "kube-system")  # in the sample parameters of network-policy-fence
+        return {key: self._chance.choice((*declared, self._chance.choice(self._literals)))}
 
 
 def _places(made: Object) -> Iterator[tuple[Any, Any]]:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
 
-from gpuc.diagnostics.finding import StageError
 from gpuc.emit.gatekeeper import gatekeeper
 from gpuc.emit.kueue import kueue
 from gpuc.emit.policy_facts import FACTS
@@ -20,8 +16,8 @@ from gpuc.emit.tenants import tenants
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import POOL_LABEL
-from gpuc.policy.library import EXAMPLES, SOURCES, TABLE, examples_text, policies, table_text
-from gpuc.policy.own import own_policies
+from gpuc.policy.facts import FACTS as DESCRIBED
+from gpuc.policy.library import EXAMPLES, TABLE, examples_text, policies, table_text
 from tests.verify.findings import verify_schemas, verify_values
 
 from .kubernetes_cel import Object, Review, denials
@@ -292,65 +288,10 @@ def test_every_fact_that_a_policy_names_exists() -> None:
             assert parameter.fact in FACTS or (source == "settings" and key in policy.settings), policy.name
 
 
+def test_every_fact_is_described() -> None:
+    assert sorted(FACTS) == list(DESCRIBED)
+
+
 def test_the_table_is_up_to_date_with_the_folders() -> None:
     assert TABLE.read_text(encoding="utf-8") == table_text(), "run make generate"
     assert EXAMPLES.read_text(encoding="utf-8") == examples_text(), "run make generate"
-
-
-GOOD = """
-title: t
-why: w
-subject: pod
-validations: [{expression: variables.created, message: m}]
-"""
-
-
-@pytest.mark.parametrize(
-    ("text", "complaint"),
-    [
-        (GOOD + "severity: high\n", "severity"),
-        (GOOD.replace("why: w\n", ""), "why"),
-        (GOOD.replace("subject: pod", "subject: poet"), "poet"),
-        (GOOD.replace("subject: pod\n", ""), "kinds"),
-    ],
-)
-def test_an_invalid_folder_is_named(tmp_path: Path, text: str, complaint: str) -> None:
-    (tmp_path / "policies/mine").mkdir(parents=True)
-    (tmp_path / "policies/mine/policy.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(StageError) as stop:
-        own_policies(tmp_path)
-    (finding,) = stop.value.findings
-    assert re.search(rf"policy mine: .*{complaint}", finding.message)
-    assert finding.mark is not None and finding.mark.file == "policies/mine/policy.yaml"
-
-
-def test_a_policy_folder_that_links_elsewhere_is_not_read(tmp_path: Path) -> None:
-    (tmp_path / "policies").mkdir()
-    (tmp_path / "policies/images").symlink_to(SOURCES / "images")
-    with pytest.raises(StageError) as stop:
-        own_policies(tmp_path)
-    (finding,) = stop.value.findings
-    assert finding.message == "policies/images/policy.yaml: the file is outside of policies/"
-
-
-def test_a_folder_of_the_fleet_replaces_a_library_policy_unless_it_is_the_same(tmp_path: Path) -> None:
-    shutil.copytree(SOURCES / "images", tmp_path / "policies/images")
-    assert own_policies(tmp_path) == {}
-    file = tmp_path / "policies/images/policy.yaml"
-    file.write_text(file.read_text(encoding="utf-8") + "# ours\n", encoding="utf-8")
-    assert own_policies(tmp_path) == {"images": policies()["images"]}
-
-
-@pytest.mark.parametrize("text", ["", "a: [", "- 1", "title: yes", "kinds: {Pod: 1}\ntitle: t\nwhy: w\nvalidations: 3"])
-def test_an_invalid_policy_file_of_the_fleet_is_a_finding(tmp_path: Path, text: str) -> None:
-    (tmp_path / "policies/mine").mkdir(parents=True)
-    (tmp_path / "policies/mine/policy.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(StageError) as stop:
-        own_policies(tmp_path)
-    assert all(finding.mark is not None for finding in stop.value.findings) and stop.value.findings
-
-
-def test_a_policy_carries_the_variables_that_it_uses_and_no_others(tmp_path: Path) -> None:
-    (tmp_path / "policies/mine").mkdir(parents=True)
-    (tmp_path / "policies/mine/policy.yaml").write_text(GOOD, encoding="utf-8")
-    assert own_policies(tmp_path)["mine"].variables == {"created": "oldObject == null"}

@@ -156,6 +156,22 @@ def test_c4_only_kueue_resumes_a_job(prod: Cluster) -> None:
     assert refusal(prod, "queue-required-research", after, KUEUE, before) == ""
 
 
+def test_c4_a_deleted_pod_of_a_job_is_not_replaced_before_its_gpus_are_free(prod: Cluster) -> None:
+    template = {"spec": pod("research-train", "train-h100")["spec"]}
+    job: Object = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": template}}
+    job["metadata"] = {"name": "x", "namespace": "research-train", "labels": {"kueue.x-k8s.io/queue-name": "research"}}
+    required = "queue-required-research"
+    assert "add podReplacementPolicy: Failed" in refusal(prod, required, job)
+    job["spec"]["podReplacementPolicy"] = "TerminatingOrFailed"
+    assert "add podReplacementPolicy: Failed" in refusal(prod, required, job)
+    careful = job | {"spec": job["spec"] | {"podReplacementPolicy": "Failed"}}
+    assert refusal(prod, required, careful) == ""
+    assert "add podReplacementPolicy: Failed" in refusal(prod, required, job, MEMBER, careful), "an update"
+    replicated = {"replicatedJobs": [{"name": "workers", "template": {"spec": job["spec"]}}]}
+    job_set = job | {"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": replicated}
+    assert "add podReplacementPolicy: Failed" in refusal(prod, required, job_set)
+
+
 def test_a_list_of_an_expression_has_elements_of_one_type() -> None:
     """The API server refuses a list of a text and a parameter, because it types parameters as dyn; gator accepts it."""
     mixed = re.compile(r'\[\s*(?:"[^"]*"\s*,[^\]]*variables\.|variables\.[^\]]*,\s*")')

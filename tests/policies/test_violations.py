@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.controllers import JOB_CONTROLLER, user
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.model import Cluster
 from gpuc.policy.library import policies
 from gpuc.rehearse.examples import examples

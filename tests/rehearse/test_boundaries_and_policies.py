@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpuc.model import Cluster, Namespace
+import pytest
+
+from gpuc.catalog import load
+from gpuc.model import Cluster, Namespace, resolve
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.policy.library import policies
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response, refusing_component
@@ -15,7 +18,9 @@ from gpuc.rehearse.substitute import policy_resources
 from gpuc.rehearse.suites import Case, boundaries, counted
 from gpuc.rehearse.suites import policies as policy_suite
 from gpuc.rehearse.violations import violations
-from tests.conftest import ROOT
+from gpuc.source import read
+from gpuc.spec.parse import parse
+from tests.conftest import HUB, ROOT
 
 
 def case(cases: list[Case], *parts: str) -> Case:
@@ -76,19 +81,55 @@ def test_a_quota_that_is_off_by_one_changes_the_expected_outcome(prod: Cluster) 
 
 def test_a_member_with_role_view_must_not_create_objects(prod: Cluster) -> None:
     search = next(tenant for tenant in prod.tenants if tenant.name == "search")
-    reading = replace(
-        search, spec=search.spec.model_copy(update={"members": search.spec.members.model_copy(update={"role": "view"})})
-    )
-    cases = list(
-        boundaries.cases(
-            replace(prod, tenants=tuple(reading if tenant is search else tenant for tenant in prod.tenants))
-        )
-    )
+    (members,) = search.members
+    viewers = replace(members, spec=members.spec.model_copy(update={"role": "view"}))
+    reading = replace(search, members=(viewers,))
+    cluster = replace(prod, tenants=tuple(reading if tenant is search else tenant for tenant in prod.tenants))
+    cases = list(boundaries.cases(cluster))
     (job,) = (found for found in cases if found.name.endswith("search-train: create a Job in queue search"))
     assert (job.expected.verdict, job.expected.message) == ("refused", 'cannot create resource "jobs"')
     assert (
         case(cases, "member of search (view) in search-train: list pods of search-train").expected.verdict == "admitted"
     )
+
+
+@pytest.fixture
+def hub() -> Cluster:
+    """A cluster with auditors, and with members of several roles."""
+    file = "specs/vega-prod.yaml"
+    return resolve(parse(read(HUB, file)), file, load())
+
+
+def test_each_role_of_a_namespace_has_a_member(hub: Cluster) -> None:
+    cases = list(boundaries.cases(hub))
+    expected = {
+        "(view) in nlp-lab: list pods of nlp-lab": "admitted",
+        "(view) in nlp-lab: create a pod": "refused",
+        "(no role) in nlp-train: list pods of nlp-train": "refused",
+        "(edit) in nlp-train: create a pod": "admitted",
+        "(edit) in nlp-train: create a ServiceAccount": "refused",
+        "(admin) in nlp-train: create a ServiceAccount": "admitted",
+    }
+    actual = {name: case(cases, f"member of nlp {name}").expected.verdict for name in expected}
+    assert actual == expected
+    assert case(cases, "(no role) in nlp-train: create a pod").origin == ("spec", "tenants", "nlp", "members", 2)
+
+
+def test_auditors_read_in_every_namespace_and_write_in_none(hub: Cluster) -> None:
+    cases = [found for found in boundaries.cases(hub) if found.name.startswith("auditor: ")]
+    for namespace in hub.tenant_namespaces:
+        assert case(cases, f"list pods of {namespace}").expected.verdict == "admitted"
+        assert case(cases, f"list secrets of {namespace}").expected.verdict == "refused"
+        assert case(cases, f"create a pod in {namespace}").expected.verdict == "refused"
+    assert all(found.is_refusal for found in cases if "list" not in found.name)
+
+
+def test_an_auditor_that_is_a_member_reads_the_pods_of_other_tenants(hub: Cluster) -> None:
+    auditors = hub.spec.auditors and hub.spec.auditors.model_copy(update={"groups": ["oidc:nlp"]})
+    cases = list(boundaries.cases(replace(hub, spec=hub.spec.model_copy(update={"auditors": auditors}))))
+    assert not [found for found in cases if found.name.startswith("auditor")]
+    assert case(cases, "nlp (edit) in nlp-train: list pods of api-serving").expected.verdict == "admitted"
+    assert case(cases, "nlp (edit) in nlp-train: list secrets of api-serving").expected.verdict == "refused"
 
 
 def test_a_third_of_the_cases_of_boundaries_and_policies_are_refusals(prod: Cluster) -> None:

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from gpuc.rehearse.programs import (
     DATA,
-    LWS_DATA,
-    LWS_NAMES,
     NAMES,
     MissingProgramsError,
+    Programs,
+    find_jobset_programs,
     find_lws_programs,
     find_programs,
-    tools_folder,
 )
-from tests.conftest import ROOT
+from gpuc.tools.selection import OTHERS, REHEARSAL
 
 
 def test_an_empty_folder_misses_all_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
-    with pytest.raises(MissingProgramsError, match=r"kueue.*`make tools`") as refusal:
+    with pytest.raises(MissingProgramsError, match=r"kueue.*`gpuc tools`") as refusal:
         find_programs()
     assert all(name in str(refusal.value) for name in (*NAMES, *DATA))
 
@@ -38,30 +36,23 @@ def test_a_complete_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert find_programs().path("etcd") == tmp_path / "bin" / "etcd"
 
 
-def test_the_controller_of_leader_worker_sets_has_its_own_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "find"), [("lws", find_lws_programs), ("jobset", find_jobset_programs)])
+def test_controllers_of_workloads_have_their_own_folders(
+    name: str, find: Callable[[], Programs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
-    with pytest.raises(MissingProgramsError, match=r"`make tools-lws`") as refusal:
-        find_lws_programs()
-    assert all(name in str(refusal.value) for name in (*LWS_NAMES, *LWS_DATA))
-    (tmp_path / "lws" / "bin").mkdir(parents=True)
-    (tmp_path / "lws" / "bin" / "lws").touch(mode=0o755)
-    for name in LWS_DATA:
-        (tmp_path / "lws" / "data" / name).mkdir(parents=True)
-    assert find_lws_programs().path("lws") == tmp_path / "lws" / "bin" / "lws"
+    data = (f"{name}-crds", f"{name}-webhooks.yaml")
+    with pytest.raises(MissingProgramsError, match=f"`gpuc tools --{name}`") as refusal:
+        find()
+    assert all(part in str(refusal.value) for part in (name, *data))
+    (tmp_path / name / "bin").mkdir(parents=True)
+    (tmp_path / name / "bin" / name).touch(mode=0o755)
+    for part in data:
+        (tmp_path / name / "data" / part).mkdir(parents=True)
+    assert find().path(name) == tmp_path / name / "bin" / name
 
 
-def test_each_part_of_a_checkout_has_its_own_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_selection_has_its_own_folder_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPUC_TOOLS", raising=False)
-    folders = [tools_folder(part).parent.name for part in ("", "argocd", "lws")]
-    assert folders == ["tools", "argocd", "lws"]
-
-
-def test_the_build_reports_missing_go_in_one_sentence(tmp_path: Path) -> None:
-    environment = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path)}
-    command = [sys.executable, str(ROOT / "tools" / "build.py")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    (sentence,) = done.stderr.splitlines()
-    assert "Go is required to build the programs and is not installed" in sentence
+    assert REHEARSAL.home().parent.name == "tools"
+    assert [selection.home().parent.name for selection in OTHERS.values()] == list(OTHERS)

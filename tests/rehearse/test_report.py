@@ -133,7 +133,7 @@ def test_patterns_select_cases_by_the_option_and_by_its_old_name(option: str) ->
         (["--crds", "nowhere"], "nowhere is not a folder"),
         (["--format", "sarif"], "sarif"),
         (["prod-use1", "--output", "github=x"], "text, json, markdown"),
-        (["prod-use1"], "make tools"),
+        (["prod-use1"], "gpuc tools"),
     ],
 )
 def test_invalid_arguments_are_reported_in_one_sentence(

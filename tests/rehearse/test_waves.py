@@ -8,7 +8,7 @@ import pytest
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.waves import namespaces, steps
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import CUSTOM, EXAMPLES, ROOT
 
 
 @pytest.fixture(scope="module", params=EXAMPLES)
@@ -44,6 +44,13 @@ def test_an_object_that_no_application_syncs_is_an_error(spec: CompiledSpec) -> 
     lost = replace(spec.synced[0], file=f"out/{spec.cluster.name}/lost/a.yaml")
     with pytest.raises(ValueError, match=r"lost/a\.yaml"):
         steps([*spec.synced, lost])
+
+
+def test_the_fleet_can_be_in_a_subfolder_of_the_repository() -> None:
+    synced = compiled_spec(CUSTOM, "specs/custom-euc1.yaml").synced
+    applied = [(step.application, manifest.file) for step in steps(synced) for manifest in step.manifests]
+    assert ("custom-euc1-extra", "out/custom-euc1/extra/issuer.yaml") in applied
+    assert ("custom-euc1-extra-vision", "out/custom-euc1/extra/vision/demo.yaml") in applied
 
 
 def test_namespaces_of_applications_have_the_labels_that_argo_cd_gives_them(spec: CompiledSpec) -> None:

@@ -48,7 +48,7 @@ def test_help_texts_and_the_template_name_rules_that_exist() -> None:
     from gpuc.cli.arguments import parser_of
     from gpuc.cli.init import TEMPLATE
 
-    text = parser_of("explain").format_help() + (TEMPLATE / "README.md").read_text("utf-8")
+    text = parser_of("explain").format_help() + (TEMPLATE / "common/README.md.j2").read_text("utf-8")
     ids = re.findall(r"\b[A-Z]{3}\d{3}\b", text)
     assert ids and set(ids) <= set(explain.every_rule())
 

@@ -20,6 +20,7 @@ from gpuc.diagnostics.finding import RULES as DECLARED
 from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule
 from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.model import resolve
+from gpuc.pipeline.other_clusters import OtherClusters
 from gpuc.source import Source, cluster_files, read
 from gpuc.spec.parse import parse
 
@@ -31,6 +32,16 @@ RESOLVE = sorted((ROOT / "compiler/gpuc/model/resolve").glob("*.yaml"))
 """Cases of the rules that `resolve` checks before a cluster exists."""
 MODULES = sorted(file for file in RULES.glob("*/*.py") if not file.name.startswith("_"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
+OTHER = """apiVersion: gpuc.dev/v1alpha1
+kind: Cluster
+metadata: {name: other}
+extends: [training.yaml]
+spec:
+  cloud: {aws: {eksCluster: other, interruptionQueue: other}}
+  delivery: {destination: {server: null, name: other}}
+  pools: {train: {reservations: {ids: [cr-0fedcba9876543210]}}}
+"""
+"""The other cluster of the fleet, with which the rules of the topic fleet compare a case."""
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 
 
@@ -54,12 +65,16 @@ def check_case(folder: Path, text: str) -> tuple[Source, list[Finding]]:
     for file in ARCHETYPES:
         (folder / "specs" / file.name).write_text(file.read_text())
     (folder / "specs/case.yaml").write_text(text)
+    (folder / "specs/other.yaml").write_text(OTHER)
     source = read(folder, "specs/case.yaml")
+    others = OtherClusters()
+    others.add_unnamed(folder, [source.file])
     try:
-        cluster = resolve(parse(source), source.file, load())
+        spec = parse(source)
+        cluster = resolve(spec, source.file, load())
     except StageError as stop:
         return source, list(stop.findings)
-    return source, apply_acceptances(rules.check(cluster), source.tree)
+    return source, apply_acceptances([*others.findings(spec, source), *rules.check(cluster)], source.tree)
 
 
 @pytest.mark.parametrize("text", SPECS + specs(RESOLVE))

@@ -214,6 +214,14 @@ def test_null_removes_only_a_key_of_a_layer(tmp_path: pathlib.Path) -> None:
     assert positions(errors_of(root)) == [("YAML021", 6, 3), ("YAML021", 7, 6)]
 
 
+def test_null_removes_the_helm_values_of_a_layer(tmp_path: pathlib.Path) -> None:
+    layer = LAYER + "spec: {components: {kueue: {values: {x: 1, z: 1}}, karpenter: {values: {x: 1}}}}\n"
+    text = "extends: [b.yaml]\nspec: {components: {kueue: {values: null}, karpenter: {values: {x: null}}}}\n"
+    root = write_specs(tmp_path, a=HEAD + text, b=layer)
+    components = {"kueue": {}, "karpenter": {"values": {"x": None}}}
+    assert read(root, "specs/a.yaml").tree["spec"] == {"components": components}
+
+
 def test_a_replaced_map_is_reported(tmp_path: pathlib.Path) -> None:
     root = write_specs(tmp_path, a=HEAD + "extends: [b.yaml]\nspec: {x: 1}\n", b=LAYER + "spec: {x: {deep: 1}}\n")
     source = read(root, "specs/a.yaml")

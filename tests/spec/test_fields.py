@@ -14,11 +14,10 @@ from gpuc.spec import schema
 from gpuc.spec.base import SpecModel
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.parse import parse
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import CUSTOM, EXAMPLES, HUB, HUB_CLUSTERS, ROOT
 
 UNSET = {
     # By attribute, or by class and attribute: why no example sets the field.
-    "Spec.accept": "the examples have no finding to accept in the complete spec",
     "Queue.accept": "the examples have no finding of a queue to accept",
     "Tenant.accept": "the examples have no finding of a tenant to accept",
     "hold": "only before the end of a capacity block",
@@ -27,14 +26,18 @@ UNSET = {
     "Removed": "only after an element left",
     "Releases.components": "replaces a version; the examples take the release set unchanged",
     "Aws.add_on_registry": "replaces the registry of AWS in the region",
-    "Destination.name": "excludes server, which the examples set",
     "Pool.image": "replaces the image of the cluster, which the examples set",
-    "Pool.root_volume_throughput": "replaces the default that follows from the local disks",
-    "Pool.root_volume_iops": "replaces the value that follows from the throughput",
-    "Pool.root_volume": "replaces the size that follows from the image",
+    "Chart.namespaces": "all objects of the chart in the examples are in one namespace",
+    "Chart.tenant": "the chart in the examples belongs to the platform",
+    "Chart.wave": "replaces the default, which is after all objects of gpuc",
+    "Chart.accept": "the chart in the examples has no finding to accept",
     "Mig.strategy": "single excludes the mixed layouts of the examples",
     "Network.metrics": "the examples take the default port",
     "Cohort.parent": "the cohorts of the examples have one level",
+    "ComponentSettings.managed": "the examples install all components",
+    "ComponentSettings.namespace": "the examples use the namespaces of the release set",
+    "Patch.accept": "the patches of the examples have no finding to accept",
+    "Operation.from_": "only for the operations move and copy",
     "Preempt.borrowing": "excludes fair sharing, which the examples set",
 }
 
@@ -78,10 +81,15 @@ def reason(field: str) -> str:
 
 
 def test_every_field_is_set_in_an_example_spec() -> None:
-    found = {field for name in EXAMPLES for field in used(parse(read(ROOT, f"specs/{name}.yaml")))}
+    specs = [read(ROOT, f"specs/{name}.yaml") for name in EXAMPLES]
+    specs += [read(HUB, f"specs/{name}.yaml") for name in HUB_CLUSTERS]
+    specs += [read(CUSTOM, "specs/custom-euc1.yaml")]
+    found = {field for spec in specs for field in used(parse(spec))}
     unset = declared(ClusterSpec, set()) - found
     without_reason = sorted(field for field in unset if not reason(field))
-    assert not without_reason, f"set these fields in a spec below specs/, best in prod-use1.yaml: {without_reason}"
+    assert not without_reason, (
+        f"set these fields in an example spec, best in prod-use1.yaml or vega-prod.yaml: {without_reason}"
+    )
     assert {reason(field) for field in unset} == UNSET.keys(), "entries of UNSET that an example sets by now"
 
 

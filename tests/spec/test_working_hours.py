@@ -22,8 +22,8 @@ VALID = {"timeZone": "America/New_York", "hours": "08:00-18:00"}
         ),
         ({"timeZone": "EST"}, '"EST" is not a time zone'),
         ({"hours": "18:00-08:00"}, "hours are 18:00-08:00; expected a start before the end on the same day"),
-        ({"hours": "8:00-18:00"}, "should match pattern"),
-        ({"hours": "08:00-24:00"}, "should match pattern"),
+        ({"hours": "8:00-18:00"}, "two times such as 08:00-18:00"),
+        ({"hours": "08:00-24:00"}, "two times such as 08:00-18:00"),
         ({"days": ["monday"]}, "Input should be 'mon'"),
     ],
 )

@@ -9,7 +9,8 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.topology_labels import BLOCK_NODES
-from gpuc.trace import ClusterIndex, PodSet, TraceResult, Workload
+from gpuc.trace import ClusterIndex, TraceResult, Workload
+from gpuc.trace.described import described_workload
 from gpuc.trace.node_agents import node_agents
 
 
@@ -21,12 +22,12 @@ def site(spec: CompiledSpec) -> ClusterIndex:
 
 def work_for(known: ClusterIndex, queue: str, request: Request) -> Workload:
     """A request as a Job in the first namespace of a ClusterQueue."""
-    quantities = texts(request.pod)
-    container = {"name": "work", "resources": {"requests": quantities, "limits": quantities}}
-    pod = {"containers": [container], **({"nodeSelector": {POOL_LABEL: request.pool}} if request.pool else {})}
     annotations = {REQUIRED_TOPOLOGY: LEVEL_LABELS["block"]} if request.one_block else {}
+    node_labels = {POOL_LABEL: request.pool} if request.pool else {}
     local = known.local_queues[queue][0]
-    return Workload((PodSet(pod, request.pods, annotations=annotations),), local.namespace, local.name)
+    return described_workload(
+        known, local.namespace, local.name, texts(request.pod), node_labels, pods=request.pods, annotations=annotations
+    )
 
 
 def contradiction(actual: Outcome, trace: TraceResult, *, on_nodes: bool) -> str:

@@ -20,7 +20,13 @@ QUEUE = "kueue.x-k8s.io/queue-name"
 def index(name: str, *, policies: bool = True, frameworks: str = "", manage: str = "true") -> ClusterIndex:
     """The cluster of an example, perhaps without policies, and with other frameworks of Kueue."""
     spec = compiled_spec(ROOT, f"specs/{name}.yaml")
-    objects = [manifest for manifest in spec.synced if policies or not manifest.kind.startswith("Gpuc")]
+    # The roles of the example permit only the kinds that its own Kueue manages.
+    left_out = ("RoleBinding",) if frameworks else ()
+    objects = [
+        manifest
+        for manifest in spec.synced
+        if (policies or not manifest.kind.startswith("Gpuc")) and manifest.kind not in left_out
+    ]
     charts: dict[str, Any] = dict(spec.charts)
     if frameworks:
         text = (
@@ -40,7 +46,9 @@ def pod(resources: dict[str, Any], pool: str = "", taints: tuple[str, ...] = ())
         for key, _, value in (taint.partition("=") for taint in taints)
     ]
     return {
-        "containers": [{"name": "a", "image": "b", "resources": {"limits": limits, "requests": limits}}],
+        "containers": [
+            {"name": "a", "image": "registry.example.com/b:1", "resources": {"limits": limits, "requests": limits}}
+        ],
         **({"nodeSelector": {"gpuc.dev/pool": pool}} if pool else {}),
         "tolerations": tolerations,
     }
@@ -56,7 +64,9 @@ def trace(
 
 
 def deployment(template: dict[str, Any], replicas: int = 1) -> dict[str, Any]:
-    return {"replicas": replicas, "template": {"spec": template}}
+    labels = {"app": "a"}
+    pods = {"metadata": {"labels": labels}, "spec": template}
+    return {"replicas": replicas, "selector": {"matchLabels": labels}, "template": pods}
 
 
 SLICE = pod({"nvidia.com/mig-3g.40gb": 1}, "serve-a100", ("nvidia.com/gpu=present", "gpuc.dev/mode=mig"))
@@ -75,8 +85,8 @@ def test_a_pod_of_a_pool_outside_of_kueue_is_counted_by_the_resource_quota() -> 
 def test_replicas_beyond_the_resource_quota_are_refused() -> None:
     found = trace(index("prod-use1"), "Deployment", deployment(SLICE, 33), "search-serving", api="apps/v1")
     assert found.failure is not None
-    assert found.failure.message == "only 32 of 33 replicas do not exceed ResourceQuota search-serving/gpuc"
-    assert (found.by, found.failure.fix) == ("quota", "run at most 32 replicas")
+    assert "the quota of the namespace is 32, which is enough for 32 of 33" in found.failure.message
+    assert (found.by, found.failure.fix) == ("quota", "create at most 32 at the same time")
 
 
 def test_a_pod_without_quota_is_refused_by_policy_gpu_quota() -> None:
@@ -111,17 +121,19 @@ def test_the_pod_integration_gates_every_pod_without_a_queue(kind: str) -> None:
     assert found.failure is not None
     assert (found.by, found.failure.stage.value) == ("Kueue", "local queue")
     assert "manageJobsWithoutQueueName: true make Kueue gate every pod" in found.failure.message
-    assert found.failure.fix == "set manageJobsWithoutQueueName of Kueue to false"
+    framework = {"Pod": "pod", "Deployment": "deployment", "RayCluster": "ray.io/raycluster"}[kind]
+    assert found.failure.fix == f"add {framework} to kueue.frameworks of the spec, and set the label {QUEUE}"
 
 
 def test_kueue_gates_a_plain_pod_with_a_queue_but_does_not_admit_it() -> None:
     cluster = index("infer-euw1", policies=False, frameworks="batch/job, deployment", manage="false")
     found = trace(cluster, "Pod", pod({}), "assistants-lab", "assistants-cpu")
-    assert found.failure is not None and found.failure.fix == "add pod to integrations.frameworks of Kueue"
+    assert found.failure is not None and found.failure.fix == "add pod to kueue.frameworks of the spec"
 
 
 def test_a_pytorchjob_is_traced_like_other_jobs() -> None:
-    replicas = {"replicas": 1, "template": {"spec": WHOLE}}
+    named = {**WHOLE, "containers": [{**container, "name": "pytorch"} for container in WHOLE["containers"]]}
+    replicas = {"replicas": 1, "template": {"spec": named}}
     spec = {"pytorchReplicaSpecs": {"Master": replicas, "Worker": {**replicas, "replicas": 15}}}
     cluster = index("prod-use1", policies=False, frameworks="batch/job, kubeflow.org/pytorchjob")
     found = trace(cluster, "PyTorchJob", spec, "research-train", "research", "kubeflow.org/v1")

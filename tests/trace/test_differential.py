@@ -66,7 +66,7 @@ def difference(expected: Outcome, seen: TraceResult) -> str:
 
 def disagreement(known: ClusterIndex, spec: CompiledSpec, queue: ClusterQueue, request: Request) -> str:
     expected = expect(spec.cluster, queue, request)
-    seen = trace_workload(known, work_for(known, queue.name, request), policies=False)
+    seen = trace_workload(known, work_for(known, queue.name, request), admission=False)
     reason = difference(expected, seen)
     return f"{queue.name} {request}\n  expected {expected}\n  seen {reason}" if reason else ""
 

@@ -211,3 +211,17 @@ def test_a_job_that_starts_with_fewer_pods_is_checked_with_fewer_pods() -> None:
     least = {"kueue.x-k8s.io/job-min-parallelism": "4"}
     fewer = [replace(manifest, annotations=least) if manifest.kind == "Job" else manifest for manifest in manifests]
     assert reported(fewer) == []
+
+
+def without_t4(body: Any) -> None:
+    body["spec"]["nodeLabels"]["karpenter.k8s.aws/instance-gpu-name"] = "t4"
+
+
+@pytest.mark.parametrize("is_complete", [True, False])
+def test_lint_defect_19_a_flavor_whose_labels_exclude_all_types_of_its_pool(is_complete: bool) -> None:
+    found = reported(broken("prod-use1", "ResourceFlavor", "train-h100", without_t4), is_complete=is_complete)
+    assert "SCD003" not in ids(found)
+    (finding,) = [finding for finding in found if finding.rule.id == "REF020"]
+    assert (finding.manifest.kind, finding.manifest.name) == ("ResourceFlavor", "train-h100")
+    assert finding.path == ("spec", "nodeLabels", "karpenter.k8s.aws/instance-gpu-name")
+    assert finding.message.startswith("no instance type that node pool train-h100 allows has")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuc.objects.object_finding import place
-from gpuc.verify.schema_errors import ErrorKind, validator
+from gpuc.catalog.schemas.schema_errors import ErrorKind, validator
+from gpuc.diagnostics.place import place
 
 _CANDIDATES = (
     "a", "A", "abort", "1", "0", "1Gi", "10s", "1m", "1h", "10m0s", "5%", "0 0 * * *", "a.b/c",

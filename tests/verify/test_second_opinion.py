@@ -13,10 +13,10 @@ from jsonschema.exceptions import ValidationError
 from jsonschema.validators import extend
 
 from gpuc.catalog.schemas import builtin_kinds, custom_kinds, table
+from gpuc.catalog.schemas.schema_errors import validator
 from gpuc.kubernetes.quantity import is_canonical_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.verify.schema_errors import validator
 from tests.conftest import EXAMPLES, ROOT
 
 from .samples import Sampler, mistakes

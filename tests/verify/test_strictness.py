@@ -15,10 +15,10 @@ from gpuc.catalog.schemas import (
     kueue_configuration,
     table,
 )
+from gpuc.catalog.schemas.schema_errors import ErrorKind, schema_errors, validator
 from gpuc.diagnostics.finding import Finding
+from gpuc.diagnostics.place import place
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import place
-from gpuc.verify.schema_errors import ErrorKind, schema_errors, validator
 from tests.verify.findings import verify_schemas
 
 from .samples import Sampler, mistakes

@@ -1,4 +1,7 @@
-"""The catalog of facts about AWS, NVIDIA and the components. `load()` returns the catalog."""
+"""The catalog of facts about AWS, NVIDIA and the components. `load()` returns the catalog of gpuc.
+
+A fleet can have rows of its own: `Catalog(rows)` is the catalog of a fleet.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +18,104 @@ from gpuc.catalog.records import (
     MigProfileSet,
     NullField,
     Operand,
+    Purchase,
     Release,
     UnsupportedInstance,
 )
 from gpuc.catalog.rows import typed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpuc.catalog.ec2 import Ec2Family, UnpublishedTypes
     from gpuc.catalog.operations import DatapathFact, DcgmMetric, Kubelet, KubernetesVersion, Nccl, TimeZone, Xid
+    from gpuc.catalog.own_rows import OwnRows
+    from gpuc.catalog.prices import FamilyPrices, Price
 
 
 class Catalog:
-    """The tables of facts about AWS, NVIDIA and the components. A table is read from its JSON file at the first use."""
+    """The tables of facts about AWS, NVIDIA and the components. A table is read from its JSON file at the first use.
+
+    Args:
+        own: the rows of a fleet, which replace rows of gpuc; None for the catalog of gpuc.
+    """
+
+    def __init__(self, own: OwnRows | None = None) -> None:
+        self.own = own
 
     @cached_property
     def instances(self) -> dict[str, InstanceType]:
-        """EC2 instance types by name."""
-        return {row.type: row for row in typed(InstanceType, "instances", "instances")}
+        """EC2 instance types with GPUs, and the instance types of the fleet, by name."""
+        rows = {row.type: row for row in typed(InstanceType, "instances", "instances")}
+        return {**rows, **self.own.instances} if self.own else rows
+
+    def instance_type(self, name: str) -> InstanceType | None:
+        """Returns the figures of any EC2 instance type; None without published figures."""
+        if name in self.instances:
+            return self.instances[name]
+        family, _, size = name.partition(".")
+        row = self.ec2_families.get(family)
+        return row.instance(size) if row is not None and size in row.sizes else None
+
+    def family(self, name: str) -> list[InstanceType]:
+        """Returns the instance types of a family that have figures: those of gpuc by size, then those of the fleet."""
+        row = self.ec2_families.get(name)
+        names = [f"{name}.{size}" for size in row.sizes] if row is not None else []
+        names += [other.type for other in self.instances.values() if other.family == name and other.type not in names]
+        return [instance for other in names if (instance := self.instance_type(other)) is not None]
 
     @cached_property
     def unsupported_instances(self) -> dict[str, UnsupportedInstance]:
         """EC2 instance types that pools cannot use, by name."""
         return {row.type: row for row in typed(UnsupportedInstance, "instances", "unsupported")}
+
+    @cached_property
+    def ec2_families(self) -> dict[str, Ec2Family]:
+        """All EC2 instance types in Karpenter's instance type reference, by family."""
+        from gpuc.catalog.ec2 import Ec2Family
+
+        return {row.family: row for row in typed(Ec2Family, "ec2", "families")}
+
+    @cached_property
+    def unpublished_types(self) -> dict[str, UnpublishedTypes]:
+        """Names of EC2 instance types without published figures, by family."""
+        from gpuc.catalog.ec2 import UnpublishedTypes
+
+        return {row.family: row for row in typed(UnpublishedTypes, "ec2", "unpublished")}
+
+    @cached_property
+    def _family_prices(self) -> dict[str, FamilyPrices]:
+        """On-demand prices by family of instance types."""
+        from gpuc.catalog.prices import FamilyPrices
+
+        return {row.family: row for row in typed(FamilyPrices, "prices", "prices")}
+
+    def prices(self, instance_type: str) -> list[Price]:
+        """Returns the known prices of an instance type, sorted by region, purchase option and date.
+
+        For a region and purchase option with a price of the fleet, the result does not contain the price of gpuc.
+        """
+        own = [row for row in self.own.prices if row.instance_type == instance_type] if self.own else []
+        replaced = {(row.region, row.purchase) for row in own}
+        known = (row for row in self._known_prices(instance_type) if (row.region, row.purchase) not in replaced)
+        return sorted([*own, *known], key=lambda row: (row.region, row.purchase, row.date))
+
+    def price(self, instance_type: str, region: str, purchase: Purchase) -> Price | None:
+        """Returns the price of an instance type: the price with the latest date; None without a known price."""
+        found = [row for row in self.prices(instance_type) if (row.region, row.purchase) == (region, purchase)]
+        return found[-1] if found else None
+
+    def _known_prices(self, instance_type: str) -> Iterator[Price]:
+        """Yields the prices in gpuc's table, which has on-demand prices."""
+        from gpuc.catalog.prices import Price
+        from gpuc.catalog.rows import read
+
+        family, _, size = instance_type.partition(".")
+        row = self._family_prices.get(family)
+        if row is not None and size in row.sizes:
+            source = "; ".join(read("prices")["sources"][key] for key in row.source)
+            hourly = row.hourly_usd[row.sizes.index(size)]
+            yield Price(instance_type, row.region, "on-demand", hourly, row.date, source)
 
     @cached_property
     def gpus(self) -> dict[str, Gpu]:
@@ -54,7 +134,8 @@ class Catalog:
     @cached_property
     def images(self) -> dict[str, Image]:
         """Families of node images by id: al2, al2023, bottlerocket, ubuntu."""
-        return {row.id: row for row in typed(Image, "images", "images")}
+        rows = {row.id: row for row in typed(Image, "images", "images")}
+        return {**rows, **self.own.images} if self.own else rows
 
     @cached_property
     def releases(self) -> dict[str, dict[str, Release]]:
@@ -83,7 +164,9 @@ class Catalog:
     @cached_property
     def daemonsets(self) -> tuple[Daemonset, ...]:
         """DaemonSets that run on nodes, sorted by name."""
-        return tuple(typed(Daemonset, "releases", "daemonsets"))
+        rows = {row.name: row for row in typed(Daemonset, "releases", "daemonsets")}
+        own = self.own.daemonsets if self.own else {}
+        return tuple(row for _, row in sorted({**rows, **own}.items()))
 
     @cached_property
     def eks_registries(self) -> dict[str, EksRegistry]:
@@ -150,5 +233,5 @@ class Catalog:
 
 @cache
 def load() -> Catalog:
-    """Returns the catalog. All calls return the same object."""
+    """Returns the catalog of gpuc, without rows of a fleet. All calls return the same object."""
     return Catalog()

@@ -29,11 +29,16 @@ Subject = Literal[
     "from-own-node",
     "metadata",
     "outside",
+    "excluded",
+    "named",
+    "gateway",
+    "load-balancer",
     "efa",
 ]
 """The other end of a connection of a pod: a pod; the ClusterIP of a Service; the ClusterIP of Service kubernetes; the
 node of the pod; an agent at a link-local address of this node; another node; the node of the pod as client; the
-instance metadata service; an address outside of the cluster; another EFA device."""
+instance metadata service; an address outside of the cluster; an address that an ipBlock excludes; an address that DNS
+returned for a host name; a client behind a proxy of the engine; a load balancer; another EFA device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,9 @@ class DatapathFact:
 
     engine: Literal["vpc-cni", "cilium"]
     subject: Subject
-    matched_by: tuple[Literal["selector", "ip-block", "entity", "nothing"], ...]
-    """The peers of a policy that include the subject; nothing if no policy applies and the connection is allowed."""
+    matched_by: tuple[Literal["selector", "ip-block", "entity", "name", "nothing"], ...]
+    """The peers of a policy that include the subject; nothing if no policy applies and the connection is allowed. Empty
+    if no peer includes the subject."""
     statement: str
     """The fact as a sentence, for the report of `gpuc isolation`."""
     source: Sources
@@ -123,9 +129,11 @@ class Xid:
     xid: int
     isolation: Literal["isolate", "watch", "never"]
     """isolate: stop using the node. watch: inspect the node if the error repeats. never: continue to use the node."""
-    action: str
-    """The recommended action as an imperative clause; for `never` "none" and the reason."""
+    action: Literal["reset-gpu", "replace-node", "restart-pod", "none"]
+    """What an administrator does when a GPU reports the XID. GPU reset on EC2: by hand, or with a new instance."""
     source: Sources
+    reason: str = ""
+    """Why no action is necessary; empty if an action is."""
     confidence: Confidence = "high"
 
 

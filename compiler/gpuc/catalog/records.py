@@ -8,7 +8,9 @@ from typing import Literal
 Confidence = Literal["high", "medium", "low"]
 """Confidence in the facts of a row. A rule that uses a row of low confidence reports warnings, not errors."""
 Sources = tuple[str, ...]
-"""Keys of the `sources` map in the same file."""
+"""Keys of the `sources` map in the same file. A row of a fleet has the text of its source instead."""
+Purchase = Literal["reserved", "spot", "on-demand"]
+"""Purchase options of EC2 capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,6 @@ class InstanceType:
     """Number of EFA devices (vpc.amazonaws.com/efa) of a node; 0 without EFA."""
     nvswitch: bool = False
     """Whether NVSwitches connect the GPUs. CUDA then starts only after the Fabric Manager has configured them."""
-    hourly_usd: float | None = None
-    """On-demand price for Linux in us-east-1; None if unpublished."""
     confidence: Confidence = "high"
 
 
@@ -203,13 +203,18 @@ class NullField:
     """The default, in the chart, of the value that `object_if` names."""
 
 
+EKS, FLEET, NODE_AGENT = "eks", "fleet", "spec"
+"""Components of DaemonSets that no component of gpuc installs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Daemonset:
     """A DaemonSet, and the resources that it requests on each node."""
 
     name: str
     component: str
-    """The component that installs the DaemonSet, or "eks" for DaemonSets of every EKS cluster."""
+    """The component that installs the DaemonSet, or EKS for DaemonSets of every EKS cluster, FLEET for those of a fleet
+    in all of its clusters, and NODE_AGENT for an entry of nodeAgents in the spec."""
     nodes: Literal["all", "gpu", "efa"]
     """The nodes of the DaemonSet. efa: nodes with an instance type that the EFA device plugin supports."""
     cpu_milli: int

@@ -22,11 +22,13 @@ Record = TypeVar("Record")
 @cache
 def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
     """Returns record type and identifying fields of each table, by file name without .json and name of the table."""
-    from gpuc.catalog import operations
+    from gpuc.catalog import ec2, operations, prices
 
     return {
         ("datapaths", "datapaths"): (operations.DatapathFact, ("engine", "subject")),
         ("dcgm", "metrics"): (operations.DcgmMetric, ("name",)),
+        ("ec2", "families"): (ec2.Ec2Family, ("family",)),
+        ("ec2", "unpublished"): (ec2.UnpublishedTypes, ("family",)),
         ("gpus", "gpus"): (records.Gpu, ("id",)),
         ("images", "images"): (records.Image, ("id",)),
         ("instances", "instances"): (records.InstanceType, ("type",)),
@@ -38,6 +40,7 @@ def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
         ("nccl", "variables"): (operations.NcclVariable, ("name",)),
         ("nccl", "verdicts"): (operations.NcclVerdict, ("name", "value")),
         ("nulls", "nulls"): (records.NullField, ("component", "version", "kind", "value")),
+        ("prices", "prices"): (prices.FamilyPrices, ("family",)),
         ("registries", "eks"): (records.EksRegistry, ("region",)),
         ("releases", "components"): (records.Release, ("set", "component")),
         ("releases", "daemonsets"): (records.Daemonset, ("name",)),

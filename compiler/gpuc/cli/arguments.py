@@ -1,4 +1,4 @@
-"""The argument parsers of compile, check, lint, rehearse, schema, explain and init."""
+"""The argument parsers of compile, check, lint, rehearse, tools, schema, explain and init."""
 
 from __future__ import annotations
 
@@ -23,6 +23,19 @@ _REHEARSAL_EXIT_CODES = """exit codes:
   1  an object was rejected or is not healthy, or a test case failed
   2  the command line is wrong, or a program of the control plane is missing
   3  gpuc itself or a program of the control plane failed"""
+
+_INIT_EPILOG = """On a terminal, the command asks for options that are missing. Otherwise it uses their defaults.
+Files that exist are not changed."""
+
+_TOOLS_EPILOG = """Without an option, the command builds the control plane of `gpuc rehearse`. This takes a quarter of
+an hour once, and requires Go, a Go module proxy (by default that of the Go project), and 15 GiB of disk. The command
+builds only missing programs.
+The programs are in the cache folder of the user, or in the folder that the environment variable GPUC_TOOLS names.
+
+exit codes:
+  0  the programs are ready
+  1  a program cannot be built, or does not start
+  2  the command line is wrong"""
 
 
 class Parser(argparse.ArgumentParser):
@@ -63,18 +76,21 @@ def parser_of(command: str) -> Parser:
             parser = Parser(command)
             parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE007")
         case "init":
-            parser = Parser(command)
-            parser.add_argument(
-                "directory",
-                metavar="DIR",
-                help="the directory for the repository; existing files are never overwritten",
-            )
+            parser = _init_parser()
         case "schema":
             parser = Parser(command)
+            parser.add_argument(
+                "of", nargs="?", choices=("spec", "catalog"), default="spec",
+                help="the schema of specs (default), or of the files in specs/catalog/",
+            )  # fmt: skip
         case "lint":
             parser = _lint_parser()
         case "rehearse":
             parser = _rehearsal_parser()
+        case "tools":
+            parser = _tools_parser()
+        case "catalog":
+            parser = _catalog_parser()
         case _:
             parser = _run_parser(command)
     return parser
@@ -123,7 +139,7 @@ def _rehearsal_parser() -> Parser:
         "--argocd",
         action="store_true",
         help="let Argo CD apply the output from a Git repository, and test edits of the specs instead of the test "
-        "cases; requires `make tools-argocd`",
+        "cases; requires `gpuc tools --argocd`",
     )
     parser.add_argument(
         "--charts",
@@ -132,6 +148,59 @@ def _rehearsal_parser() -> Parser:
         help="with --argocd: a folder of charts from `helm pull`; Applications whose chart is missing are skipped",
     )
     _add_formats(parser, REHEARSAL_FORMATS)
+    return parser
+
+
+def _init_parser() -> Parser:
+    from gpuc.cli.init_settings import Settings, questions
+
+    parser = Parser("init", _INIT_EPILOG)
+    parser.add_argument("directory", nargs="?", default=".", metavar="FOLDER", help="the repository (default: .)")
+    parser.add_argument(
+        "--minimal",
+        action="store_true",
+        help="write a spec with one node pool, without tenants, queues and policies",
+    )
+    for question in questions():
+        default = getattr(Settings, question.field)
+        parser.add_argument(
+            question.option,
+            metavar=question.metavar,
+            help=f"{question.text}: {question.expected}" + f" (default: {default})" * bool(default),
+        )
+    return parser
+
+
+def _tools_parser() -> Parser:
+    from gpuc.tools.selection import OTHERS
+
+    parser = Parser("tools", _TOOLS_EPILOG)
+    other = parser.add_mutually_exclusive_group()
+    for name, selection in OTHERS.items():
+        other.add_argument(
+            f"--{name}",
+            dest="selection",
+            action="store_const",
+            const=name,
+            help=f"instead of the control plane: {selection.purpose}",
+        )
+    parser.add_argument("--list", action="store_true", help="build nothing; list the programs, versions and sizes")
+    parser.add_argument("--where", action="store_true", help="build nothing; print the folder of the programs")
+    return parser
+
+
+def _catalog_parser() -> Parser:
+    """Returns the parser of catalog. `CatalogOptions` has the defaults."""
+    from gpuc.cli.catalog_command import EPILOG, CatalogOptions
+
+    parser = Parser("catalog", EPILOG)
+    parser.add_argument(
+        "words", nargs="*", metavar="WORD", help="a subject, words to search, `show NAME`, `import FILE`"
+    )
+    parser.add_argument("--format", choices=("text", "json"), help="the format of the list (default: text)")
+    parser.add_argument(
+        "--source", metavar="TEXT", help=f"import: the source of the rows (default: {CatalogOptions.source})"
+    )
     return parser
 
 

@@ -1,50 +1,118 @@
-"""`gpuc init`: creates a fleet repository from the files in template/ and the JSON Schema of the spec."""
+"""Writes the files of a new fleet: the templates in template/ and the JSON Schema of the spec."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.usage import UsageError
 
+if TYPE_CHECKING:
+    from gpuc.cli.init_settings import Settings
+
 TEMPLATE = Path(__file__).parent / "template"
+COMMON = "common"
+"""The folder in template/ with the files of all fleets."""
+TENANTS = "tenants"
+"""The folder in template/ with the spec of a cluster with tenants and queues."""
+MINIMAL = "minimal"
+"""The folder in template/ with the spec of a cluster with one node pool."""
 SCHEMA_FILE = "gpuc.schema.json"
+_CLUSTER_FILE = "specs/cluster.yaml"
+"""The template of the cluster's spec. The spec itself has the name of the cluster."""
+_LISTS_OF_LINES = (".gitattributes", ".gitignore", "requirements.txt")
+"""Files whose missing lines the user can add to a file that exists."""
 
 
-def write_fleet(directory: Path) -> list[str]:
-    """Writes the files of a new fleet repository and returns their paths, relative to the directory.
+@dataclass(frozen=True)
+class Written:
+    """The files of a new fleet, by what `gpuc init` did."""
+
+    created: list[str]
+    kept: dict[str, list[str]]
+    """The files that exist with another content, each with the lines to add, as far as gpuc knows them."""
+
+
+def write_fleet(directory: Path, settings: Settings, example: str = TENANTS) -> Written:
+    """Writes the files of a new fleet that do not exist yet.
+
+    Args:
+        example: the folder in template/ with the specs.
 
     Raises:
-        UsageError: when one of the files already exists. Then no file is written.
+        UsageError: when a file cannot be written.
     """
-    texts = {file: (TEMPLATE / file).read_text("utf-8") for file in template_files()}
-    texts[SCHEMA_FILE] = schema_text()
-    existing = [file for file in sorted(texts) if (directory / file).exists() or (directory / file).is_symlink()]
-    if existing:
-        raise UsageError(f"{directory} already contains {', '.join(existing)}: no file was written")
-    for file, text in sorted(texts.items()):
-        _create(directory, file, text)
-    return sorted(texts)
+    from gpuc.write.filesystem import RefusedError, SafeDir
 
-
-def template_files() -> list[str]:
-    """Returns the paths of the files in template/, relative to template/."""
-    files = (path for path in TEMPLATE.rglob("*") if path.is_file())
-    return sorted(path.relative_to(TEMPLATE).as_posix() for path in files)
-
-
-def schema_text() -> str:
-    """Returns the JSON Schema of the spec language as text."""
-    from gpuc.spec.schema import json_schema
-
-    return json.dumps(json_schema(), indent=2) + "\n"
-
-
-def _create(directory: Path, file: str, text: str) -> None:
-    path = directory / file
+    texts = fleet_files(settings, example)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-    except (FileExistsError, NotADirectoryError) as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from None
+        directory.mkdir(parents=True, exist_ok=True)
+        with SafeDir(directory) as folder:
+            present = {file: _present(directory / file, folder.read, file) for file in texts}
+            created = [file for file in texts if present[file] is None]
+            for file in created:
+                folder.create(file, texts[file].encode())
+    except RefusedError as error:
+        raise UsageError(f"cannot write to {directory}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"cannot write to {directory}: {error.strerror}") from None
+    kept = {file: text for file, text in present.items() if text is not None and text != texts[file]}
+    return Written(created, {file: _missing_lines(file, text, texts[file]) for file, text in kept.items()})
+
+
+def fleet_files(settings: Settings, example: str = TENANTS) -> dict[str, str]:
+    """Returns the texts of the files of a new fleet, by path in the fleet, sorted."""
+    texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example}
+    for folder in (TEMPLATE / COMMON, TEMPLATE / example):
+        for file in folder.rglob("*"):
+            if file.is_file():
+                name = file.relative_to(folder).as_posix()
+                text = file.read_text("utf-8")
+                texts[name.removesuffix(".j2")] = _rendered(text, values) if file.suffix == ".j2" else text
+    texts[f"specs/{settings.name}.yaml"] = texts.pop(_CLUSTER_FILE)
+    return dict(sorted(texts.items()))
+
+
+def schema_text(of: str = "spec") -> str:
+    """Returns the JSON Schema of the spec language, or of the files in specs/catalog/, as text.
+
+    Args:
+        of: spec or catalog.
+    """
+    from gpuc.spec.schema import catalog_schema, json_schema
+
+    return json.dumps(catalog_schema() if of == "catalog" else json_schema(), indent=2) + "\n"
+
+
+def _present(path: Path, read: Callable[[str], bytes | None], file: str) -> str | None:
+    """Returns the text of a file that exists; an empty string for a link or a folder; None if nothing exists."""
+    if path.is_symlink() or path.is_dir():
+        return ""
+    data = read(file)
+    return None if data is None else data.decode("utf-8", "replace")
+
+
+def _missing_lines(file: str, present: str, text: str) -> list[str]:
+    if file not in _LISTS_OF_LINES:
+        return []
+    return [line for line in text.splitlines() if line and line not in present.splitlines()]
+
+
+def _rendered(text: str, values: Mapping[str, str]) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    return environment.from_string(text).render(values, scalar=_scalar)
+
+
+def _scalar(text: str) -> str:
+    """Returns the text as a YAML scalar: in quotes if YAML would read another value, for example for the name "on"."""
+    import yaml
+
+    is_plain = not text.endswith(":") and yaml.safe_load(text) == text
+    return text if is_plain else json.dumps(text)

@@ -17,8 +17,9 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions
 from gpuc.isolation.datapath import Datapath, datapath_assumptions, opened_services, statements
 from gpuc.isolation.matrix import verdicts
+from gpuc.isolation.outside import public_assumptions
 from gpuc.isolation.proof import Reachability
-from gpuc.isolation.report import Locate, Proof, document, text
+from gpuc.isolation.report import Proof, document, text
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.invalid import Invalid
@@ -30,11 +31,10 @@ from gpuc.objects.object_set import ObjectSet
 
 if TYPE_CHECKING:
     from gpuc.model import Cluster
-    from gpuc.pipeline.stages import CompiledSpec
 
 _EXIT_CODES = """exit codes:
   0  no pod of a tenant can reach a pod of another tenant, except declared exceptions
-  1  a pod can reach a pod of another tenant, or an assumption of the proof is false
+  1  a pod can reach a pod of another tenant, or an assumption of the proof is false or unproven
   2  the command line is wrong
   3  gpuc itself failed"""
 
@@ -141,12 +141,7 @@ def _prove_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
             raise UsageError(f"{file} has {len(error.findings)} findings; `gpuc check` shows them") from None
         objects = ObjectSet(spec.synced, is_complete=True)
         proof = _proof(spec.cluster.name, objects, labelled_tenancy(objects, label or TENANT_LABEL), spec.cluster)
-        yield replace(proof, locate=_locator(spec))
-
-
-def _locator(spec: CompiledSpec) -> Locate:
-    """Returns a function that maps an object to the line of the spec that describes the object."""
-    return lambda manifest, path: spec.source.locate(manifest.origin)
+        yield replace(proof, locate=spec.locate)
 
 
 def _prove_files(paths: list[str], label: str | None, pods: Ranges | None) -> Proof:
@@ -218,7 +213,13 @@ def _proof(
             pods = None
     started = perf_counter()
     reachability = Reachability(enforced_policies(objects, engine), tenancy, pods, services)
+    if cluster is not None and not tenancy.tenants:
+        return Proof(name, reachability, [], [], perf_counter() - started, engine=engine)
     pairs = verdicts(reachability, not_isolated)
-    premises = [*assumptions(objects, reachability, engine), *datapath_assumptions(objects, reachability, datapath)]
+    premises = [
+        *assumptions(objects, reachability, engine),
+        *public_assumptions(reachability),
+        *datapath_assumptions(objects, reachability, datapath),
+    ]
     duration = perf_counter() - started
     return Proof(name, reachability, pairs, premises, duration, engine=engine, facts=statements(datapath))

@@ -8,6 +8,7 @@ from time import perf_counter
 
 from gpuc.catalog.schemas import builtin_kinds, builtin_versions
 from gpuc.cli.options import LintOptions
+from gpuc.cli.specs import current_catalog
 from gpuc.diagnostics.report import render
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.result import Report
@@ -26,7 +27,7 @@ def run_lint(arguments: list[str]) -> int:
 
     started = perf_counter()
     options: LintOptions = parser_of("lint").parse(arguments, LintOptions())
-    linter = Linter(_minor_version(options.kubernetes), options.chart, options.crds)
+    linter = Linter(_minor_version(options.kubernetes), options.chart, options.crds, current_catalog())
     for path in dict.fromkeys(options.paths):
         linter.lint(path)
     report = Report(

@@ -31,6 +31,9 @@ RUNNERS = {
     "isolation": ("cli.isolation_command", "run_isolation"),
     "crds": ("cli.crds_command", "run_crds"),
     "rehearse": ("cli.rehearse_command", "run_rehearsal"),
+    "catalog": ("cli.catalog_command", "run_catalog"),
+    "init": ("cli.init_command", "run_init"),
+    "tools": ("cli.tools_command", "run_tools"),
 }
 """The module and function of each command that is not implemented in this module."""
 
@@ -78,7 +81,7 @@ def _dispatch(arguments: list[str]) -> int:
         return _compile_or_check(command, rest)
     if command in RUNNERS:
         return _runner(command)(rest)
-    {"schema": _schema, "explain": _explain, "init": _init}[command](rest)
+    {"schema": _schema, "explain": _explain}[command](rest)
     return 0
 
 
@@ -191,10 +194,10 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Report
 def _schema(arguments: list[str]) -> None:
     from gpuc.cli.arguments import parser_of
 
-    parser_of("schema").parse(arguments)
+    of = parser_of("schema").parse(arguments).of
     from gpuc.cli.init import schema_text
 
-    write_stdout(schema_text())
+    write_stdout(schema_text(of))
 
 
 def _explain(arguments: list[str]) -> None:
@@ -204,18 +207,6 @@ def _explain(arguments: list[str]) -> None:
     from gpuc.diagnostics.report.explain import explain, listing
 
     write_stdout(explain(rule_id) if rule_id else listing())
-
-
-def _init(arguments: list[str]) -> None:
-    from gpuc.cli.arguments import parser_of
-
-    directory = parser_of("init").parse(arguments).directory
-    from gpuc.cli.init import write_fleet
-
-    files = "".join(f"  {file}\n" for file in write_fleet(Path(directory)))
-    write_stdout(
-        f"Created a repository with one cluster in {directory}:\n{files}next: cd {directory} && gpuc compile\n"
-    )
 
 
 def _failure_message(error: Exception) -> str:

@@ -25,6 +25,7 @@ from gpuc.rehearse.suites import Case
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.report.output import ReportFile
+    from gpuc.manifest.manifest import Manifest
     from gpuc.rehearse.apply import ApplyResult
     from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.plane import ControlPlane
@@ -105,20 +106,21 @@ def _rehearse(
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.crds import definitions
-    from gpuc.rehearse.not_tested import not_tested
+    from gpuc.rehearse.not_tested import not_tested, split_by_kind
     from gpuc.rehearse.plane import ControlPlane
     from gpuc.rehearse.substitute import settings, substitutions
 
-    spec = compiled_spec(root, file, ignore_leaving=True)
+    spec = compiled_spec(root, file, for_rehearsal=True)
     cases = _select_cases(spec, options.case)
-    crds = definitions(programs, options.crds, spec.cluster.spec.kueue.frameworks)
+    crds = definitions(programs, options.crds, spec.cluster.frameworks)
     name = spec.cluster.name
     report_step: ReportStep = lambda step: progress(f"{name}: {step}")  # noqa: E731
     started = time.monotonic()
     report_step("starting the control plane")
     with ControlPlane(programs, settings(spec, crds), report_step) as plane, _interruptible(plane):
         seconds = {"start": time.monotonic() - started}
-        applied = _apply_objects(plane, spec, report_step)
+        served, unserved = split_by_kind(plane.client, spec.synced)
+        applied = _apply_objects(plane, spec, served, report_step)
         seconds |= applied.seconds
         started = time.monotonic()
         results = _run_cases(RehearsalContext(spec, plane.client), cases, report_step)
@@ -131,7 +133,7 @@ def _rehearse(
             problems=find_problems(spec, applied),
             cases=locate_results(spec, results),
             substitutions=tuple(substitutions(spec, crds)),
-            not_tested=not_tested(spec.cluster),
+            not_tested=not_tested(spec.cluster, unserved),
             seconds=seconds,
             memory_mib=sum(plane.memory_mib().values()),
             kubeconfig=plane.kubeconfig,
@@ -153,14 +155,18 @@ def _run_cases(context: RehearsalContext, cases: list[Case], report_step: Report
     return run_cases(context, cases, count)
 
 
-def _apply_objects(plane: ControlPlane, spec: CompiledSpec, report_step: ReportStep) -> ApplyResult:
-    """Applies all objects and waits for the nodes of static pools. A pool whose nodes are missing is unhealthy."""
+def _apply_objects(
+    plane: ControlPlane, spec: CompiledSpec, objects: list[Manifest], report_step: ReportStep
+) -> ApplyResult:
+    """Applies objects and waits for the nodes of static pools. A pool whose nodes are missing is unhealthy."""
     from gpuc.rehearse.apply import apply_objects
     from gpuc.rehearse.health import UnhealthyObject
     from gpuc.rehearse.substitute import replacement_objects
     from gpuc.rehearse.topology_labels import place_static_nodes
+    from gpuc.trace.node_agents import without_agent_requests
 
-    applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), report_step)
+    simulated = without_agent_requests(spec.cluster, objects)
+    applied = apply_objects(plane.client, simulated, replacement_objects(spec.cluster), report_step)
     report_step("nodes of static pools")
     started = time.monotonic()
     incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
@@ -211,7 +217,7 @@ def _programs() -> Programs:
     from gpuc.rehearse.programs import MissingProgramsError, find_programs
 
     if find_spec("cryptography") is None:
-        raise UsageError("the package cryptography is missing: pip install 'gpuc[rehearse]'")
+        raise UsageError("the Python package cryptography is missing: pip install 'cryptography>=42'")
     try:
         return find_programs()
     except MissingProgramsError as error:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
+
+if TYPE_CHECKING:
+    from gpuc.catalog import Catalog
 
 
 def find_root(directory: Path) -> Path:
@@ -19,7 +23,7 @@ def find_root(directory: Path) -> Path:
     for folder in (directory, *directory.parents):
         if (folder / "specs").is_dir():
             return folder
-    raise UsageError(f"no specs/ folder in {directory} or its parents; `gpuc init DIR` creates one")
+    raise UsageError(f"no specs/ folder in {directory} or its parents; `gpuc init FOLDER` creates one")
 
 
 def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | None:
@@ -35,6 +39,28 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
     if not specs:
         return None
     return list(dict.fromkeys(_file(root, directory, spec) for spec in specs))
+
+
+def current_catalog() -> Catalog:
+    """Returns the catalog of the fleet that contains the current directory; gpuc's catalog outside of a fleet.
+
+    Raises:
+        UsageError: when rows of the fleet have errors.
+    """
+    from gpuc.catalog import load
+    from gpuc.diagnostics.finding import StageError
+    from gpuc.pipeline.fleet_catalog import fleet_catalog
+
+    try:
+        root = find_root(Path.cwd())
+    except UsageError:
+        return load()
+    try:
+        return fleet_catalog(root).catalog
+    except StageError as error:
+        first = next(finding for finding in error.findings if finding.is_error)
+        more = "; `gpuc check` shows all findings" if len(error.findings) > 1 else ""
+        raise UsageError(f"{first.mark}: {first.message}{more}") from None
 
 
 def repository_prefix(root: Path) -> str:
@@ -74,5 +100,8 @@ def _path(root: Path, directory: Path, spec: str) -> str:
 
 
 def _spec_files(root: Path) -> list[str]:
+    from gpuc.source.layers import is_spec
+
     paths = (path for path in (root / "specs").rglob("*") if path.suffix in {".yaml", ".yml"})
-    return sorted(path.relative_to(root).as_posix() for path in paths)
+    files = (path.relative_to(root) for path in paths)
+    return sorted(file.as_posix() for file in files if is_spec(file))

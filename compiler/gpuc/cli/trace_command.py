@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path as File
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,13 +16,16 @@ from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.amounts import Amounts
-from gpuc.lint.load.load_objects import load_objects
+from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.trace import ClusterIndex, PodSet, Workload, trace_workload, workload_of
+from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
+from gpuc.trace.autoscaling import with_replicas_of_autoscalers
+from gpuc.trace.described import described_workload
 from gpuc.trace.limits import container_limits
-from gpuc.trace.node_agents import node_agents
+from gpuc.trace.node_agents import node_agents, without_agent_requests
 from gpuc.trace.report import Traced, render
+from gpuc.trace.unserved import unserved, why_not_traced, workload_without_pods
 from gpuc.trace.workload import pod_requests
 
 if TYPE_CHECKING:
@@ -29,20 +33,28 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json")
 _EPILOG = """exit codes:
-  0  the workload would be scheduled in an empty cluster
-  1  a step fails, or gpuc could not read a part of the files
+  0  all workloads would be scheduled in an empty cluster
+  1  a step of a workload fails
   2  the command line is wrong
   3  gpuc itself failed
+  4  no step fails, but gpuc could not judge a step, or could not read a part of the files
 
 The trace assumes that no other workload uses quota or nodes. So a workload that fails here would fail in every cluster
 with these objects, but a workload that passes may still have to wait for others."""
+_NOT_JUDGED = 4
+"""The exit code if no step fails, but a step could not be judged."""
 _KINDS = (
     "Pod, Job, CronJob, JobSet, Deployment, StatefulSet, LeaderWorkerSet, RayJob, RayCluster, kinds of kubeflow.org"
 )
 _FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
 _QUEUE = ("kueue.x-k8s.io", "LocalQueue")
+_GLOBAL_KINDS = ("PersistentVolume", "PriorityClass", "StorageClass")
+_REFERENCED_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAccount", *_GLOBAL_KINDS)
+"""The kinds of objects that pods refer to, and that people write into the file of a workload."""
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 
+Place = Callable[[Path], Mark | None]
+"""Returns the position of a field of a workload in the user's file; None if the position is unknown."""
 Locate = Callable[[Manifest, Path], Mark | None]
 """Returns the position of a value of an object in the user's files; None if the position is unknown."""
 
@@ -120,16 +132,23 @@ def run_trace(arguments: list[str]) -> int:
         return 1
     for sentence in objects.unread:
         write_message(sentence)
-    index = ClusterIndex(ObjectSet(objects.manifests, is_complete=objects.is_complete, values=objects.values))
-    workloads, unread = (
-        _read_workloads(index, options) if options.file else ([_workload_of_options(index, options)], [])
-    )
+    index = ClusterIndex(objects.objects, accounts=objects.accounts)
+    unread: list[str] = []
+    if options.file:
+        loaded = load_objects([options.file])
+        workloads, unread = _read_workloads(index, options, loaded)
+        index = _with_objects_of_file(index, loaded, {workload.namespace for workload, _, _ in workloads})
+    else:
+        workloads = [_workload_of_options(index, options)]
     traced = [
-        Traced(workload, trace_workload(index, workload), _requests_by_pod_set(index, workload), note)
-        for workload, note in workloads
+        Traced(workload, trace_workload(index, workload), _requests_by_pod_set(index, workload), note, position)
+        for workload, note, position in workloads
     ]
     write_stdout(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
-    return int(bool(objects.unread or unread) or any(trace.result.failure is not None for trace in traced))
+    verdicts = {trace.result.verdict for trace in traced}
+    if verdicts & {"refused", "pending"}:
+        return 1
+    return _NOT_JUDGED if objects.unread or unread or "not judged" in verdicts else 0
 
 
 def _requests_by_pod_set(index: ClusterIndex, workload: Workload) -> dict[str, Amounts]:
@@ -141,14 +160,12 @@ def _requests_by_pod_set(index: ClusterIndex, workload: Workload) -> dict[str, A
 class Objects(NamedTuple):
     """The objects of the cluster for which a workload is traced."""
 
-    manifests: list[Manifest]
-    is_complete: bool
-    """Whether the object set contains all objects of the cluster."""
+    objects: ObjectSet
     locate: Locate
     unread: tuple[str, ...] = ()
     """A sentence for each part of the files that gpuc could not read. A step may fail because of such a part."""
-    values: Mapping[str, Any] = MappingProxyType({})
-    """Helm values by component. The values of Kueue contain the kinds that Kueue manages."""
+    accounts: Mapping[str, str] = MappingProxyType({})
+    """The ServiceAccounts of controllers that the spec names, as namespace/name by framework of Kueue."""
 
 
 def _objects(inputs: list[str]) -> Objects:
@@ -168,8 +185,11 @@ def _is_spec(argument: str) -> bool:
 
 
 def _objects_in_files(paths: list[str]) -> Objects:
+    from gpuc.cli.specs import current_catalog
+
     loaded = load_objects(paths)
-    return Objects(loaded.manifests, False, loaded.locate, tuple(loaded.unread_summary))
+    objects = ObjectSet(loaded.manifests, is_complete=False, catalog=current_catalog())
+    return Objects(objects, loaded.locate, tuple(loaded.unread_summary))
 
 
 def _objects_of_spec(inputs: list[str]) -> Objects:
@@ -182,8 +202,10 @@ def _objects_of_spec(inputs: list[str]) -> Objects:
     if len(files) != 1:
         raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    manifests = [*spec.synced, *node_agents(spec.cluster)]
-    return Objects(manifests, True, lambda manifest, path: spec.source.locate(manifest.origin), values=spec.charts)
+    manifests = [*without_agent_requests(spec.cluster, spec.synced), *node_agents(spec.cluster)]
+    accounts = {str(name): account for name, account in spec.cluster.spec.kueue.controllers.items()}
+    objects = ObjectSet(manifests, is_complete=True, values=spec.charts, catalog=spec.cluster.catalog)
+    return Objects(objects, spec.locate, accounts=accounts)
 
 
 def _print_errors(inputs: list[str]) -> None:
@@ -200,45 +222,88 @@ def _print_errors(inputs: list[str]) -> None:
     write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
 
 
-def _read_workloads(index: ClusterIndex, options: TraceOptions) -> tuple[list[tuple[Workload, str]], list[str]]:
-    """Returns the workloads in a file, each with a note, and a sentence for each part that gpuc could not read.
+_Read = tuple[Workload, str, Place]
+"""A workload, a note with its position, and a function that returns the position of a field."""
+
+
+def _read_workloads(index: ClusterIndex, options: TraceOptions, loaded: LoadedObjects) -> tuple[list[_Read], list[str]]:
+    """Returns the workloads in a file, and a sentence for each part that gpuc could not read.
 
     Raises:
         UsageError: when the file has no workload.
     """
-    loaded = load_objects([options.file])
     unread = list(loaded.unread_summary)
+    known = []
+    for manifest in loaded.manifests:
+        if read := _with_options(index, options, loaded, manifest):
+            known.append(read)
+        elif reason := why_not_traced(manifest):
+            unread.append(f"{loaded.locate(manifest, ())}: {manifest} is not traced: {reason}")
     for sentence in unread:
         write_message(sentence)
-    workloads = [(manifest, workload) for manifest in loaded.manifests if (workload := workload_of(manifest))]
-    if not workloads:
-        raise UsageError(_no_workloads(options.file, loaded.manifests))
-    return [
-        _with_options(index, options, workload, loaded.locate(manifest, ())) for manifest, workload in workloads
-    ], unread
+    if not known:
+        kinds = ", ".join(sorted({manifest.kind for manifest in loaded.manifests})) or "no object that can be read"
+        raise UsageError(f"no workload in {options.file}: it contains {kinds}; gpuc trace supports {_KINDS}")
+    return known, unread
 
 
-def _no_workloads(file: str, manifests: list[Manifest]) -> str:
-    """Returns the message for a file without workloads."""
-    if any(manifest.kind == "TrainJob" for manifest in manifests):
-        return f"{file} has a TrainJob, whose pods come from a runtime: trace the JobSet that the TrainJob creates"
-    kinds = ", ".join(sorted({manifest.kind for manifest in manifests})) or "no object that can be read"
-    return f"no workload in {file}: it contains {kinds}; gpuc trace supports {_KINDS}"
+def _with_objects_of_file(index: ClusterIndex, loaded: LoadedObjects, namespaces: set[str]) -> ClusterIndex:
+    """Returns the index with the objects of the workloads' file that pods refer to.
+
+    The objects are assumed to exist when the pods are created. gpuc does not judge their own creation.
+
+    Args:
+        namespaces: the namespaces of the workloads, for objects without a namespace.
+    """
+    added = [
+        replace(manifest, namespace=namespace)
+        for manifest in loaded.manifests
+        if manifest.kind in _REFERENCED_KINDS
+        for namespace in ([manifest.namespace] if manifest.namespace or manifest.kind in _GLOBAL_KINDS else namespaces)
+    ]
+    return ClusterIndex(index.objects.with_objects(added), accounts=index.accounts) if added else index
 
 
 def _with_options(
-    index: ClusterIndex, options: TraceOptions, workload: Workload, mark: Mark | None
-) -> tuple[Workload, str]:
-    """Returns the workload with the queue, namespace and priority of the options, and a note with its position."""
+    index: ClusterIndex, options: TraceOptions, loaded: LoadedObjects, manifest: Manifest
+) -> _Read | None:
+    """Returns a workload with the queue, namespace and priority of the options; None for another object."""
+    document = loaded.document(manifest)
+    workload = workload_of(manifest, document) or workload_without_pods(manifest, document)
+    if workload is None:
+        return None
     queue = options.queue or workload.queue
-    namespace = options.namespace or workload.namespace or _first_namespace(index, queue)
+    namespace = workload.namespace or options.namespace or _first_namespace(index, queue)
     is_assumed = not (options.namespace or workload.namespace)
+    mark = loaded.locate(manifest, ())
     note = f"{mark}{' (it has no namespace; assumed: the first namespace with the queue)' if is_assumed else ''}"
-    priority = options.priority or workload.priority
-    return workload._replace(queue=queue, namespace=namespace, priority=priority), note
+    scaled, autoscaler = with_replicas_of_autoscalers(
+        manifest, {"", namespace}, (*loaded.manifests, *index.objects.manifests)
+    )
+    workload = workload_of(scaled, document) or workload
+    rejected = unserved(manifest) or _conflict(options, workload)
+    chosen = workload._replace(autoscaler=autoscaler, rejected=rejected).with_labels(
+        namespace, queue, options.priority or workload.priority
+    )
+    return chosen, note, lambda path: loaded.locate(manifest, path)
 
 
-def _workload_of_options(index: ClusterIndex, options: TraceOptions) -> tuple[Workload, str]:
+def _conflict(options: TraceOptions, workload: Workload) -> Step | None:
+    """Returns the failed step for a workload in another namespace than the option; None without a contradiction.
+
+    Source: k8s.io/cli-runtime v0.35 pkg/resource/visitor.go, RequireNamespace
+    """
+    if not options.namespace or workload.namespace in ("", options.namespace):
+        return None
+    message = (
+        f"kubectl refuses the object: its namespace {workload.namespace} is not the namespace {options.namespace} of"
+        " the option --namespace"
+    )
+    fix = f"write --namespace {workload.namespace}, or remove the namespace from the object"
+    return Step(Stage.API, "failed", message, fix=fix, field=("metadata", "namespace"))
+
+
+def _workload_of_options(index: ClusterIndex, options: TraceOptions) -> _Read:
     """Returns the workload that the options describe, with an empty note."""
     queues = sorted({queue.name for queue in index.objects.of(*_QUEUE)})
     if options.queue not in queues:
@@ -254,12 +319,12 @@ def _workload_of_options(index: ClusterIndex, options: TraceOptions) -> tuple[Wo
             raise UsageError(f"--resource {option} is not NAME=QUANTITY")
         requests[name] = quantity
     _require_quantities(requests)
-    pod: dict[str, Any] = {"containers": [{"name": "work", "resources": {"requests": requests, "limits": requests}}]}
-    if options.pool:
-        pod["nodeSelector"] = _node_labels(index, options.pool)
     namespace = options.namespace or _first_namespace(index, options.queue)
-    pod_sets = (PodSet(pod, options.pods),)
-    return Workload(pod_sets, namespace, options.queue, "Job", "batch", "described", options.priority), ""
+    node_labels = _node_labels(index, options.pool) if options.pool else {}
+    workload = described_workload(
+        index, namespace, options.queue, requests, node_labels, pods=options.pods, priority=options.priority
+    )
+    return workload, "", lambda path: None
 
 
 def _require_quantities(requests: dict[str, str]) -> None:

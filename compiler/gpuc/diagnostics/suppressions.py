@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.free_form import is_free_form
 
 UNUSED = declare_rule(
     "ACC001", Severity.WARNING, "An entry of `accept` matches no finding.",
@@ -22,8 +23,7 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
     used: set[Path] = set()
     remaining = []
     for finding in findings:
-        candidates = ((*finding.path[:depth], "accept", finding.id) for depth in range(len(finding.path) + 1))
-        matching = entries.intersection(candidates)
+        matching = entries.intersection(_candidates(finding.path, finding.id))
         used |= matching
         if not matching:
             remaining.append(finding)
@@ -34,8 +34,23 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
     return remaining
 
 
+def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
+    """Returns whether the spec accepts findings of a rule at a path."""
+    return not set(_entries(spec, ())).isdisjoint(_candidates(path, id))
+
+
+def _candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002
+    """Yields the paths of all entries of `accept` that accept a finding of a rule at a path."""
+    return ((*path[:depth], "accept", id) for depth in range(len(path) + 1))
+
+
 def _entries(node: Any, path: Path) -> Iterator[Path]:
-    """Yields the path of every entry of every `accept` in the value."""
+    """Yields the path of every entry of every `accept` in the value, except in Helm values and patches."""
+    if is_free_form(path):
+        return
+    if isinstance(node, list):
+        for index, value in enumerate(node):
+            yield from _entries(value, (*path, index))
     if isinstance(node, dict):
         for key, value in node.items():
             if key == "accept" and isinstance(value, dict):

@@ -9,10 +9,12 @@ SUMMARIES = {
     "trace": "Predict whether a pod will be scheduled: admission, quota, flavor, node pool and node.",
     "isolation": "Prove that no pod of a tenant can reach a pod of another tenant over the network.",
     "crds": "Import CustomResourceDefinitions, so that lint can check objects of these kinds.",
+    "catalog": "List, search and show what gpuc knows: instance types, GPUs, images, versions, prices.",
     "rehearse": "Apply the compiled output to a real control plane on this machine and test it.",
+    "tools": "Build the programs of the rehearsal from source, with Go.",
     "schema": "Print the JSON Schema of the spec, for editors.",
     "explain": "Explain a rule: its title, its reason and an example. Without an id, list all rules.",
-    "init": "Create a small example repository with one cluster.",
+    "init": "Write the files of a repository with one small cluster, and of a CI workflow.",
 }
 """A summary of each command, in the order of `gpuc --help`."""
 

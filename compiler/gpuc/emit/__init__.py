@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.argocd import argocd
+from gpuc.emit.charts import charts
 from gpuc.emit.component import needed_components
+from gpuc.emit.metadata import with_metadata
 from gpuc.emit.monitoring import monitoring
 from gpuc.emit.tenants import tenants
 from gpuc.emit.workloads import workloads
@@ -16,10 +18,12 @@ from gpuc.model import Cluster
 def artifacts_by_emitter(cluster: Cluster) -> Iterator[list[Artifact]]:
     """Yields the artifacts of one emitter at a time. All artifacts of one file come from the same emitter.
 
-    The emitters of the components come first, then tenants, monitoring, workloads and argocd.
+    The emitters of the components come first, then tenants, monitoring, workloads, further charts and argocd. The
+    objects have the labels and annotations of the spec.
     """
     emitters = [component.artifacts for component in needed_components(cluster) if component.artifacts]
-    return (list(emitter(cluster)) for emitter in (*emitters, tenants, monitoring, workloads, argocd))
+    emitters += [tenants, monitoring, workloads, charts, argocd]
+    return (with_metadata(cluster, emitter(cluster)) for emitter in emitters)
 
 
 def emit(cluster: Cluster) -> list[Artifact]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.bootstrap import bootstrap
@@ -29,10 +30,8 @@ There is no limit: after the last retry Argo CD would never sync the failed comm
 Source: argoproj/argo-cd v3.5.1 controller/appcontroller.go (processRequestedAppOperation, autoSync),
 pkg/apis/application/v1alpha1/types.go (NextRetryAt)
 """
-FOLDERS = (
-    Folder("monitoring", 5, has_subfolders=True),
-    Folder("tenants", 30, is_protected=True),
-)
+MONITORING = Folder("monitoring", 5, has_subfolders=True)
+TENANTS = Folder("tenants", 30, is_protected=True)
 """Folders that Argo CD syncs and that do not belong to a component."""
 
 
@@ -41,17 +40,36 @@ def argocd(cluster: Cluster) -> Iterator[Artifact]:
     components = needed_components(cluster)
     yield project(cluster, components)
     for component in components:
-        yield _chart(cluster, component)
+        if cluster.is_managed(component.name):
+            yield _chart(cluster, component)
     for folder in shipped_folders(cluster):
         yield _folder(cluster, folder)
     yield _root(cluster)
-    yield from bootstrap(cluster, tuple(component.release(cluster) for component in components))
+    yield from bootstrap(cluster, components)
 
 
 def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
     """Returns the folders of the cluster that Argo CD syncs, except apps/, in sync order."""
-    folders = [*FOLDERS, *(folder for component in needed_components(cluster) for folder in component.folders)]
+    folders = [folder for component in needed_components(cluster) for folder in component.folders]
+    folders += [MONITORING] if cluster.spec.observability else []
+    folders += [TENANTS] if cluster.tenants or cluster.spec.auditors else []
     return tuple(sorted(folders, key=lambda folder: (folder.wave, folder.path)))
+
+
+def application(
+    cluster: Cluster, name: str, origin: Path, sources: Body, destination: Body, sync_wave: int, *, prune: bool,
+    creates_namespace: bool,
+) -> Manifest:  # fmt: skip
+    """Returns an Application with an AppProject of its own, which has the same name.
+
+    Args:
+        name: the name of the Application, without the name of the cluster.
+        sources: the map with the field `source` or `sources`.
+    """
+    body = _spec(cluster, sources, destination, prune=prune, creates_namespace=creates_namespace)
+    body["spec"]["project"] = f"{cluster.name}-{name}"
+    manifest = _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, sync_wave)
+    return replace(manifest, origin=origin)
 
 
 def _root(cluster: Cluster) -> Manifest:
@@ -110,7 +128,7 @@ def _folder(cluster: Cluster, folder: Folder) -> Manifest:
     if folder.has_subfolders:
         source["directory"] = {"recurse": True}
     namespace = cluster.components[folder.component].namespace if folder.component else "default"
-    if folder.path == "monitoring":
+    if folder is MONITORING and cluster.spec.observability is not None:
         namespace = cluster.spec.observability.namespace
     # With `prune: confirm`, the protected objects have an annotation that prevents pruning.
     prune = not folder.is_protected or cluster.spec.delivery.prune != "never"

@@ -13,6 +13,7 @@ from __future__ import annotations
 from gpuc.emit.sync import wave
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Pool
+from gpuc.model.names import GPU
 from gpuc.model.sharing import Sharing
 
 NAME = "cluster-policy"
@@ -171,16 +172,22 @@ def _dcgm_exporter(cluster: Cluster) -> Body:
         "enablePodLabels": True,
         "podLabelAllowlistRegex": [r"^kueue\.x-k8s\.io/queue-name$"],
         "service": {"internalTrafficPolicy": "Cluster"},
-        "serviceMonitor": {
-            "enabled": True,
-            "interval": "15s",
-            "scrapeTimeout": "10s",
-            # The labels namespace and pod name the pod that uses the GPU, not the exporter.
-            "honorLabels": True,
-            "additionalLabels": {"release": cluster.spec.observability.prometheus.release},
-        },
+        # gpuc emits its own ServiceMonitor in monitoring/, so that a new section `observability` changes no operand.
+        "serviceMonitor": {"enabled": False},
     }
-    if any(pool.sharing and pool.sharing.mode == "shared" for pool in cluster.gpu_pools):
-        # Otherwise the metrics of a shared GPU have the name of only one of its pods, or of no pod.
-        body["env"] = [{"name": "KUBERNETES_VIRTUAL_GPUS", "value": "true"}]
+    shared = sorted({name for pool in cluster.gpu_pools for name in pool.gpu_resource_names if _is_renamed(name)})
+    if shared:
+        # Without the first variable, the metrics of a shared GPU have the name of only one of its pods. Without the
+        # second variable, they have the name of no pod.
+        names = {"KUBERNETES_VIRTUAL_GPUS": "true", "NVIDIA_RESOURCE_NAMES": ",".join(shared)}
+        body["env"] = [{"name": name, "value": value} for name, value in names.items()]
     return body
+
+
+def _is_renamed(resource: str) -> bool:
+    """Returns whether the exporter finds the pods of a resource only if NVIDIA_RESOURCE_NAMES contains its name.
+
+    Source: NVIDIA/dcgm-exporter 7ad58324 (release 4.6.0-4.8.3) internal/pkg/transformation/kubernetes.go
+    (iterateGPUDevices)
+    """
+    return resource != GPU and not resource.startswith("nvidia.com/mig-")

@@ -16,6 +16,7 @@ from importlib import import_module
 from gpuc.catalog.records import Release
 from gpuc.manifest.manifest import Artifact, Body
 from gpuc.model import Cluster
+from gpuc.model.names import SYSTEM_TAINT
 
 Kind = tuple[str, str]
 """API group and kind."""
@@ -41,14 +42,8 @@ SYSTEM_NODES: Body = {
 }
 """The affinity of controllers: nodes that Karpenter does not start. All nodes of Karpenter also have a taint."""
 
-SYSTEM_TAINT = "CriticalAddonsOnly"
-"""The key of the taint of system nodes, which keeps pods of tenants off. The value is true, the effect NoSchedule.
-
-The chart of Karpenter and the add-ons of EKS tolerate this taint by default.
-Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/values.yaml, key tolerations;
-awsdocs/amazon-eks-user-guide latest/ug/automode/set-builtin-node-pools.adoc
-"""
-
+SYSTEM_PODS = "the pods run on the system nodes, which Karpenter does not start"
+"""The reason for affinity and tolerations of controllers."""
 SYSTEM_TOLERATIONS: list[Body] = [{"key": SYSTEM_TAINT, "operator": "Exists"}]
 ON_SYSTEM_NODES: Body = {"affinity": SYSTEM_NODES, "tolerations": SYSTEM_TOLERATIONS}
 """Helm values of a controller that runs on the system nodes."""
@@ -106,17 +101,33 @@ class Component:
     """Returns whether a cluster needs the component. Default: every cluster needs it."""
     keeps_definitions: bool = False
     """Whether the chart's templates contain CRDs. Argo CD then prunes nothing: a removed CRD deletes its objects."""
-    cluster_kinds: tuple[Kind, ...] = ()
-    """Cluster-scoped kinds of the objects in the folders, and of those that the chart renders, hooks included.
+    chart_cluster_kinds: tuple[Kind, ...] = ()
+    """Cluster-scoped kinds of the objects that the chart renders, hooks included.
 
-    The AppProject allows only these kinds. `helm template` with gpuc's values lists the kinds of a chart.
+    The AppProject allows only the kinds of charts that gpuc installs, and the kinds of the objects that gpuc emits.
+    `helm template` with gpuc's values lists the kinds of a chart.
     """
+    chart_kinds: tuple[Kind, ...] = ()
+    """Namespaced kinds of the objects that the chart renders, hooks included."""
+    cluster_kinds: tuple[Kind, ...] = ()
+    """Cluster-scoped kinds of the objects that gpuc emits for the component."""
     kinds: tuple[Kind, ...] = ()
-    """Namespaced kinds of the objects in the folders, and of those that the chart renders, hooks included."""
+    """Namespaced kinds of the objects that gpuc emits for the component."""
     folders: tuple[Folder, ...] = ()
     """Folders of objects that the component's controller reads."""
     ignored: tuple[Body, ...] = ()
     """Entries of ignoreDifferences: fields of the chart's objects that controllers write."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """Why the cluster needs the Helm values of gpuc, by the path of a value or of a map with values.
+
+    The README of the cluster shows the reasons if another team installs the chart.
+    """
+    relied_defaults: Mapping[str, str] = field(default_factory=dict)
+    """Why the cluster needs the chart's default of a Helm value that gpuc does not set, by the path of the value."""
+    ineffective: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Paths of Helm values that have no effect with gpuc's values, each with the paths below that have an effect."""
+    ineffective_because: str = ""
+    """Why these values have no effect, and what a user can do instead."""
     namespace_labels: Mapping[str, str] = field(default_factory=lambda: PLATFORM)
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
 

@@ -1,22 +1,11 @@
-"""The kinds that Kueue manages, and the users that create the pods and jobs of these kinds."""
+"""The users that create the jobs and pods of the workloads that Kueue manages in a cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, KINDS, UPSTREAM, user
 from gpuc.model import Cluster
-
-JOB_CONTROLLER = "kube-system/job-controller"
-"""The ServiceAccount of Kubernetes' Job controller.
-
-Without --use-service-account-credentials, all controllers of kube-controller-manager share one user, and the policies
-refuse the pods of Jobs. kubeadm sets the option. AWS does not document the option of EKS, so users have to find the
-user in the audit log, in an event that creates a pod of a Job.
-
-Source: k8s.io/kubernetes v1.35.4 cmd/kube-controller-manager/app/controllermanager.go,
-cmd/kubeadm/app/phases/controlplane/manifests.go, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go;
-open-policy-agent/gatekeeper issue 529 (userInfo of a pod that a controller creates)
-"""
 
 KUEUE_ACCOUNT = "kueue-controller-manager"
 """The ServiceAccount of Kueue. The release has the name of the chart, kueue.
@@ -24,65 +13,23 @@ KUEUE_ACCOUNT = "kueue-controller-manager"
 Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/rbac/service_account.yaml, _helpers.tpl
 """
 
-KINDS: Mapping[str, str] = {
-    "batch/job": "Job",
-    "jobset.x-k8s.io/jobset": "JobSet",
-    "trainer.kubeflow.org/trainjob": "TrainJob",
-    "kubeflow.org/mpijob": "MPIJob",
-    "kubeflow.org/pytorchjob": "PyTorchJob",
-    "ray.io/rayjob": "RayJob",
-    "ray.io/raycluster": "RayCluster",
-    "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
-    "pod": "Pod",
-    "deployment": "Deployment",
-    "statefulset": "StatefulSet",
-}
-"""The kind that each framework of Kueue manages.
-
-Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs
-"""
-
-_JOBSET = "jobset.x-k8s.io/jobset"
-_NEEDS: Mapping[str, tuple[str, ...]] = {"trainer.kubeflow.org/trainjob": (_JOBSET,)}
+_NEEDS: Mapping[str, tuple[str, ...]] = {"trainer.kubeflow.org/trainjob": ("jobset.x-k8s.io/jobset",)}
 """Frameworks whose controller also creates objects of a framework: a TrainJob consists of a JobSet."""
-
-UPSTREAM: Mapping[str, str] = {
-    # kubernetes-sigs/jobset v0.12.0 config/default/kustomization.yaml. The chart names it jobset-controller.
-    _JOBSET: "jobset-system/jobset-controller-manager",
-    # kubeflow/trainer v2.2.1 manifests/overlays/manager/kustomization.yaml, manifests/base/rbac/service_account.yaml
-    "trainer.kubeflow.org/trainjob": "kubeflow-system/kubeflow-trainer-controller-manager",
-    # kubeflow/mpi-operator v0.8.2 deploy/v2beta1/mpi-operator.yaml
-    "kubeflow.org/mpijob": "mpi-operator/mpi-operator",
-    # kubeflow/training-operator v1.9.3 manifests/overlays/standalone, manifests/base/rbac/service-account.yaml
-    "kubeflow.org/pytorchjob": "kubeflow/training-operator",
-    # ray-project/kuberay v1.6.2 helm-chart/kuberay-operator/templates/_helpers.tpl: the name of the release. Upstream
-    # names no namespace.
-    "ray.io/rayjob": "kuberay-operator/kuberay-operator",
-    "ray.io/raycluster": "kuberay-operator/kuberay-operator",
-    # kubernetes-sigs/lws v0.9.0 config/default/kustomization.yaml. The chart has the same names.
-    "leaderworkerset.x-k8s.io/leaderworkerset": "lws-system/lws-controller-manager",
-}
-"""The ServiceAccount of the controller in upstream's manifests, by framework."""
 
 
 def controllers(cluster: Cluster) -> list[str]:
     """Returns the users that create the pods and jobs of workloads that Kueue manages."""
     own = dict(UPSTREAM) | {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
-    frameworks = [name for chosen in cluster.spec.kueue.frameworks for name in (chosen, *_NEEDS.get(chosen, ()))]
+    frameworks = [name for chosen in cluster.frameworks for name in (chosen, *_NEEDS.get(chosen, ()))]
     accounts = [own.get(name, "") for name in frameworks]
     return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]
 
 
 def queued_kinds(cluster: Cluster) -> list[str]:
     """Returns the kinds of the workloads that Kueue manages."""
-    return [KINDS[name] for name in dict.fromkeys(cluster.spec.kueue.frameworks)]
+    return [KINDS[name] for name in cluster.frameworks]
 
 
 def kueue_user(cluster: Cluster) -> str:
     """Returns the user of Kueue's controller, which removes Kueue's scheduling gate from admitted pods."""
     return user(f"{cluster.components['kueue'].namespace}/{KUEUE_ACCOUNT}")
-
-
-def user(service_account: str) -> str:
-    """Returns the user name of a ServiceAccount that is given as namespace/name."""
-    return f"system:serviceaccount:{service_account.replace('/', ':')}"

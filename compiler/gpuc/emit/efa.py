@@ -17,7 +17,8 @@ def efa(cluster: Cluster) -> Iterator[Artifact]:
     pools = cluster.efa_pools
     taints = {taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)}
     tolerations = sorted(
-        (taint.toleration() for taint in taints), key=lambda toleration: (toleration["key"], toleration["value"])
+        (taint.toleration() for taint in taints),
+        key=lambda toleration: [toleration[key] for key in ("key", "value", "effect")],
     )
     # This list replaces the list of the chart, which also contains instance types of pools without EFA.
     types = sorted({instance.type for pool in pools for instance in pool.instances})
@@ -26,7 +27,7 @@ def efa(cluster: Cluster) -> Iterator[Artifact]:
         # The chart names the registry of us-west-2, to which a VPC with endpoints of its region has no route.
         # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/values.yaml
         body["image"] = {"repository": f"{registry}/eks/aws-efa-k8s-device-plugin"}
-    yield Values(cluster.out("efa/values.yaml"), ("spec", "pools"), "efa", body)
+    yield Values(cluster.values_file("efa"), ("spec", "pools"), "efa", body)
 
 
 COMPONENT = Component(
@@ -34,5 +35,13 @@ COMPONENT = Component(
     wave=0,
     artifacts=efa,
     is_needed=lambda cluster: bool(cluster.efa_pools),
-    kinds=(("apps", "DaemonSet"),),
+    reasons={
+        "supportedInstanceLabels": "the plugin runs on the instance types of the pools with EFA",
+        "tolerations": "the plugin tolerates the taints of the pools with EFA",
+        "image": "the nodes pull the image from the registry of their region",
+    },
+    relied_defaults=dict.fromkeys(
+        ("nameOverride", "fullnameOverride"), "with another name, Argo CD replaces the DaemonSet and all its pods"
+    ),
+    chart_kinds=(("apps", "DaemonSet"),),
 )

@@ -11,6 +11,7 @@ from gpuc.emit.component import (
     CONTROLLER,
     CRD,
     ON_SYSTEM_NODES,
+    SYSTEM_PODS,
     SYSTEM_TOLERATIONS,
     Component,
     Folder,
@@ -21,24 +22,23 @@ from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
 from gpuc.kubernetes.argocd import OPTIONS
-from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import TENANT_KEY, WHY
+from gpuc.policy.gatekeeper_objects import expansion_templates, template_source
 from gpuc.policy.library import Policy
 
 TEMPLATE_WAVE = 0
 CONSTRAINT_WAVE = 5
+
+REFUSES = "policies at deny refuse objects"
+"""The reason for the objects that the webhook checks."""
 
 AUDIT_SECONDS = 300
 """The time between two audits. The chart's 60 s are shorter than one audit of a large cluster."""
 
 AUDIT_CHUNK = 500
 """The number of objects in one list request of the audit. It is the chart's default, on which the memory depends."""
-
-# Kinds with a pod template that Gatekeeper can expand. The path to the pod template must not contain a list: Gatekeeper
-# would deny every object of the kind. JobSets need such a path, so the policies check the Jobs of a JobSet instead.
-_EXPANDED_KINDS = (("apps", "Deployment"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"))
 
 
 def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
@@ -74,7 +74,7 @@ def _values(cluster: Cluster) -> Values:
         "auditInterval": AUDIT_SECONDS,
         "auditChunkSize": AUDIT_CHUNK,
     }
-    return Values(cluster.out("gatekeeper/values.yaml"), _origin(cluster), "gatekeeper", body)
+    return Values(cluster.values_file("gatekeeper"), _origin(cluster), "gatekeeper", body)
 
 
 def _audit_resources(cluster: Cluster) -> Body:
@@ -109,31 +109,19 @@ def _config(cluster: Cluster) -> Manifest:
 
 
 def _expansions(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields ExpansionTemplates. With them, Gatekeeper rejects a Deployment or Job whose pods a policy would deny."""
-    for group, kind in _EXPANDED_KINDS:
-        body = {
-            "applyTo": [{"groups": [group], "versions": ["v1"], "kinds": [kind]}],
-            "templateSource": TEMPLATES[f"{group}/{kind}"][0],
-            "generatedGVK": {"group": "", "version": "v1", "kind": "Pod"},
-        }
+    for name, spec in expansion_templates():
         yield Manifest(
             file=cluster.out("policies/templates/expansion.yaml"),
             origin=_origin(cluster),
             api="expansion.gatekeeper.sh/v1beta1",
             kind="ExpansionTemplate",
-            name=f"gpuc-{kind.lower()}",
+            name=name,
             annotations=wave(TEMPLATE_WAVE),
-            body={"spec": body},
+            body={"spec": spec},
         )
 
 
 def _template(cluster: Cluster, policy: Policy) -> Manifest:
-    variables = [{"name": name, "expression": text} for name, text in policy.variables.items()]
-    source = {
-        "failurePolicy": "Fail",
-        **({"variables": variables} if variables else {}),
-        "validations": list(policy.validations),
-    }
     return Manifest(
         file=cluster.out(f"policies/templates/{policy.name}.yaml"),
         origin=_origin(cluster, policy),
@@ -155,7 +143,7 @@ def _template(cluster: Cluster, policy: Policy) -> Manifest:
                 "targets": [
                     {
                         "target": "admission.k8s.gatekeeper.sh",
-                        "code": [{"engine": "K8sNativeValidation", "source": source}],
+                        "code": [{"engine": "K8sNativeValidation", "source": template_source(policy)}],
                     }
                 ],
             }
@@ -220,26 +208,58 @@ def _value(fact: str, cluster: Cluster, tenant: Tenant, settings: dict[str, Any]
 
 def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
     """Returns the path in the spec that configures the policy, or the path that configures all policies."""
-    if policy and policy.name in cluster.spec.policies:
+    if policy and policy.name in cluster.policy_specs:
         return ("spec", "policies", policy.name)
-    return ("spec", "policies", "default") if "default" in cluster.spec.policies else ("spec", "policies")
+    return ("spec", "policies", "default") if "default" in cluster.policy_specs else ("spec", "policies")
 
 
 COMPONENT = Component(
     name="gatekeeper",
     wave=-10,
     artifacts=gatekeeper,
-    cluster_kinds=(
+    is_needed=lambda cluster: cluster.spec.policies is not None,
+    chart_cluster_kinds=(
         CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+    ),
+    chart_kinds=(
+        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ResourceQuota"), ("batch", "Job"),
+        ("policy", "PodDisruptionBudget"),
+    ),
+    cluster_kinds=(
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
         ("constraints.gatekeeper.sh", "Gpuc*"), ("expansion.gatekeeper.sh", "ExpansionTemplate"),
         ("templates.gatekeeper.sh", "ConstraintTemplate"),
     ),
-    kinds=(
-        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ResourceQuota"), ("batch", "Job"),
-        ("policy", "PodDisruptionBudget"), ("config.gatekeeper.sh", "Config"),
-    ),
+    kinds=(("config.gatekeeper.sh", "Config"),),
+    reasons={
+        "replicas": "other replicas answer if a system node fails",
+        "validatingWebhookFailurePolicy": "the cluster accepts objects while Gatekeeper does not run",
+        "validatingWebhookTimeoutSeconds": "requests do not wait long for Gatekeeper",
+        "enableK8sNativeValidation": "the policies are written in CEL",
+        "enableGeneratorResourceExpansion": "Gatekeeper checks the pods of Deployments and Jobs when they are created",
+        "disableMutation": "no policy changes objects",
+        "upgradeCRDs": "Argo CD would run the hook at every sync",
+        "postInstall": "the namespace of Gatekeeper is exempt from the policies",
+        "controllerManager.exemptNamespaces": "no policy checks the namespaces of the platform",
+        "controllerManager": SYSTEM_PODS,
+        "audit": f"{SYSTEM_PODS}, and have memory for the audit of all nodes",
+        "auditMatchKindOnly": "the audit reads only the kinds of the policies",
+        "auditInterval": "an audit ends before the next audit starts; the alert GpucAuditLate expects this time",
+        "auditChunkSize": "the memory of the audit is for this number of objects",
+    },
+    # Source: gatekeeper v3.23.0 charts/gatekeeper/values.yaml
+    relied_defaults={
+        "disableValidatingWebhook": f"{REFUSES}, and the webhook expands Deployments and Jobs to pods",
+        "validatingWebhookExemptNamespacesLabels": REFUSES,
+        "validatingWebhookObjectSelector": REFUSES,
+        "validatingWebhookMatchConditions": REFUSES,
+        "validatingWebhookCustomRules": REFUSES,
+        "validatingWebhookScope": REFUSES,
+        "validatingWebhookURL": REFUSES,
+        "controllerManager.exemptNamespacePrefixes": REFUSES,
+        "disableAudit": "the audit reports objects that break a policy, and the alert GpucAuditLate expects audits",
+    },
     folders=(
         Folder("policies/templates", 15, "gatekeeper"),
         Folder("policies/constraints", 16, "gatekeeper"),

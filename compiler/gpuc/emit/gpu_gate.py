@@ -19,15 +19,22 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPUS_CONDITION, POOL_LABEL
 from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
 
-NAMESPACE = "gpu-operator"
 NAME = "gpuc-gpu-gate"
 REPORT = "/run/gpuc/node-status.json"
 """File that user data writes: a patch of the status of the Node, with the condition `GPUS_CONDITION`."""
-USER = f"system:serviceaccount:{NAMESPACE}:{NAME}"
 NODE_NAME_KEY = "authentication.kubernetes.io/node-name"
 """Extra information about a user: the node of the pod that got the token. Kubernetes 1.32 or later."""
 _NODE = "node/$(NODE_NAME)"
 _PAUSE_VERSION = "3.10"
+
+
+def gate_user(cluster: Cluster) -> str:
+    """Returns the user name of the gate's ServiceAccount."""
+    return f"system:serviceaccount:{_namespace(cluster)}:{NAME}"
+
+
+def _namespace(cluster: Cluster) -> str:
+    return cluster.components["gpu-operator"].namespace
 
 
 def gpu_gate(cluster: Cluster) -> Iterator[Manifest]:
@@ -52,30 +59,34 @@ def _permissions(cluster: Cluster) -> Iterator[Manifest]:
     }
     binding: Body = {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME},
-        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": NAMESPACE}],
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": _namespace(cluster)}],
     }
 
     def manifest(api: str, kind: str, body: Body, namespace: str = "") -> Manifest:
         return Manifest(file, ("spec", "pools"), api, kind, NAME, body, namespace, annotations=wave(0))
 
-    yield manifest("v1", "ServiceAccount", {}, NAMESPACE)
+    yield manifest("v1", "ServiceAccount", {}, _namespace(cluster))
     yield manifest("rbac.authorization.k8s.io/v1", "ClusterRole", role)
     yield manifest("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", binding)
     admission = "admissionregistration.k8s.io/v1"
-    yield manifest(admission, "ValidatingAdmissionPolicy", {"spec": _own_node_only()})
+    yield manifest(admission, "ValidatingAdmissionPolicy", {"spec": _own_node_only(gate_user(cluster))})
     policy_binding: Body = {"spec": {"policyName": NAME, "validationActions": ["Deny"]}}
     yield manifest(admission, "ValidatingAdmissionPolicyBinding", policy_binding)
 
 
-def _own_node_only() -> Body:
-    """Returns the spec of a policy that refuses changes of other Nodes than the Node of the gate's pod."""
+def _own_node_only(user: str) -> Body:
+    """Returns the spec of a policy that refuses changes of other Nodes than the Node of the gate's pod.
+
+    Args:
+        user: the user name of the gate's ServiceAccount.
+    """
     extra = f"request.userInfo.extra['{NODE_NAME_KEY}']"
     has_extra = f"has(request.userInfo.extra) && '{NODE_NAME_KEY}' in request.userInfo.extra"
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["UPDATE"], "resources": ["nodes", "nodes/status"]}
     return {
         "failurePolicy": "Fail",
         "matchConstraints": {"resourceRules": [rule]},
-        "matchConditions": [{"name": "gpu-gate", "expression": f"request.userInfo.username == '{USER}'"}],
+        "matchConditions": [{"name": "gpu-gate", "expression": f"request.userInfo.username == '{user}'"}],
         "validations": [
             {
                 "expression": f"{has_extra} && object.metadata.name in {extra}",
@@ -128,7 +139,8 @@ def _daemonset(cluster: Cluster, pool: Pool, instances: list[InstanceType], suff
         "template": {"metadata": {"labels": labels}, "spec": pod},
     }
     file = cluster.out(f"gpu-operator/config/gpu-gate-{pool.name}.yaml")
-    return Manifest(file, pool.path, "apps/v1", "DaemonSet", name, {"spec": spec}, NAMESPACE, annotations=wave(1))
+    body, namespace = {"spec": spec}, _namespace(cluster)
+    return Manifest(file, pool.path, "apps/v1", "DaemonSet", name, body, namespace, annotations=wave(1))
 
 
 def _steps(pool: Pool, instance: InstanceType) -> Iterator[tuple[str, list[str]]]:

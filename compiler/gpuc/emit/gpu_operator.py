@@ -9,17 +9,56 @@ from gpuc.emit.cluster_policy import (
     DEFAULT_PLUGIN_CONFIG,
     METRIC_CONFIG,
     MIG_CONFIG,
+    NAME,
     PLUGIN_CONFIG,
     agent_tolerations,
     cluster_policy,
 )
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, CRD, ON_SYSTEM_NODES, PLATFORM, PRIVILEGED, Component, Folder
+from gpuc.emit.component import (
+    CLUSTER_ROLES,
+    CONTROLLER,
+    CRD,
+    ON_SYSTEM_NODES,
+    PLATFORM,
+    PRIVILEGED,
+    SYSTEM_PODS,
+    Component,
+    Folder,
+)
 from gpuc.emit.gpu_gate import gpu_gate
 from gpuc.emit.metrics import metric_list
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
 from gpuc.model.sharing import Sharing
+
+NFD_NAMES = "with another name, Argo CD replaces Node Feature Discovery, whose labels the operator needs"
+"""The reason for the names of the objects of Node Feature Discovery."""
+
+_CONFIG_MAP = ("config.create", "config.name", "config.data")
+_IMAGE = ("repository", "image", "version")
+_EFFECTIVE = {
+    "devicePlugin": _CONFIG_MAP,
+    "migManager": _CONFIG_MAP,
+    "dcgmExporter": _CONFIG_MAP,
+    "driver": tuple(f"manager.{key}" for key in _IMAGE),
+    "validator": _IMAGE,
+}
+"""Values below a key of INEFFECTIVE with an effect: ConfigMaps, and environment variables of the operator."""
+_INEFFECTIVE = (
+    "psa", "cdi", "sandboxWorkloads", "hostPaths", "daemonsets", "validator", "mig", "driver", "toolkit",
+    "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager", "nodeStatusExporter", "gds", "gdrcopy", "vgpuManager",
+    "vgpuDeviceManager", "vfioManager", "kataManager", "sandboxDevicePlugin", "kataSandboxDevicePlugin", "ccManager",
+    "draDriver", "operator.defaultGPUMode", "operator.metrics", "operator.runtimeClass",
+    "operator.use_ocp_driver_toolkit",
+)  # fmt: skip
+INEFFECTIVE = {path: tuple(f"{path}.{key}" for key in _EFFECTIVE.get(path, ())) for path in _INEFFECTIVE}
+"""Helm values that only the templates of ClusterPolicy, GPUCluster and NVIDIADriver read, or that `fail` checks.
+
+The operator ignores an NVIDIADriver object unless the ClusterPolicy enables the objects of this kind.
+
+Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates, controllers/nvidiadriver_controller.go
+"""
 
 
 def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
@@ -40,7 +79,7 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
             "postDeleteCleanup": False,
         },
     }
-    yield Values(cluster.out("gpu-operator/values.yaml"), ("spec", "pools"), "gpu-operator", body, embedded)
+    yield Values(cluster.values_file("gpu-operator"), ("spec", "pools"), "gpu-operator", body, embedded)
     yield cluster_policy(cluster)
     yield from gpu_gate(cluster)
 
@@ -123,11 +162,30 @@ COMPONENT = Component(
     wave=0,
     artifacts=gpu_operator,
     is_needed=lambda cluster: bool(cluster.gpu_pools),
+    chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
+    chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
     cluster_kinds=(
-        CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
+        *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
         ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"), ("nvidia.com", "ClusterPolicy"),
     ),
-    kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
+    kinds=(("", "ServiceAccount"), ("apps", "DaemonSet")),
+    reasons={
+        "nfd": "the operator finds GPU nodes by the labels of Node Feature Discovery",
+        "clusterPolicy": "gpuc emits the ClusterPolicy",
+        "operator": f"{SYSTEM_PODS}; Argo CD would run the hook that upgrades CRDs at every sync",
+        "devicePlugin.config": "the ClusterPolicy and the labels of the pools name these configurations",
+        "migManager.config": "the ClusterPolicy and the labels of the pools name these MIG layouts",
+        "dcgmExporter.config": "the alerts need these metrics, and the ClusterPolicy names their ConfigMap",
+        "node-feature-discovery": "the workers tolerate the taints of the pools; all other pods run on system nodes",
+    },
+    relied_defaults={
+        "gpuCluster.deployCR": "gpuc emits a ClusterPolicy, and only one of ClusterPolicy and GPUCluster can exist",
+        "node-feature-discovery.nameOverride": NFD_NAMES,
+        "node-feature-discovery.fullnameOverride": NFD_NAMES,
+        "node-feature-discovery.namespaceOverride": NFD_NAMES,
+    },
+    ineffective=INEFFECTIVE,
+    ineffective_because=f"gpuc emits the ClusterPolicy; patch ClusterPolicy {NAME} instead",
     folders=(Folder("gpu-operator/config", 5, "gpu-operator"),),
     namespace_labels={**PLATFORM, **PRIVILEGED},
 )  # fmt: skip

@@ -39,7 +39,7 @@ Source: pytorch/pytorch v2.15.0 torch/distributed/launcher/api.py (TORCH_ELASTIC
 def job_template(cluster: Cluster, template: Template) -> Iterator[Manifest]:
     """Yields the Job, and for a gang the headless Service that gives its pods DNS names."""
     file = cluster.out(f"workloads/{template.pool.name}.yaml")
-    origin, namespace = template.pool.path, template.namespace.name
+    origin, namespace = template.pool.path, template.place.namespace
     if template.is_gang:
         service: Body = {
             "spec": {
@@ -138,8 +138,8 @@ def _pod_metadata(template: Template) -> Body:
 def _pod(cluster: Cluster, template: Template) -> Body:
     grace_seconds = _grace_seconds(template.pool)
     body = container(cluster, template, _command(cluster, template), _container_security(template))
-    if template.is_gang and template.namespace.nccl:
-        body["envFrom"] = [{"configMapRef": {"name": template.namespace.nccl.config_map}}]
+    if template.is_gang and template.place.nccl:
+        body["envFrom"] = [{"configMapRef": {"name": template.place.nccl.config_map}}]
     if template.is_gang and grace_seconds > SHUTDOWN_SECONDS:
         body["env"] = [{"name": "TORCH_ELASTIC_SHUTDOWN_TIMEOUT", "value": str(grace_seconds - SHUTDOWN_SECONDS)}]
     return {
@@ -184,7 +184,7 @@ def _torchrun(cluster: Cluster, template: Template) -> list[str]:
         f"--nnodes={template.pods}",
         f"--nproc-per-node={template.resources[GPU]}",
         "--node-rank=$(JOB_COMPLETION_INDEX)",
-        f"--master-addr={template.name}-0.{template.name}.{template.namespace.name}.svc.cluster.local",
+        f"--master-addr={template.name}-0.{template.name}.{template.place.namespace}.svc.cluster.local",
         f"--master-port={RENDEZVOUS_PORT}",
         f"--rdzv-conf=timeout={wait_seconds}",
         "train.py",

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpuc.catalog.records import InstanceType
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, Component, Folder
 from gpuc.emit.controller_capacity import controller_resources, flow_schemas
 from gpuc.emit.disruption import disruption, expire_after, termination_grace_seconds
 from gpuc.emit.nodes import node_class
-from gpuc.emit.sync import protected, protected_until_leaving
+from gpuc.emit.sync import protected, protected_until_leaving, prunable
 from gpuc.kubernetes.amounts import CPU, quantity_text, texts
 from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import EFA, GPU
+from gpuc.model.names import EFA, GPU, RESERVED_INSTANCES
 
 OVERLAY_WEIGHT = 10
+SERVICE_ACCOUNT = "the IAM role of the controller is for the ServiceAccount karpenter, which a FlowSchema also names"
+"""The reason for the name of the ServiceAccount."""
 NODES = "nodes"
 """The key under `limits` of a NodePool object for the maximum number of nodes."""
 
 
 def karpenter(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values and the FlowSchemas of the controller, and the objects of each pool."""
-    yield Values(cluster.out("karpenter/values.yaml"), ("spec", "cloud", "aws"), "karpenter", _values(cluster))
+    yield Values(cluster.values_file("karpenter"), ("spec", "cloud", "aws"), "karpenter", _values(cluster))
     yield from flow_schemas(cluster)
     for pool in cluster.pools:
         yield from _pool(cluster, pool)
@@ -39,11 +41,9 @@ def _values(cluster: Cluster) -> Body:
         settings["interruptionQueue"] = cluster.aws.interruption_queue
     if gates := _feature_gates(cluster):
         settings["featureGates"] = gates
-    release = cluster.spec.observability.prometheus.release
     return {
         # The chart keeps the two replicas on different hosts, and off the nodes that Karpenter starts.
         "replicas": 2,
-        "serviceMonitor": {"enabled": True, "additionalLabels": {"release": release}},
         "controller": {"resources": controller_resources(cluster)},
         "settings": settings,
     }
@@ -54,7 +54,7 @@ def _feature_gates(cluster: Cluster) -> dict[str, bool]:
     needed = {
         "nodeOverlay": any(overlay_capacity(pool, instance) for pool in cluster.pools for instance in pool.instances),
         "reservedCapacity": any("reserved" in pool.spec.purchase for pool in cluster.pools),
-        "staticCapacity": any(pool.is_static for pool in cluster.pools),
+        "staticCapacity": any(pool.always_running for pool in cluster.pools),
     }
     return {gate: True for gate, is_needed in needed.items() if is_needed}
 
@@ -75,8 +75,17 @@ def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
             yield manifest(
                 "karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), annotations
             )
-    annotations = protected_until_leaving(cluster, 2, leaving=pool.spec.leaving)
+    annotations = protected_until_leaving(cluster, 2, leaving=pool.spec.leaving) | _reserved_instances(pool)
     yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(cluster, pool), annotations)
+    if pool.warm_nodes:
+        annotations = prunable(cluster, 2)
+        yield manifest("karpenter.sh/v1", "NodePool", pool.warm_node_pool, _warm_node_pool(cluster, pool), annotations)
+
+
+def _reserved_instances(pool: Pool) -> dict[str, str]:
+    """Returns the annotation with which `gpuc trace` knows the number of reserved nodes; empty without a number."""
+    number = pool.spec.reservations.instances if pool.spec.reservations else None
+    return {RESERVED_INSTANCES: str(number)} if number is not None else {}
 
 
 def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
@@ -100,23 +109,47 @@ def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
 
 def _overlay(pool: Pool, instance: InstanceType, capacity: dict[str, str]) -> Body:
     requirements = [
-        _requirement("karpenter.sh/nodepool", pool.name),
+        _requirement("karpenter.sh/nodepool", *pool.node_pools),
         _requirement("node.kubernetes.io/instance-type", instance.type),
     ]
     return {"spec": {"weight": OVERLAY_WEIGHT, "requirements": requirements, "capacity": capacity}}
 
 
 def _node_pool(cluster: Cluster, pool: Pool) -> Body:
-    body: Body = {"template": _template(pool), "disruption": disruption(cluster, pool), "limits": _limits(pool)}
+    limits = _static_limits(pool) if pool.is_static else _limits(pool)
+    body: Body = {
+        "template": _template(pool, pool.spec.purchase),
+        "disruption": disruption(cluster, pool),
+        "limits": limits,
+    }
     if pool.is_static:
         body["replicas"] = pool.nodes_max
     return {"spec": body}
 
 
-def _template(pool: Pool) -> Body:
+def _warm_node_pool(cluster: Cluster, pool: Pool) -> Body:
+    """Returns the body of the static NodePool of the warm nodes.
+
+    Karpenter cannot change a NodePool between static and dynamic, and a NodePool has no minimum. A CapacityBuffer is no
+    minimum either: it keeps free capacity beside the used capacity, and its feature gate is alpha. The warm nodes are
+    not spot capacity if the pool has another option, because EC2 can take spot nodes back at any time.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, pkg/controllers/capacitybuffer
+    """
+    purchase = [option for option in pool.spec.purchase if option != "spot"] or pool.spec.purchase
+    body: Body = {
+        "template": _template(pool, purchase),
+        "disruption": disruption(cluster, pool),
+        "limits": _static_limits(pool),
+        "replicas": pool.warm_nodes,
+    }
+    return {"spec": body}
+
+
+def _template(pool: Pool, purchase: Sequence[str]) -> Body:
     spec: Body = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
-        "requirements": _requirements(pool),
+        "requirements": _requirements(pool, purchase),
         "expireAfter": expire_after(pool),
     }
     if (grace_seconds := termination_grace_seconds(pool)) is not None:
@@ -128,10 +161,10 @@ def _template(pool: Pool) -> Body:
     return {"metadata": {"labels": {**pool.labels, **pool.startup_labels}}, "spec": spec}
 
 
-def _requirements(pool: Pool) -> list[Body]:
+def _requirements(pool: Pool, purchase: Sequence[str]) -> list[Body]:
     return [
         _requirement("node.kubernetes.io/instance-type", *(instance.type for instance in pool.instances)),
-        _requirement("karpenter.sh/capacity-type", *pool.spec.purchase),
+        _requirement("karpenter.sh/capacity-type", *purchase),
         _requirement("kubernetes.io/arch", pool.instances[0].arch),
         _requirement("kubernetes.io/os", "linux"),
         _requirement("topology.kubernetes.io/zone", *pool.zones),
@@ -139,32 +172,39 @@ def _requirements(pool: Pool) -> list[Body]:
 
 
 def _limits(pool: Pool) -> dict[str, str]:
-    """Returns the `limits` of a NodePool object.
+    """Returns the `limits` of a dynamic NodePool object; zero for a pool that is marked as leaving.
 
-    - Dynamic pool: the maximum number of nodes, and that number times the CPUs of the largest instance type. Karpenter
-      compares the node limit with existing nodes only; it compares the CPU limit while it schedules a batch of pods.
+    - The maximum number of nodes without the warm nodes, and that number times the CPUs of the largest instance type.
+      Karpenter compares the node limit with existing nodes only; it compares the CPU limit while it schedules a batch
+      of pods.
     - Exclusive GPUs: also the number of GPUs. With MIG or shared GPUs a GPU limit would have no effect, because the
       NodeOverlay lowers the number of GPUs.
-    - Static pool: `replicas` plus one node, because Karpenter starts the replacement of a drifted node first. Karpenter
-      supports no other limit there. If no capacity is reserved for this node, the limit is `replicas`. Karpenter then
-      replaces no drifted nodes, because each attempt would fail. If someone deletes a NodeClaim, Karpenter starts the
-      next node after the instance has ended, because the limit also counts nodes that are being deleted.
-    - Pool that is marked as leaving: zero, so that no node starts. A static pool keeps its `replicas`, because a lower
+    """
+    if pool.spec.leaving:
+        return {CPU: "0", NODES: "0"}
+    most = pool.nodes_max - pool.warm_nodes
+    vcpu = max(instance.vcpu for instance in pool.instances)
+    limits = {CPU: quantity_text(CPU, vcpu * 1000 * most), NODES: quantity_text(NODES, most)}
+    if pool.sharing is not None and pool.sharing.kind == "exclusive":
+        gpus = max(instance.gpu_count for instance in pool.instances)
+        limits[GPU] = quantity_text(GPU, gpus * most)
+    return limits
+
+
+def _static_limits(pool: Pool) -> dict[str, str]:
+    """Returns the `limits` of a static NodePool object. Karpenter supports only a limit of the nodes there.
+
+    - `replicas` plus one node, because Karpenter starts the replacement of a drifted node first. If no capacity is
+      reserved for this node, the limit is `replicas`. Karpenter then replaces no drifted nodes, because each attempt
+      would fail. If someone deletes a NodeClaim, Karpenter starts the next node after the instance has ended, because
+      the limit also counts nodes that are being deleted.
+    - Pool that is marked as leaving: zero, so that no node starts. The object keeps its `replicas`, because a lower
       number would drain nodes with running work at once.
 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static, pkg/controllers/disruption/staticdrift.go,
     pkg/controllers/state/statenodepool.go (ReserveNodeCount)
     """
-    if pool.spec.leaving:
-        return dict.fromkeys((NODES,) if pool.is_static else (CPU, NODES), "0")
-    if pool.is_static:
-        return {NODES: quantity_text(NODES, pool.nodes_max + pool.can_start_spare_node)}
-    vcpu = max(instance.vcpu for instance in pool.instances)
-    limits = {CPU: quantity_text(CPU, vcpu * 1000 * pool.nodes_max), NODES: quantity_text(NODES, pool.nodes_max)}
-    if pool.sharing is not None and pool.sharing.kind == "exclusive":
-        gpus = max(instance.gpu_count for instance in pool.instances)
-        limits[GPU] = quantity_text(GPU, gpus * pool.nodes_max)
-    return limits
+    return {NODES: "0" if pool.spec.leaving else quantity_text(NODES, pool.always_running + pool.can_start_spare_node)}
 
 
 def _requirement(key: str, *values: str) -> Body:
@@ -181,13 +221,26 @@ COMPONENT = Component(
     name="karpenter",
     wave=0,
     artifacts=karpenter,
+    chart_cluster_kinds=CLUSTER_ROLES,
+    chart_kinds=(*CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget")),
     cluster_kinds=(
-        *CLUSTER_ROLES, ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.sh", "NodeOverlay"),
-        ("karpenter.sh", "NodePool"), ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
+        ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.sh", "NodeOverlay"), ("karpenter.sh", "NodePool"),
+        ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
     ),
-    kinds=(
-        *CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget"), ("monitoring.coreos.com", "ServiceMonitor"),
-    ),
+    reasons={
+        "replicas": "a second replica continues if a system node fails",
+        "controller.resources": "the controller has enough CPU and memory for the nodes of all pools",
+        "settings.clusterName": "the nodes join this EKS cluster",
+        "settings.vmMemoryOverheadPercent": "gpuc calculates quotas and requests with this value",
+        "settings.interruptionQueue": "Karpenter drains a node before EC2 takes it back",
+        "settings.featureGates": "without a feature gate, Karpenter ignores NodeOverlays, reservations or static nodes",
+    },
+    relied_defaults={
+        "nameOverride": "the ServiceMonitor selects the Service of Karpenter by the name of the chart",
+        "fullnameOverride": SERVICE_ACCOUNT,
+        "serviceAccount.name": SERVICE_ACCOUNT,
+        "serviceAccount.create": SERVICE_ACCOUNT,
+    },
     folders=(
         Folder("karpenter/config", 0, "karpenter"),
         Folder(

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from gpuc.emit.component import CRD, Component
 
-COMPONENT = Component(name="karpenter-crd", wave=-20, keeps_definitions=True, cluster_kinds=(CRD,))
+COMPONENT = Component(name="karpenter-crd", wave=-20, keeps_definitions=True, chart_cluster_kinds=(CRD,))

@@ -22,6 +22,8 @@ from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
 
+NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
+"""The reason for the names of the chart's objects."""
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
 
@@ -63,7 +65,7 @@ def _values(cluster: Cluster) -> Values:
         },
         "managerConfig": {"controllerManagerConfigYaml": text},
     }
-    return Values(cluster.out("kueue/values.yaml"), ("spec", "kueue"), "kueue", body, {text: configuration})
+    return Values(cluster.values_file("kueue"), ("spec", "kueue"), "kueue", body, {text: configuration})
 
 
 def _configuration(cluster: Cluster) -> Body:
@@ -93,10 +95,15 @@ def _configuration(cluster: Cluster) -> Body:
         # pkg/controller/jobs/pod/pod_webhook.go). The policy queue-required then demands the queue.
         "manageJobsWithoutQueueName": not manages_pods(cluster),
         "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
-        "integrations": {"frameworks": list(dict.fromkeys(cluster.spec.kueue.frameworks))},
+        "integrations": {"frameworks": list(cluster.frameworks)},
         # A member could make a Job elastic with an annotation, and add pods without a change of the Workload.
         # Source: kubernetes-sigs/kueue v0.19.2 pkg/features/kube_features.go (on by default), pkg/controller/jobs/job
-        "featureGates": {"ElasticJobsViaWorkloadSlices": False},
+        # The succeeded Jobs of a JobSet run again if the JobSet restarts. With ReclaimablePods, Kueue would not count
+        # their pods any more, and could not evict the JobSet, because its webhook refuses a smaller count.
+        # Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/jobset/jobset_controller.go (ReclaimablePods),
+        # pkg/webhooks/workload_webhook.go (validateReclaimablePodsUpdate), pkg/controller/jobframework/reconciler.go;
+        # kubernetes-sigs/jobset v0.12.0 pkg/controllers/failure_policy.go (failurePolicyRecreateAll)
+        "featureGates": {"ElasticJobsViaWorkloadSlices": False, "ReclaimablePods": False},
         **({"fairSharing": fair} if cluster.spec.queueing.fair_sharing else {}),
         "objectRetentionPolicies": {"workloads": {"afterFinished": RETENTION}},
     }
@@ -174,17 +181,27 @@ COMPONENT = Component(
     name="kueue",
     wave=10,
     artifacts=kueue,
+    is_needed=lambda cluster: bool(cluster.queues),
     keeps_definitions=True,
-    cluster_kinds=(
+    chart_cluster_kinds=(
         CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
         ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
+    ),
+    chart_kinds=(
+        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
+    ),
+    cluster_kinds=(
         ("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "Cohort"), ("kueue.x-k8s.io", "ResourceFlavor"),
         ("kueue.x-k8s.io", "Topology"), ("kueue.x-k8s.io", "WorkloadPriorityClass"),
     ),
-    kinds=(
-        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
-        ("kueue.x-k8s.io", "LocalQueue"),
-    ),
+    kinds=(("kueue.x-k8s.io", "LocalQueue"),),
+    reasons={
+        "enablePrometheus": "gpuc emits the ServiceMonitor",
+        "enableVisibilityAuthReaderRoleBinding": "members of tenants read the waiting workloads of their queues",
+        "controllerManager": "Kueue runs on the system nodes, and a second replica continues if a node fails",
+        "managerConfig.controllerManagerConfigYaml": "the kinds that Kueue manages, only in the namespaces of tenants",
+    },
+    relied_defaults={"nameOverride": NAMES, "fullnameOverride": NAMES},
     folders=(
         Folder("kueue/config", 25, "kueue", is_protected=True, has_subfolders=True),
         Folder(

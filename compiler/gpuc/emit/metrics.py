@@ -9,11 +9,14 @@ EXTRA = (
     "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
     "DCGM_FI_PROF_DRAM_ACTIVE",
     "DCGM_FI_DEV_FB_USED",
-    "DCGM_FI_DEV_XID_ERRORS",
+    "DCGM_EXP_XID_ERRORS_COUNT",
     "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
     "DCGM_FI_DEV_ROW_REMAP_FAILURE",
 )
-"""Metrics in addition to the defaults: activity (also of MIG devices), memory, and GPU errors."""
+"""Metrics in addition to the defaults: activity (also of MIG devices), memory, and GPU errors.
+
+No alert uses memory, tensor and memory activity, and uncorrected errors, which are for dashboards.
+"""
 
 
 def metric_list(cluster: Cluster) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuc.emit.controllers import controllers, kueue_user, queued_kinds
-from gpuc.emit.network import egress_cidrs
+from gpuc.emit.network import egress_blocks, egress_cidrs
+from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
 
@@ -19,13 +20,15 @@ def _resources(_: Cluster, tenant: Tenant) -> list[str]:
 
 
 def _limits(cluster: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Returns the maximum request of a pod per resource. If several pools advertise the resource, also per pool."""
+    """Returns the maximum request of a pod per resource, and the smaller maximum of each pool with smaller nodes."""
     limits: list[dict[str, Any]] = []
     for resource in _resources(cluster, tenant):
         maxima = {pool.name: _most(pool, resource) for pool in tenant.pools if resource in _devices(pool)}
-        limits.append({"resource": resource, "pool": "", "most": max(maxima.values())})
-        if len(maxima) > 1:
-            limits += [{"resource": resource, "pool": pool, "most": count} for pool, count in maxima.items()]
+        most = max(maxima.values())
+        limits.append({"resource": resource, "pool": "", "most": most})
+        limits += [
+            {"resource": resource, "pool": pool, "most": count} for pool, count in maxima.items() if count < most
+        ]
     return limits
 
 
@@ -95,8 +98,10 @@ def _exposed_hosts(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
 
 
 def _ingress_namespaces(cluster: Cluster, tenant: Tenant) -> list[str]:
-    declared = [ingress.namespace for ingress in tenant.spec.network.ingress]
-    return list(dict.fromkeys([*declared, cluster.spec.observability.namespace]))
+    names = [*tenant.caller_namespaces]
+    if cluster.spec.observability is not None:
+        names.append(cluster.spec.observability.namespace)
+    return list(dict.fromkeys(names))
 
 
 def _queues(tenant: Tenant, *, gpu: bool) -> list[str]:
@@ -147,5 +152,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.ingress_namespaces": _ingress_namespaces,
     "tenant.egress_namespaces": lambda _, __: ["kube-system"],
     "tenant.egress_cidrs": egress_cidrs,
+    "tenant.egress_blocks": egress_blocks,
+    "tenant.ingress_blocks": ingress_blocks,
 }
 """Functions that return the value of a fact for a tenant, by the name of the fact."""

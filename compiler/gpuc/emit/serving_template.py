@@ -36,7 +36,7 @@ GRACE_SECONDS = 150
 def serving_template(cluster: Cluster, template: Template) -> Iterator[Manifest]:
     """Yields a Deployment that starts one replica, a Service, and a PodDisruptionBudget."""
     file, origin = cluster.out(f"workloads/{template.pool.name}.yaml"), template.pool.path
-    name, namespace, port = template.name, template.namespace.name, serving_port(template.tenant)
+    name, namespace, port = template.name, template.place.namespace, serving_port(template.place.tenant)
     selector = {NAME_LABEL: name}
     ports = [{"name": "http", "port": port, "targetPort": "http", "protocol": "TCP"}]
     yield Manifest(file, origin, "v1", "Service", name, {"spec": {"selector": selector, "ports": ports}}, namespace)
@@ -48,9 +48,15 @@ def serving_template(cluster: Cluster, template: Template) -> Iterator[Manifest]
     yield Manifest(file, origin, "apps/v1", "Deployment", name, body, namespace, labels, annotations)
 
 
-def serving_port(tenant: Tenant) -> int:
-    """Returns the first TCP port on which the NetworkPolicies of the tenant allow ingress, else the port of vLLM."""
-    ports = (port for ingress in tenant.spec.network.ingress for port in ingress.ports if port.protocol == "TCP")
+def serving_port(tenant: Tenant | None) -> int:
+    """Returns the first TCP port on which the NetworkPolicies of the tenant allow ingress, else the port of vLLM.
+
+    Ingress to pods with certain labels does not count, because the pods of the template do not have the labels.
+    """
+    if tenant is None:
+        return DEFAULT_PORT
+    entries = (ingress for ingress in tenant.spec.network.ingress if ingress.only_pods is None)
+    ports = (port for ingress in entries for port in ingress.ports if port.protocol == "TCP")
     return next((port.port for port in ports), DEFAULT_PORT)
 
 

@@ -20,7 +20,7 @@ def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
 
 def manages_pods(cluster: Cluster) -> bool:
     """Returns whether Kueue manages pods that are not part of a job."""
-    return not POD_FRAMEWORKS.isdisjoint(cluster.spec.kueue.frameworks)
+    return not POD_FRAMEWORKS.isdisjoint(cluster.frameworks)
 
 
 def pods_ready_minutes(cluster: Cluster) -> int:

@@ -26,6 +26,16 @@ def protected(cluster: Cluster, number: int) -> dict[str, str]:
     return wave(number) | ({COMPARE: "IgnoreExtraneous", OPTIONS: options} if options else {})
 
 
+def prunable(cluster: Cluster, number: int) -> dict[str, str]:
+    """Returns the annotations of an object that Argo CD prunes unless `delivery.prune` is never.
+
+    The deletion of the Application still waits for a confirmation.
+    """
+    if cluster.spec.delivery.prune == "never":
+        return protected(cluster, number)
+    return wave(number) | ({OPTIONS: "Delete=confirm"} if cluster.spec.delivery.prune == "confirm" else {})
+
+
 def protected_until_leaving(cluster: Cluster, number: int, *, leaving: bool) -> dict[str, str]:
     """Returns the annotations of an object that Argo CD may prune after its element in the spec is `leaving: true`.
 

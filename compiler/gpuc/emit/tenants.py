@@ -1,18 +1,20 @@
-"""Tenants: namespaces with ResourceQuota, LimitRange, roles, NetworkPolicies, NCCL environment and LocalQueues."""
+"""Tenants: namespaces with quotas, roles, ServiceAccounts, NetworkPolicies, NCCL environment and LocalQueues."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.auditors import auditors
 from gpuc.emit.nccl import nccl_environment
 from gpuc.emit.network import network_policies
-from gpuc.emit.roles import member_role
+from gpuc.emit.roles import member_roles
 from gpuc.emit.sync import protected, wave
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, quantity_text, texts
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
-from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, TENANT_KEY
+from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, IAM_ROLE, TENANT_KEY
 from gpuc.model.tenant import DEFAULT_REQUEST
 
 JOBS_MAX = 1000
@@ -29,7 +31,8 @@ VOLUME_CLAIMS_MAX = 100
 
 
 def tenants(cluster: Cluster) -> Iterator[Artifact]:
-    """Yields the objects of each tenant, Namespaces first. Each tenant has one file."""
+    """Yields the objects of each tenant, Namespaces first, and the role of the auditors. Each tenant has one file."""
+    yield from auditors(cluster)
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             yield _namespace(cluster, tenant, namespace)
@@ -64,7 +67,8 @@ def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace) -
     yield _quota(cluster, tenant, namespace)
     yield _no_system_pods(cluster, tenant, namespace)
     yield _default_requests(cluster, tenant, namespace)
-    yield from member_role(cluster, tenant, namespace, file)
+    yield from member_roles(cluster, tenant, namespace, file)
+    yield from _service_accounts(cluster, tenant, namespace)
     if tenant.isolates_network:
         yield from network_policies(cluster, tenant, namespace, file)
     if namespace.nccl is not None:
@@ -121,6 +125,23 @@ def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) ->
     body: Body = {"spec": {"limits": limits}}
     file, annotations = _file(cluster, tenant), wave(0)
     return Manifest(file, namespace.path, "v1", "LimitRange", "gpuc", body, namespace.name, annotations=annotations)
+
+
+def _service_accounts(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
+    """Yields the ServiceAccounts with IAM roles. The agent of EKS Pod Identity finds the role by namespace and name.
+
+    The webhook of EKS Pod Identity adds a token of its own to the pods, so that automountServiceAccountToken decides
+    only about the token for the API server. A ServiceAccount is not protected from pruning: it contains nothing, and
+    its pods lose the IAM role when it leaves the spec.
+
+    Source: Amazon EKS User Guide, Understand how EKS Pod Identity works
+    """
+    file = _file(cluster, tenant)
+    for name, account in namespace.spec.service_accounts.items():
+        path: Path = (*namespace.path, "serviceAccounts", name)
+        annotations = {**wave(0), IAM_ROLE: account.role}
+        body: Body = {"automountServiceAccountToken": tenant.spec.network.api_server}
+        yield Manifest(file, path, "v1", "ServiceAccount", name, body, namespace.name, annotations=annotations)
 
 
 def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:

@@ -9,6 +9,7 @@ from gpuc.kubernetes.amounts import GIB, MEMORY, MIB, Amounts, texts
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import DOMAIN, GPU, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.model.tenant import Profile
 
 USAGE = f"{DOMAIN}/usage"
 """Annotation with instructions for the use of a template."""
@@ -19,17 +20,35 @@ SPOT_NOTICE_SECONDS = 120
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """The namespace of a template."""
+
+    namespace: str = "default"
+    team: str = "team"
+    """A part of the image name: the name of the tenant."""
+    tenant: Tenant | None = None
+    """None in a cluster without tenants."""
+    pod_security: str = "privileged"
+    """The Pod Security level of the namespace. The namespace default has none, so that all pods are allowed."""
+    nccl: Profile | None = None
+
+    @classmethod
+    def of(cls, tenant: Tenant, namespace: Namespace) -> Place:
+        """Returns the namespace of a tenant."""
+        return cls(namespace.name, tenant.name, tenant, namespace.spec.pod_security, namespace.nccl)
+
+
+@dataclass(frozen=True, slots=True)
 class Template:
     """Objects that users copy and change to run their workloads on the nodes of a pool."""
 
     name: str
     pool: Pool
-    tenant: Tenant
-    namespace: Namespace
+    place: Place
     resources: Amounts
     """Requests and limits of the container."""
     queue: str = ""
-    """The name of the LocalQueue; empty if a ResourceQuota counts the pool."""
+    """The name of the LocalQueue; empty if no queue counts the pool."""
     pods: int = 1
 
     @property
@@ -40,14 +59,14 @@ class Template:
     @property
     def locks_memory(self) -> bool:
         """Whether the container gets IPC_LOCK for EFA. Only privileged namespaces allow the capability."""
-        is_allowed = self.namespace.spec.pod_security == "privileged"
+        is_allowed = self.place.pod_security == "privileged"
         return self.is_gang and self.pool.needs_ipc_lock and is_allowed
 
     @property
     def runs_as_root(self) -> bool:
         """Whether the container runs as root: a gang, because IPC_LOCK has no effect for other users, and because
         images for training expect root."""
-        return self.is_gang and self.namespace.spec.pod_security != "restricted"
+        return self.is_gang and self.place.pod_security != "restricted"
 
     @property
     def has_shm_volume(self) -> bool:
@@ -75,7 +94,8 @@ def scheduling(cluster: Cluster, template: Template) -> Body:
     if not template.queue:
         taints = template.pool.taints
         return {**selector, **({"tolerations": [taint.toleration() for taint in taints]} if taints else {})}
-    choices = {choice["resource"] for choice in FACTS["tenant.choices"](cluster, template.tenant)}
+    tenant = template.place.tenant
+    choices = {choice["resource"] for choice in FACTS["tenant.choices"](cluster, tenant)} if tenant else set()
     # If several pools of the queue have the resource, Kueue uses the first pool with free quota without a selector.
     return selector if choices & template.resources.keys() else {}
 
@@ -92,7 +112,7 @@ def container(cluster: Cluster, template: Template, command: list[str], security
     quantities = texts(template.resources)
     body: Body = {
         "name": "work",
-        "image": f"{registries[0]}{template.tenant.name}/{template.pool.name}:replace-me",
+        "image": f"{registries[0]}{template.place.team}/{template.pool.name}:replace-me",
         "command": command,
         "resources": {"requests": quantities, "limits": dict(quantities)},
         "securityContext": {"allowPrivilegeEscalation": False, **security},
@@ -121,7 +141,12 @@ def common_usage(template: Template) -> str:
         )
     if template.pool.sharing is not None and template.pool.sharing.mode == "shared":
         text += "Request one GPU share per container: two shares do not give more compute. "
+    if template.pool.instances[0].arch == "arm64":
+        text += "The image needs a variant for arm64. "
     text += "The requests fit on a node of the pool. "
     if template.queue:
         return text + "Kueue adds the tolerations and the node selector of the pool."
+    kept = "Keep the node selector" + (" and the tolerations" if template.pool.taints else "")
+    if template.place.tenant is None:
+        return f"{text}{kept}. All namespaces can use the pool."
     return text + f"Keep the node selector and the tolerations: the ResourceQuota counts pool {template.pool.name}."

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpuc.emit.job_template import job_template
 from gpuc.emit.serving_template import serving_template
-from gpuc.emit.workload_template import Template
+from gpuc.emit.workload_template import Place, Template
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster, Namespace, Pool, Queue, Tenant
@@ -23,7 +23,8 @@ JOB, DEPLOYMENT = "batch/job", "deployment"
 def workloads(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the templates of each pool on which a namespace has a quota. Argo CD does not sync the folder workloads/.
 
-    Pools that ResourceQuotas count, and inference pools, get Deployments. Other pools get Jobs.
+    Pools that ResourceQuotas count, and inference pools, get Deployments. Other pools get Jobs. In a cluster without
+    tenants, the templates are for the namespace default.
     """
     for pool in cluster.pools:
         if pool.spec.leaving:
@@ -34,7 +35,10 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
             if is_serving:
                 resources = {name: count for name, count in resources.items() if name not in (EFA, HUGEPAGES)}
             name = f"{pool.name}-{suffix}" if suffix else pool.name
-            if pool.counted == "quota":
+            if not cluster.tenants:
+                pods = min(GANG_NODES, pool.nodes_max) if pool.has_efa and not is_serving else 1
+                template: Template | None = Template(name, pool, Place(), resources, pods=pods)
+            elif pool.counted == "quota":
                 template = _quota_template(cluster, pool, name, resources)
             else:
                 template = _queue_template(cluster, pool, name, resources, is_serving=is_serving)
@@ -47,12 +51,14 @@ def _is_serving(cluster: Cluster, pool: Pool) -> bool:
 
     The policy queue-required demands a queue from Jobs, so a pool that ResourceQuotas count has no Jobs.
     """
+    if not cluster.tenants:
+        return pool.spec.purpose == "inference"
     is_queued_server = pool.spec.purpose == "inference" and _kueue_manages(cluster, DEPLOYMENT)
     return pool.counted == "quota" or is_queued_server
 
 
 def _kueue_manages(cluster: Cluster, framework: str) -> bool:
-    return framework in cluster.spec.kueue.frameworks
+    return framework in cluster.frameworks
 
 
 def _quota_template(cluster: Cluster, pool: Pool, name: str, resources: Amounts) -> Template | None:
@@ -62,7 +68,7 @@ def _quota_template(cluster: Cluster, pool: Pool, name: str, resources: Amounts)
             for quota in namespace.quotas:
                 is_leaving = tenant.spec.leaving or namespace.spec.leaving
                 if quota.pool is pool and not is_leaving and _covers(quota.amounts, resources):
-                    return Template(name, pool, tenant, namespace, resources)
+                    return Template(name, pool, Place.of(tenant, namespace), resources)
     return None
 
 
@@ -83,7 +89,7 @@ def _queue_template(
                 tenant, namespace = _best_namespace(namespaces, pool)
                 cluster_queue = next(candidate for candidate in queue.cluster_queues if pool in candidate.pools)
                 pods = _gang_nodes(queue, pool) if pool.has_efa and not is_serving else 1
-                return Template(name, pool, tenant, namespace, resources, cluster_queue.name, pods)
+                return Template(name, pool, Place.of(tenant, namespace), resources, cluster_queue.name, pods)
     return None
 
 

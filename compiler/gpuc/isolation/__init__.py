@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.place import place
 from gpuc.isolation.constraints import HOST_NETWORK, ROLLOUT_ACTIONS, Constraints, pod_security
 from gpuc.isolation.proof import Allowance, Connection, Reachability
 from gpuc.isolation.short_list import short_list, with_kind
@@ -15,7 +16,7 @@ from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.cilium_policies import enforced_policies
 from gpuc.objects.network_policies import GROUP
-from gpuc.objects.object_finding import ObjectFinding, place
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.selectors import wanted_labels
 

@@ -14,11 +14,17 @@ from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Reachability
 from gpuc.isolation.short_list import short_list, with_kind
-from gpuc.kubernetes.addresses import Ranges, contains_pods
+from gpuc.kubernetes.addresses import Ranges, contains_pods, is_internet
 from gpuc.kubernetes.network_policy import Peer
-from gpuc.objects.cilium_policies import other_policies
-from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet, dig, pairs
+from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
+
+_NETWORK_KINDS = (
+    ("k8s.cni.cncf.io", "NetworkAttachmentDefinition"),
+    ("k8s.ovn.org", "ClusterUserDefinedNetwork"),
+    ("k8s.ovn.org", "UserDefinedNetwork"),
+)
+"""API groups and kinds of secondary networks."""
 
 
 class Basis(Enum):
@@ -30,6 +36,8 @@ class Basis(Enum):
     """The spec declares that the assumption is true."""
     ASSUMED = "assumed"
     """The objects and the spec show neither that the assumption is true nor that the assumption is false."""
+    UNPROVEN = "unproven"
+    """gpuc cannot evaluate an object that can make the assumption false, so the proof does not hold."""
     BROKEN = "broken"
     """The objects show that the assumption is false, so the proof does not hold."""
 
@@ -57,7 +65,7 @@ def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = ""
         _secondary_networks(objects, reachability, constraints),
     ]
     if_relevant: tuple[Callable[[ObjectSet, Reachability], Iterator[Assumption]], ...] = (
-        _addresses, _forwarding, _unlabelled, _remote_memory, _other_kinds
+        _addresses, _forwarding, _unlabelled, _unplaced, _remote_memory, _other_kinds
     )  # fmt: skip
     return always + [assumption for check in if_relevant for assumption in check(objects, reachability)]
 
@@ -118,7 +126,10 @@ def _host_network(objects: ObjectSet, reachability: Reachability, constraints: C
 
 
 def _secondary_networks(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Assumption:
-    """Returns the assumption about the secondary networks of Multus, to which NetworkPolicies do not apply."""
+    """Returns the assumption about secondary networks, to which NetworkPolicies do not apply.
+
+    OVN-Kubernetes creates a NetworkAttachmentDefinition in every namespace of a user-defined network.
+    """
     claim = "no pod of a tenant uses a secondary network"
     namespaces = reachability.tenancy.namespaces
     unprotected = [
@@ -129,7 +140,7 @@ def _secondary_networks(objects: ObjectSet, reachability: Reachability, constrai
     if not unprotected:
         return Assumption(claim, Basis.CHECKED, f"constraints deny the annotation {SECONDARY_NETWORKS[0]}")
     where = with_kind("namespace", unprotected)
-    attachments = objects.of("k8s.cni.cncf.io", "NetworkAttachmentDefinition")
+    attachments = [manifest for kind in _NETWORK_KINDS for manifest in objects.of(*kind)]
     if attachments:
         return Assumption(claim, Basis.BROKEN, f"pods of {where} can use {attachments[0]}")
     reason = f"no constraint denies {SECONDARY_NETWORKS[0]} in {where}"
@@ -147,7 +158,8 @@ def _peers(reachability: Reachability) -> Iterator[tuple[str, Peer]]:
 def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if rules allow address ranges, which can contain addresses of pods."""
     blocks = {peer.block for _, peer in _peers(reachability) if peer.block}
-    claim = "the address ranges in rules contain no pods, and no load balancers of tenants"
+    kind = "private load balancers" if any(map(is_internet, blocks)) else "load balancers"
+    claim = f"the address ranges in rules contain no pods, and no {kind} of tenants"
     if blocks and reachability.pods is None:
         unknown = {_address_range(block) for block in blocks if not contains_pods(block, None)}
         if unknown:
@@ -192,6 +204,19 @@ def _unlabelled(objects: ObjectSet, reachability: Reachability) -> Iterator[Assu
         yield Assumption(claim, Basis.ASSUMED, f"the labels of {with_kind('namespace', unlabelled)} are unknown")
 
 
+def _unplaced(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+    """Yields an assumption if policies name no namespace, because kubectl or Kustomize can set another than default.
+
+    The proof does not hold beside such a policy that allows connections of all pods of its namespace.
+    """
+    policies = [policy for policy in reachability.policies if not policy.manifest.namespace]
+    open_policies = [policy for policy in policies if not policy.pods and any(policy.rules.values())]
+    if policies:
+        names = short_list(f"{policy.manifest} ({policy.manifest.file})" for policy in open_policies or policies)
+        basis = Basis.UNPROVEN if open_policies else Basis.ASSUMED
+        yield Assumption("policies without a namespace are in namespace default", basis, f"{names}: no namespace")
+
+
 def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if several tenants have quota of EFA or RDMA devices.
 
@@ -215,10 +240,16 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
 
 def _other_kinds(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if the input has policies that gpuc cannot evaluate, such as AdminNetworkPolicy."""
-    kinds = Counter(manifest.kind for manifest in other_policies(objects))
-    if kinds:
-        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items()))
-        claim = "policies of other kinds do not allow more connections"
-        yield Assumption(
-            claim, Basis.ASSUMED, f"gpuc cannot evaluate {counted} in the input, only NetworkPolicies of {GROUP}"
-        )
+    claim = "policies of other kinds do not allow more connections"
+    policies, generators = other_policies(objects), policy_generators(objects)
+    allowing = [f"{policy} ({policy.file})" for policy in policies if can_allow(policy)]
+    if allowing:
+        reason = f"gpuc cannot evaluate {short_list(allowing)}, with rules that can allow connections"
+        yield Assumption(claim, Basis.UNPROVEN, reason)
+    elif policies:
+        counted = ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(p.kind for p in policies).items()))
+        yield Assumption(claim, Basis.CHECKED, f"no rule of {counted} allows connections")
+    if generators:
+        names = short_list(f"{generator} ({generator.file})" for generator in generators)
+        reason = f"the NetworkPolicies that {names} generates are not in the input"
+        yield Assumption("generated policies do not allow more connections", Basis.UNPROVEN, reason)

@@ -7,13 +7,13 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
 
+from gpuc.admission.pod_security import levels
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 from gpuc.objects.selectors import selector
 
 _CONSTRAINTS = "constraints.gatekeeper.sh"
-_ENFORCE = "pod-security.kubernetes.io/enforce"
 
 ROLLOUT_ACTIONS = ("deny", "warn", "dryrun")
 """The enforcement actions of a constraint that denies objects, or that is in rollout and will deny objects later."""
@@ -95,12 +95,8 @@ class Constraints:
 
 
 def pod_security(labels: Mapping[str, str]) -> str:
-    """Returns the Pod Security level that a namespace enforces; privileged if its labels name no level.
-
-    Source: k8s.io/pod-security-admission v0.35 api/helpers.go
-    """
-    level = labels.get(_ENFORCE, "privileged")
-    return level if level in ("baseline", "restricted") else "privileged"
+    """Returns the Pod Security level that a namespace enforces."""
+    return levels(labels).enforce.name
 
 
 def _matches_kind(match: Any, api_group: str, kind: str) -> bool:

@@ -6,19 +6,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.isolation.dns_servers import CACHE, DNS_NAMESPACE, LABELS, PORT, PROTOCOLS, DnsServers
-from gpuc.isolation.short_list import with_kind
+from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.isolation.tenancy import TENANT_LABEL
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, TrafficRule
 from gpuc.kubernetes.ports import ALL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.cilium_policies import enforced_policies, other_policies
+from gpuc.objects.cilium_policies import enforced_policies
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, home_namespace
+from gpuc.objects.other_policies import other_policies, policy_generators
 from gpuc.objects.pods import Pods, pods
 
 NO_DNS = declare_rule(
@@ -34,50 +36,81 @@ Location = tuple[Manifest, Path]
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Yields a finding for every namespace whose pods cannot use DNS.
+    """Yields findings about pods that cannot use DNS, one for all workloads with the same cause.
 
     The finding is at the incomplete rule for port 53, or at the policy that isolates the pods. Input with policies of
     other kinds, such as AdminNetworkPolicy, is not checked, because these policies can allow DNS.
     """
-    if other_policies(objects) or _generates_policies(objects):
+    if other_policies(objects) or policy_generators(objects):
         return
     policies_of: dict[str, list[Policy]] = defaultdict(list)
     for policy in enforced_policies(objects):
         policies_of[policy.namespace].append(policy)
     check = _DnsCheck(objects, DnsServers(objects))
     blocked: dict[int, tuple[Policy, list[str]]] = {}
-    for namespace, pod_labels in _dns_clients(objects).items():
+    for namespace, clients in _dns_clients(objects).items():
         egress = [policy for policy in policies_of.get(namespace, ()) if EGRESS in policy.rules]
-        finding = next(
-            (failed for labels in pod_labels if (failed := check.egress_finding(namespace, labels, egress))), None
-        )
-        if finding is not None:
-            yield finding
-        elif (blocker := check.ingress_blocker(namespace, policies_of.get(DNS_NAMESPACE, []))) is not None:
+        found = list(_egress_findings(check, namespace, clients, egress))
+        yield from found
+        if not found and (blocker := check.ingress_blocker(namespace, policies_of.get(DNS_NAMESPACE, []))) is not None:
             blocked.setdefault(id(blocker), (blocker, []))[1].append(namespace)
     for blocker, namespaces in blocked.values():
-        clients = with_kind("namespace", namespaces)
+        clients_text = with_kind("namespace", namespaces)
         message = (
             f"{blocker.manifest} isolates the DNS servers of the cluster, "
-            f"and no policy of {DNS_NAMESPACE} allows pods of {clients} on port {PORT}"
+            f"and no policy of {DNS_NAMESPACE} allows pods of {clients_text} on port {PORT}"
         )
         yield ObjectFinding(NO_DNS, blocker.manifest, ("spec", "podSelector"), message)
 
 
-def _dns_clients(objects: ObjectSet) -> dict[str, list[Mapping[str, str]]]:
-    """Returns the labels of pods that use the cluster's DNS, by namespace.
+def _egress_findings(
+    check: _DnsCheck, namespace: str, clients: Sequence[_Client], policies: Sequence[Policy]
+) -> Iterator[ObjectFinding]:
+    """Yields a finding for each cause, with the workloads of the namespace that cannot use DNS for this cause."""
+    causes: dict[tuple[int, Path], tuple[_Cause, list[str]]] = {}
+    for client in clients:
+        cause = check.egress_cause(namespace, client, policies)
+        if cause is not None:
+            causes.setdefault((id(cause.manifest), cause.path), (cause, []))[1].append(client.name)
+            if not client.name:
+                break  # users create pods with any labels, so the finding is about all pods of the namespace
+    for cause, workloads in causes.values():
+        who = short_list(workloads) if all(workloads) else f"namespace {namespace}"
+        message = f"{cause.isolating} isolates pods of {who}, and {cause.reason}"
+        yield ObjectFinding(NO_DNS, cause.manifest, cause.path, message)
 
-    For pods that users create, which the input does not contain, the labels are empty.
-    """
-    clients: dict[str, list[Mapping[str, str]]] = {}
+
+class _Client(NamedTuple):
+    """Pods that use the cluster's DNS."""
+
+    labels: Mapping[str, str]
+    name: str = ""
+    """The kind and name of the workload; empty for pods that users create, whose labels are unknown."""
+
+
+class _Cause(NamedTuple):
+    """The reason why isolated pods cannot use DNS."""
+
+    isolating: Manifest
+    """The policy that isolates the pods."""
+    manifest: Manifest
+    """The policy with the incomplete rule; the isolating policy if no rule is for DNS."""
+    path: Path
+    reason: str
+
+
+def _dns_clients(objects: ObjectSet) -> dict[str, list[_Client]]:
+    """Returns the pods that use the cluster's DNS, by namespace. Pods that users create are first."""
+    clients: dict[str, list[_Client]] = {}
     for queue in objects.of("kueue.x-k8s.io", "LocalQueue"):
-        clients.setdefault(queue.namespace, [{}])
+        clients.setdefault(home_namespace(queue), [_Client({})])
     for name, labels in objects.namespaces.items():
         if labels.get(TENANT_LABEL):
-            clients.setdefault(name, [{}])
+            clients.setdefault(name, [_Client({})])
     for template in pods(objects):
         if _uses_cluster_dns(template):
-            clients.setdefault(template.manifest.namespace, []).append(template.labels)
+            client = _Client(template.labels, str(template.manifest))
+            clients.setdefault(home_namespace(template.manifest), []).append(client)
     return clients
 
 
@@ -91,11 +124,6 @@ def _uses_cluster_dns(template: Pods) -> bool:
     return dig(template.spec, "dnsPolicy") in (None, "ClusterFirst")
 
 
-def _generates_policies(objects: ObjectSet) -> bool:
-    """Returns whether a Kyverno policy generates NetworkPolicies. The input does not contain the generated policies."""
-    return any("NetworkPolicy" in str(policy.body) for policy in objects.of("kyverno.io", "ClusterPolicy"))
-
-
 @dataclass(frozen=True)
 class _DnsCheck:
     """Checks whether the isolated pods of a namespace can use DNS."""
@@ -103,19 +131,17 @@ class _DnsCheck:
     objects: ObjectSet
     servers: DnsServers
 
-    def egress_finding(
-        self, namespace: str, labels: Mapping[str, str], policies: Sequence[Policy]
-    ) -> ObjectFinding | None:
-        """Returns the finding for a pod with these labels; None if the pod can use DNS or is not isolated.
+    def egress_cause(self, namespace: str, client: _Client, policies: Sequence[Policy]) -> _Cause | None:
+        """Returns the reason why a pod cannot use DNS; None if the pod can use DNS or is not isolated.
 
-        In a partial object set, a pod can have more labels, so the rules of all policies count.
+        The rules of all policies count for pods whose labels are unknown, if the object set is partial.
 
         Args:
             policies: the policies of the namespace that restrict egress.
         """
-        isolating = [policy for policy in policies if matches(policy.pods, labels)]
-        counted = isolating if self.objects.is_complete else policies
-        if not isolating or not self._needs_dns(namespace, counted):
+        isolating = [policy for policy in policies if matches(policy.pods, client.labels)]
+        counted = isolating if self.objects.is_complete or client.name else policies
+        if not isolating or not self._needs_dns(namespace, counted, policies):
             return None
         rules = [(policy, rule) for policy in counted for rule in policy.rules[EGRESS]]
         to_servers = [rule for policy, rule in rules if self.servers.rule_allows_servers(rule, policy.namespace)]
@@ -125,33 +151,62 @@ class _DnsCheck:
             for protocol in PROTOCOLS
             if not any(self.servers.rule_allows_port(rule, protocol) for rule in to_servers + to_cache)
         ]
+        isolation = _isolation(isolating)
+        if not blocked and (guess := self._guessed_label(rules, to_servers)) is not None:
+            reason = (
+                f"the rule for DNS selects namespace {DNS_NAMESPACE} by a label that Kubernetes does not set; "
+                f"write {NAMESPACE_NAME}: {DNS_NAMESPACE}"
+            )
+            return _Cause(isolation[0], *guess, reason)
         wrong_peer = self._wrong_peer(rules)
         if not blocked and (
             wrong_peer is None or any(self.servers.rule_allows_port(rule, "UDP") for rule in to_servers)
         ):
             return None
-        isolation = _isolation(isolating)
         manifest, path = wrong_peer or self._incomplete_rule(rules) or isolation
         ports = " and ".join(f"{protocol} {PORT}" for protocol in blocked or PROTOCOLS)
         cache = "" if blocked else f"; the pods can use only NodeLocal DNSCache at {CACHE}, if the cluster has it"
         servers = f"the DNS pods (label k8s-app: kube-dns in namespace {DNS_NAMESPACE})"
-        message = (
-            f"{isolation[0]} isolates pods of namespace {namespace}, and no policy allows connections to {servers} "
-            f"on {ports}{cache}"
-        )
-        return ObjectFinding(NO_DNS, manifest, path, message)
+        return _Cause(isolation[0], manifest, path, f"no policy allows connections to {servers} on {ports}{cache}")
 
-    def _needs_dns(self, namespace: str, policies: Sequence[Policy]) -> bool:
+    def _guessed_label(
+        self, rules: Sequence[tuple[Policy, TrafficRule]], to_servers: Sequence[TrafficRule]
+    ) -> Location | None:
+        """Returns the only peer for DNS, if it selects kube-system by a label that the files do not set."""
+        guesses = [
+            (policy.manifest, peer.path)
+            for policy, rule in rules
+            for peer in rule.peers
+            if self.servers.rule_allows_port(rule, "UDP") and self.servers.is_guess(peer)
+        ]
+        certain = [
+            rule
+            for rule in to_servers
+            if self.servers.rule_allows_port(rule, "UDP")
+            and (not rule.peers or not all(self.servers.is_guess(peer) for peer in rule.peers))
+        ]
+        return guesses[0] if guesses and not certain else None
+
+    def _needs_dns(self, namespace: str, counted: Sequence[Policy], policies: Sequence[Policy]) -> bool:
         """Returns whether pods need DNS. Pods without any allowed egress, such as a sandbox, do not need DNS.
 
-        In complete input, and in a namespace with a LocalQueue, all pods need DNS.
+        In complete input, and in a namespace with a LocalQueue, all pods need DNS. If a policy of the namespace allows
+        DNS, other pods that only a policy for all pods of the namespace isolates need DNS too.
+
+        Args:
+            counted: the policies whose rules count for the pods.
+            policies: the policies of the namespace that restrict egress.
         """
-        has_workloads = self.objects.is_complete or namespace in self._namespaces_with_queue
-        return has_workloads or any(policy.rules[EGRESS] for policy in policies)
+        if self.objects.is_complete or namespace in self._namespaces_with_queue:
+            return True
+        if any(policy.rules[EGRESS] for policy in counted):
+            return True
+        allows_dns = any(_is_for_dns(rule) for policy in policies for rule in policy.rules[EGRESS])
+        return allows_dns and not any(policy.pods for policy in counted)
 
     @cached_property
     def _namespaces_with_queue(self) -> frozenset[str]:
-        return frozenset(queue.namespace for queue in self.objects.of("kueue.x-k8s.io", "LocalQueue"))
+        return frozenset(home_namespace(queue) for queue in self.objects.of("kueue.x-k8s.io", "LocalQueue"))
 
     def _wrong_peer(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Location | None:
         """Returns a peer of a rule for port 53 that selects pods, but no DNS pods; None if no rule has such a peer."""

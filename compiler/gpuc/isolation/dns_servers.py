@@ -76,6 +76,17 @@ class DnsServers:
             matches(peer.pods, LABELS) if self.objects.is_complete else satisfiable((*peer.pods, _OTHER_CLUSTERS), ())
         )
 
+    def is_guess(self, peer: Peer) -> bool:
+        """Returns whether a peer selects kube-system by a label that no object sets, such as name: kube-system.
+
+        Kubernetes adds only the label kubernetes.io/metadata.name.
+        """
+        known = self.labels.get(DNS_NAMESPACE, {NAMESPACE_NAME: DNS_NAMESPACE})
+        return peer.block is None and any(
+            key not in known and domain.values == {DNS_NAMESPACE} and not (domain.absent or domain.is_complement)
+            for key, domain in peer.namespaces or ()
+        )
+
     def peer_includes_clients(self, peer: Peer, namespace: str) -> bool:
         """Returns whether a peer in a policy of kube-system includes pods of another namespace."""
         if peer.block is not None:

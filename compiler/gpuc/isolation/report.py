@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
+from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.matrix import State, Verdict
+from gpuc.isolation.outside import public_paths
 from gpuc.isolation.proof import Allowance, Connection, Reachability
+from gpuc.isolation.short_list import short_list
+from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import place
 
 _MAX_WIDTH = 100
 """The maximum width of the matrix; a wider matrix has numbers for the columns and signs for the states."""
@@ -28,7 +32,8 @@ _SIGNS = {State.BLOCKED: ".", State.DECLARED: "d", State.OPEN: "X"}
 Locate = Callable[[Manifest, Path], Mark | None]
 """A function that returns the file, line and column of a path in an object; None if the position is unknown."""
 _COLOURS = {State.BLOCKED: "32", State.DECLARED: "33", State.OPEN: "1;31"}
-_BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33", Basis.BROKEN: "1;31"}
+_BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33"}
+_BASIS_COLOURS |= dict.fromkeys((Basis.UNPROVEN, Basis.BROKEN), "1;31")
 
 
 @dataclass(frozen=True)
@@ -50,19 +55,22 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether no pair is open and no assumption is broken."""
+        """Whether no pair is open, and no assumption is broken or unproven."""
         return not any(verdict.state is State.OPEN for verdict in self.verdicts) and not any(
-            assumption.basis is Basis.BROKEN for assumption in self.assumptions
+            assumption.basis in (Basis.BROKEN, Basis.UNPROVEN) for assumption in self.assumptions
         )
 
 
 def text(proof: Proof, *, colour: bool = False) -> str:
     """Returns the report as text."""
+    if not proof.reachability.tenancy.tenants:
+        return f"{visible(proof.name)}: the cluster has no tenants, so there are no pairs to isolate.\n"
     paint = Paint(colour)
     lines = [
         *_head(proof),
         *_matrix(proof, paint),
         *_pairs(proof, paint),
+        *_public_paths(proof),
         *_assumptions(proof, paint),
         *_facts(proof),
         _conclusion(proof, paint),
@@ -172,6 +180,19 @@ def _allowance(allowance: Allowance, locate: Locate) -> str:
     return f"{manifest}, {place(allowance.path)}, {locate(manifest, allowance.path) or manifest.file}"
 
 
+def _public_paths(proof: Proof) -> Iterator[str]:
+    """Yields the connections with public addresses that the policies of tenants allow."""
+    paths = public_paths(proof.reachability)
+    if paths:
+        yield "Public addresses with which policies allow connections:"
+    for path in paths:
+        preposition = "to" if path.direction == EGRESS else "from"
+        peers = short_list(path.peers)
+        yield visible(f"  {path.tenant} {preposition} {peers}: {described(path.ports)} ({', '.join(path.namespaces)})")
+    if paths:
+        yield ""
+
+
 def _assumptions(proof: Proof, paint: Paint) -> Iterator[str]:
     yield "Assumptions of the proof:"
     for assumption in proof.assumptions:
@@ -194,14 +215,15 @@ def _facts(proof: Proof) -> Iterator[str]:
 
 def _conclusion(proof: Proof, paint: Paint) -> str:
     """Returns the last line: whether the proof holds, and the reasons if it does not hold."""
-    broken = sum(assumption.basis is Basis.BROKEN for assumption in proof.assumptions)
+    counted = Counter(assumption.basis for assumption in proof.assumptions)
     open_pairs = sum(verdict.state is State.OPEN for verdict in proof.verdicts)
-    assumed = sum(assumption.basis is Basis.ASSUMED for assumption in proof.assumptions)
     if proof.holds:
+        assumed = counted[Basis.ASSUMED]
         condition = f", if all assumptions without evidence are true ({assumed})" if assumed else ""
         return paint("1", f"The proof holds{condition}.")
     reasons = [f"open pairs: {open_pairs} of {len(proof.verdicts)}"] if open_pairs else []
-    reasons += [f"broken assumptions: {broken}"] if broken else []
+    for basis in (Basis.BROKEN, Basis.UNPROVEN):
+        reasons += [f"{basis.value} assumptions: {counted[basis]}"] if counted[basis] else []
     return paint("1", f"The proof does not hold; {', '.join(reasons)}.")
 
 
@@ -223,6 +245,16 @@ def _data(proof: Proof) -> dict[str, Any]:
                 "ways": [_connection_data(connection, proof.locate) for connection in verdict.connections],
             }
             for verdict in proof.verdicts
+        ],
+        "public": [
+            {
+                "tenant": path.tenant,
+                "direction": path.direction,
+                "peers": list(path.peers),
+                "ports": described(path.ports),
+                "namespaces": list(path.namespaces),
+            }
+            for path in public_paths(proof.reachability)
         ],
         "assumptions": [
             {"what": assumption.claim, "basis": assumption.basis.value, "because": assumption.reason}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv4Network, collapse_addresses, ip_address, ip_network
 
 from gpuc.kubernetes.invalid import Invalid
 
@@ -92,3 +92,41 @@ def contains_pods(ranges: Ranges, pods: Ranges | None) -> bool:
 def may_contain_pods(ranges: Ranges) -> bool:
     """Returns whether the ranges can contain addresses of pods: private IPv4 addresses, or any IPv6 address."""
     return overlap(ranges, _PRIVATE) or any(version == 6 for version, _, _ in ranges)
+
+
+ANY_IPV4 = "0.0.0.0/0"
+"""All IPv4 addresses."""
+SPECIAL_RANGES = (
+    "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+    "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+    "224.0.0.0/4", "240.0.0.0/4",
+)  # fmt: skip
+"""The IPv4 ranges that are not part of the internet: private, shared, loopback, link-local, multicast and others.
+
+Source: IANA IPv4 Special-Purpose Address Registry; IANA IPv4 Multicast Address Space Registry
+"""
+
+
+PUBLIC = (*block(ANY_IPV4, SPECIAL_RANGES), *read_ranges(("2000::/3",)))
+"""The addresses of the internet. The IPv6 range is that of global unicast addresses (RFC 4291)."""
+
+_INTERNET_SIZE = 2**31
+
+
+def is_internet(ranges: Ranges) -> bool:
+    """Returns whether the ranges contain public addresses, and more than half as many addresses as IPv4 has."""
+    return sum(last - first + 1 for _, first, last in ranges) > _INTERNET_SIZE and overlap(ranges, PUBLIC)
+
+
+def ipv4_network(text: str) -> IPv4Network | None:
+    """Parses an IPv4 range. Returns None if the text is invalid. Bits behind the prefix have no effect."""
+    try:
+        return IPv4Network(text, strict=False)
+    except ValueError:
+        return None
+
+
+def joined(cidrs: Iterable[str]) -> tuple[IPv4Network, ...]:
+    """Returns IPv4 ranges sorted and joined, so that no range contains or follows another. Omits invalid ranges."""
+    networks = (network for cidr in cidrs if (network := ipv4_network(cidr)) is not None)
+    return tuple(collapse_addresses(networks))

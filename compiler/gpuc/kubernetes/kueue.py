@@ -7,6 +7,16 @@ KUEUE_API = f"{GROUP}/v1beta2"
 REQUIRED_TOPOLOGY = f"{GROUP}/podset-required-topology"
 PREFERRED_TOPOLOGY = f"{GROUP}/podset-preferred-topology"
 UNCONSTRAINED_TOPOLOGY = f"{GROUP}/podset-unconstrained-topology"
+GATE = f"{GROUP}/admission"
+"""The scheduling gate of the pods that Kueue has not admitted.
+
+Source: kueue v0.19.2 pkg/controller/jobs/pod/constants/constants.go
+"""
+MANAGED_LABEL = f"{GROUP}/managed"
+"""The label of the pods that have Kueue's scheduling gate or had it. The value is "true".
+
+Source: kueue v0.19.2 pkg/controller/constants/constants.go
+"""
 HOST = "kubernetes.io/hostname"
 LEADER_WORKER_SET = "leaderworkerset.x-k8s.io/leaderworkerset"
 POD_FRAMEWORKS = frozenset(("pod", "deployment", "statefulset", LEADER_WORKER_SET))
@@ -16,6 +26,19 @@ With this integration and manageJobsWithoutQueueName: true, Kueue gates every po
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset},
 ImplicitlyEnabledFrameworkNames; pkg/controller/jobs/pod/pod_webhook.go, Default
+"""
+SPEC_FRAMEWORKS = POD_FRAMEWORKS | {
+    *("batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob"),
+    *("kubeflow.org/pytorchjob", "ray.io/rayjob", "ray.io/raycluster"),
+}
+"""The frameworks that a spec can name."""
+FRAMEWORKS = SPEC_FRAMEWORKS | {
+    *("kubeflow.org/tfjob", "kubeflow.org/jaxjob", "kubeflow.org/paddlejob", "kubeflow.org/xgboostjob"),
+    *("ray.io/rayservice", "workload.codeflare.dev/appwrapper", "sparkoperator.k8s.io/sparkapplication"),
+}
+"""The frameworks of Kueue.
+
+Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, FrameworkName of every package
 """
 LEVEL_LABELS = {
     "zone": "topology.kubernetes.io/zone",

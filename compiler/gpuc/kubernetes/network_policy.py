@@ -18,7 +18,7 @@ Path = tuple[str | int, ...]
 
 
 class Peer(NamedTuple):
-    """A peer of a rule: selected pods, the addresses of an ipBlock, or an entity."""
+    """A peer of a rule: selected pods, the addresses of an ipBlock, an entity or a host name."""
 
     path: Path
     """The path in the NetworkPolicy object."""
@@ -30,6 +30,8 @@ class Peer(NamedTuple):
     """The addresses of an ipBlock; None for a peer with selectors."""
     entity: str = ""
     """The entity of a CiliumNetworkPolicy, such as host; empty for other peers."""
+    host: str = ""
+    """The host name or pattern of a CiliumNetworkPolicy, such as **.hf.co; empty for other peers."""
 
 
 class TrafficRule(NamedTuple):

@@ -14,13 +14,22 @@ from gpuc.kubernetes.selector import PRESENT, Domain, Requirement
 NODE_POOL: Final = "karpenter.sh/nodepool"
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 CAPACITY_TYPE: Final = "karpenter.sh/capacity-type"
+REGION: Final = "topology.kubernetes.io/region"
+ZONE: Final = "topology.kubernetes.io/zone"
+ZONE_ID: Final = "topology.k8s.aws/zone-id"
 _ALIASES = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
     "beta.kubernetes.io/os": "kubernetes.io/os",
     "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "topology.ebs.csi.aws.com/zone": "topology.kubernetes.io/zone",
 }
+"""Deprecated label keys, which Karpenter replaces in requirements.
+
+Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go (NormalizedLabels); aws/karpenter-provider-aws v1.14.1
+pkg/operator/operator.go
+"""
 WELL_KNOWN: Final[Mapping[str, frozenset[str]]] = {
     CAPACITY_TYPE: frozenset(("spot", "on-demand", "reserved")),
     "kubernetes.io/arch": frozenset(("amd64", "arm64")),
@@ -28,19 +37,48 @@ WELL_KNOWN: Final[Mapping[str, frozenset[str]]] = {
     NODE_POOL: frozenset(),
     INSTANCE_TYPE: frozenset(),
     "node.kubernetes.io/windows-build": frozenset(),
-    "topology.k8s.aws/zone-id": frozenset(),
-    "topology.kubernetes.io/region": frozenset(),
-    "topology.kubernetes.io/zone": frozenset(),
+    ZONE_ID: frozenset(),
+    REGION: frozenset(),
+    ZONE: frozenset(),
 }
 """Labels that all nodes have, with the possible values; an empty set if the values are unknown."""
-OFFERING_LABELS: Final = frozenset((CAPACITY_TYPE, "topology.k8s.aws/zone-id", "topology.kubernetes.io/zone"))
+OFFERING_LABELS: Final = frozenset((CAPACITY_TYPE, ZONE_ID, ZONE))
 """Labels whose values can differ between nodes of one instance type."""
-_PROVIDERS = ("karpenter.k8s.aws/", "karpenter.azure.com/", "karpenter.k8s.gcp/", "eks.amazonaws.com/")
+AWS: Final = "karpenter.k8s.aws/"
+AUTO_MODE: Final = "eks.amazonaws.com/"
+_AWS_NAMES = (
+    *(f"capacity-reservation-{name}" for name in ("id", "type", "interruptible")),
+    *(f"instance-{name}" for name in ("capability-flex", "category", "family", "generation", "hypervisor", "size")),
+    *(f"instance-{name}" for name in ("cpu", "cpu-manufacturer", "cpu-sustained-clock-speed-mhz", "memory")),
+    *(f"instance-{name}" for name in ("ebs-bandwidth", "encryption-in-transit-supported", "local-nvme", "tenancy")),
+    *(f"instance-gpu-{name}" for name in ("name", "manufacturer", "count", "memory")),
+    *(f"instance-accelerator-{name}" for name in ("name", "manufacturer", "count")),
+    *("instance-network-bandwidth", "placement-group-id", "placement-group-partition"),
+)
+AWS_LABELS: Final = frozenset(f"{AWS}{name}" for name in _AWS_NAMES)
+"""The labels of Karpenter's provider for AWS that a pod may select although its NodePool does not define them."""
+_PROVIDERS = ("karpenter.azure.com/", "karpenter.k8s.gcp/", AUTO_MODE)
+_OTHER_NODE_GROUPS = (f"{AUTO_MODE}nodegroup", f"{AUTO_MODE}capacityType", f"{AUTO_MODE}sourceLaunchTemplate")
+"""Starts of label keys that only the nodes of EKS managed node groups have."""
 HOSTNAME: Final = "kubernetes.io/hostname"
 _AFTER_BOOT = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", HOSTNAME)
 """Prefixes of labels that nodes get after their start. Karpenter starts no node for pods that select such a label."""
+_RESTRICTED_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
 Offer = Mapping[str, Domain]
 """The possible values of node labels, by current key (see `normal`)."""
+
+
+def is_restricted(key: str) -> bool:
+    """Returns whether Karpenter starts no nodes for pods that select nodes by the label, with any operator.
+
+    Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go (IsRestrictedLabel); aws/karpenter-provider-aws v1.14.1
+    pkg/apis/v1/labels.go
+    """
+    current = normal(key)
+    if current in WELL_KNOWN or current in AWS_LABELS:
+        return False
+    domain = current.rpartition("/")[0]
+    return current == HOSTNAME or any(f".{domain}".endswith(f".{own}") for own in _RESTRICTED_DOMAINS)
 
 
 def normal(key: str) -> str:
@@ -50,7 +88,19 @@ def normal(key: str) -> str:
 
 def is_well_known(key: str) -> bool:
     """Returns whether all nodes have the label with a current key."""
-    return key in WELL_KNOWN or key.startswith(_PROVIDERS)
+    if key.startswith(_OTHER_NODE_GROUPS):
+        return False
+    return key in WELL_KNOWN or key in AWS_LABELS or key.startswith(_PROVIDERS)
+
+
+def _is_of_other_provider(key: str, api_group: str) -> bool:
+    """Returns whether only nodes of another cloud provider of Karpenter have the label.
+
+    Args:
+        api_group: the API group of the node class; empty if it is unknown.
+    """
+    prefixes = [prefix for prefix in (AWS, *_PROVIDERS) if key.startswith(prefix)]
+    return bool(api_group and prefixes) and f"{api_group}/" not in prefixes
 
 
 def offer(requirements: Iterable[Requirement]) -> Offer:
@@ -66,24 +116,27 @@ def offer(requirements: Iterable[Requirement]) -> Offer:
     return domains
 
 
-def meets(own: Offer, wanted: Requirement, *, is_static: bool = False) -> bool:
+def meets(own: Offer, wanted: Requirement, *, is_static: bool = False, api_group: str = "") -> bool:
     """Returns whether a node can meet a requirement of a pod.
 
     Args:
         own: the possible values of the node's labels.
         wanted: the requirement of the pod.
+        api_group: the API group of the node class; empty if it is unknown.
         is_static: whether the nodes exist before the pods. Such nodes can have labels that nodes get after the start.
     """
+    if wanted.domain.is_empty:
+        return False
     key = normal(wanted.key)
     known = own.get(key)
-    if known is None and is_well_known(key):
+    if known is None and is_well_known(key) and not _is_of_other_provider(key, api_group):
         values = WELL_KNOWN.get(key)
         known = Domain(False, values, False) if values else PRESENT
     if known is None:
-        return (is_static and key.startswith(_AFTER_BOOT)) or _is_negative(wanted.domain)
-    return known.meet(wanted.domain).has_values or (_is_negative(known) and _is_negative(wanted.domain))
+        return (is_static and key.startswith(_AFTER_BOOT)) or is_negative(wanted.domain)
+    return known.meet(wanted.domain).has_values or (is_negative(known) and is_negative(wanted.domain))
 
 
-def _is_negative(domain: Domain) -> bool:
+def is_negative(domain: Domain) -> bool:
     """Returns whether Karpenter treats a requirement as NotIn or DoesNotExist, which a missing label meets."""
     return bool(domain.values) == domain.is_complement

@@ -57,6 +57,17 @@ def tolerated(taint: Taint, tolerations: Iterable[Toleration]) -> bool:
     return any(toleration.tolerates(taint) for toleration in tolerations)
 
 
+def missing_tolerations(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> str:
+    """Returns a fix with a toleration for every taint that prevents scheduling and that no toleration tolerates."""
+    missing = [taint for taint in taints if taint.keeps_off and not tolerated(taint, tolerations)]
+    rows = [f"{{key: {taint.key}, {_operator(taint)}, effect: {taint.effect}}}" for taint in missing]
+    return f"add to the tolerations of the pods: {', '.join(rows)}" if rows else ""
+
+
+def _operator(taint: Taint) -> str:
+    return f'operator: Equal, value: "{taint.value}"' if taint.value else "operator: Exists"
+
+
 def untolerated(taints: Iterable[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
     """Returns the first taint that prevents scheduling and that no toleration tolerates; None without such a taint.
 

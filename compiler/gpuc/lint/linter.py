@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from gpuc.catalog import Catalog
 from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
+from gpuc.diagnostics.place import place
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.checks import findings as check_objects
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
@@ -24,9 +26,10 @@ from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.kustomize import has_patches
 from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles
 from gpuc.lint.load.source_map import SourceMap
+from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import ObjectFinding, place
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_findings
 
@@ -54,6 +57,8 @@ class Linter:
     """The component of the release set whose Helm values are in the documents without a kind (--chart)."""
     crds: Path | None = None
     """A folder of schemas from `gpuc crds import`. The imported schemas take precedence over gpuc's own schemas."""
+    catalog: Catalog | None = None
+    """The catalog of the fleet; None for the catalog of gpuc."""
     findings: list[Finding] = field(default_factory=list)
     objects: int = 0
     """Number of objects that were checked."""
@@ -112,7 +117,7 @@ class Linter:
     def _object_findings(self, files: LoadedFiles, values: Mapping[str, Any]) -> list[ObjectFinding]:
         """Checks the objects, and drops the findings about fields that Kustomize or another tool fills in later."""
         findings = [*files.object_findings, *self._schema_findings(files.manifests)]
-        findings += check_objects(ObjectSet(files.manifests, is_complete=False, values=values))
+        findings += check_objects(ObjectSet(files.manifests, is_complete=False, values=values, catalog=self.catalog))
         if has_patches(files.kustomizations):
             certain = [finding for finding in findings if finding.rule.id not in _ADDED_BY_PATCHES]
             reason = "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
@@ -181,7 +186,8 @@ class Linter:
         if len(message) > _MAX_MESSAGE:
             message = f"{message[:_MAX_MESSAGE]}..."
         parts = (str(manifest), place(finding.path), message)
-        return finding.rule.at((), ": ".join(filter(None, parts)), fix=finding.fix, mark=mark)
+        located = finding.rule.at((), ": ".join(filter(None, parts)), fix=finding.fix, mark=mark)
+        return replace(located, severity=severity(finding))
 
 
 def _kueue_configurations(files: LoadedFiles) -> Iterator[ValuesSource]:

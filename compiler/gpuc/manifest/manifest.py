@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Mark, Path
 
 Body = dict[str, Any]
-"""Plain data: dict, list, str, int, float and bool. None, sets and tuples are not allowed."""
+"""Plain data: dict, list, str, int, float and bool. Sets and tuples are not allowed. None is only in Helm values."""
+Overrides = Mapping[Path, Path]
+"""The values that users set with labels, annotations, patches and Helm values: paths of the merged spec, by path in the
+object or values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An object as a user wrote it in a file of the fleet."""
+
+    file: str
+    """The user's file, relative to the root."""
+    document: Body
+    """The object as it is in the file. Its fields keep their order in the output."""
+    locate: Callable[[Path, bool], Mark]
+    """Returns the position in the file of the value at a path of the object, or of its key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +45,22 @@ class Manifest:
     """Empty for cluster-scoped objects."""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
+    written: Written | None = field(default=None, compare=False, repr=False)
+    """The object as a user wrote it; None for an object of gpuc."""
+    overrides: Overrides = field(default_factory=dict)
+    """The labels and annotations of the spec, and the values that patches have set or removed."""
+
+    def override(self, path: Path) -> Path | None:
+        """Returns the spec path of the user's value at a path of the object; None if gpuc set the value."""
+        for depth in range(len(path), 0, -1):
+            if path[:depth] in self.overrides:
+                return (*self.overrides[path[:depth]], *path[depth:])
+        return None
 
     def document(self) -> Body:
         """Returns the complete object: apiVersion, kind, metadata, then the body."""
+        if self.written is not None:
+            return self.written.document
         metadata: Body = {"name": self.name}
         if self.namespace:
             metadata["namespace"] = self.namespace
@@ -57,11 +86,15 @@ class Values:
     body: Body
     embedded: dict[str, Any] = field(default_factory=dict)
     """The parsed documents of the strings in the body that contain YAML. The key is the string."""
+    has_schema: bool = True
+    """Whether gpuc has a schema of the values. False for the charts that a spec adds under `charts`."""
+    overrides: Overrides = field(default_factory=dict)
+    """The values of the user in the body."""
 
     @property
     def manifest(self) -> Manifest:
         """The values in the form of a manifest, so that findings can refer to them."""
-        return Manifest(self.file, self.origin, "", "values of", self.component, self.body)
+        return Manifest(self.file, self.origin, "", "values of", self.component, self.body, overrides=self.overrides)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ class OutputFile:
     header: str
     """The comment at the start of the file, with a line break; empty for files without comment syntax."""
     form: str
-    """The type of the content: "objects", "values" or "text"."""
+    """The type of the content: "objects", "documents" (objects that users wrote), "values" or "text"."""
     artifacts: list[Artifact] = field(default_factory=list)
 
     @property
@@ -52,7 +52,7 @@ def output_files(artifacts: Iterable[Artifact], spec: str) -> dict[str, OutputFi
             output_file = files[artifact.file] = OutputFile(
                 artifact.file, _header(artifact.file, spec), _form(artifact)
             )
-        elif not isinstance(artifact, Manifest) or output_file.form != "objects":
+        elif not isinstance(artifact, Manifest) or output_file.form != _form(artifact):
             raise ValueError(f"{artifact.file} is emitted twice")
         output_file.artifacts.append(artifact)
     return files
@@ -60,7 +60,7 @@ def output_files(artifacts: Iterable[Artifact], spec: str) -> dict[str, OutputFi
 
 def _form(artifact: Artifact) -> str:
     if isinstance(artifact, Manifest):
-        return "objects"
+        return "documents" if artifact.written else "objects"
     return "text" if isinstance(artifact, Text) else "values"
 
 

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.addresses import SPECIAL_RANGES, joined
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.quota import Key, Node
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, PoolQuota, Queue
 from gpuc.model.quota import quota_nodes
-from gpuc.model.tenant import Profile, Tenant
+from gpuc.model.tenant import Namespace, Profile, Tenant
 from gpuc.policy.library import Policy
 from gpuc.spec.cloud import Aws
 from gpuc.spec.cluster import Spec
-from gpuc.spec.platform import Stage
+from gpuc.spec.platform import Framework, Stage
+from gpuc.spec.platform import Policy as PolicySpec
 
 if TYPE_CHECKING:
     from gpuc.catalog.operations import DatapathFact
@@ -41,7 +43,9 @@ class Cluster:
     spec: Spec
     catalog: Catalog
     policies: dict[str, Policy]
-    """Admission policies by name, sorted: the policies of gpuc and of the fleet."""
+    """The admission policies that the cluster has, by name, sorted. Empty if the spec has no policies."""
+    known_policies: dict[str, Policy]
+    """All policies of gpuc and of the fleet, by name, sorted."""
     components: dict[str, Release]
     """Charts of the release set by component, with the versions of this cluster."""
     pools: tuple[Pool, ...]
@@ -49,6 +53,8 @@ class Cluster:
     queues: tuple[Queue, ...]
     cohorts: tuple[Cohort, ...]
     tenants: tuple[Tenant, ...]
+    user_objects: int = 0
+    """The number of objects that users wrote in manifests/."""
 
     @property
     def aws(self) -> Aws:
@@ -64,6 +70,13 @@ class Cluster:
             return str(IPv4Network(self.aws.service_cidr, strict=False)[1]) if self.aws.service_cidr else None
         except (ValueError, IndexError):
             return None
+
+    @cached_property
+    def outside_internet(self) -> tuple[IPv4Network, ...]:
+        """The ranges that the internet does not include: special ranges, and addresses of the cluster."""
+        services = [self.aws.service_cidr] if self.aws.service_cidr else []
+        aws = self.aws
+        return joined([*SPECIAL_RANGES, *aws.pod_cidrs, *services, *aws.endpoint_cidrs, *aws.api_server_cidrs])
 
     @property
     def datapath(self) -> Mapping[str, DatapathFact]:
@@ -88,31 +101,63 @@ class Cluster:
     def platform_namespaces(self) -> tuple[str, ...]:
         """Namespaces to which no policy, quota or queue for tenants applies, sorted."""
         names = {component.namespace for component in self.components.values()}
-        names |= {
-            self.spec.delivery.destination.namespace,
-            self.spec.observability.namespace,
-            *ALWAYS_PLATFORM,
-        }
+        names |= {self.spec.delivery.destination.namespace, *ALWAYS_PLATFORM}
+        if self.spec.observability is not None:
+            names.add(self.spec.observability.namespace)
         return tuple(sorted(names))
+
+    @property
+    def frameworks(self) -> tuple[Framework, ...]:
+        """The kinds of workloads that Kueue manages, without duplicates. Empty without queues: there is no Kueue."""
+        return tuple(dict.fromkeys(self.spec.kueue.frameworks)) if self.queues else ()
+
+    def is_managed(self, component: str) -> bool:
+        """Returns whether gpuc installs the chart of a component; otherwise another team installs the chart."""
+        settings = self.spec.components.get(component)
+        return settings is None or settings.managed
+
+    def values_file(self, component: str) -> str:
+        """Returns the path of the Helm values of a component, relative to the repository.
+
+        Argo CD reads the values of a managed component. The team that installs the chart reads all other values.
+        """
+        if self.is_managed(component):
+            return self.out(f"{component}/values.yaml")
+        return self.entry(f"values/{component}.yaml")
+
+    @property
+    def namespaces(self) -> tuple[tuple[Tenant, Namespace], ...]:
+        """The namespaces of all tenants, each with its tenant, in the order of the spec."""
+        return tuple((tenant, namespace) for tenant in self.tenants for namespace in tenant.namespaces)
+
+    @property
+    def auditors(self) -> tuple[str, ...]:
+        """The groups of auditors."""
+        return tuple(self.spec.auditors.groups) if self.spec.auditors else ()
 
     @property
     def tenant_namespaces(self) -> tuple[str, ...]:
         return tuple(sorted(namespace.name for tenant in self.tenants for namespace in tenant.namespaces))
 
     @property
+    def policy_specs(self) -> Mapping[str, PolicySpec]:
+        """The policies in the spec by name, with `default`; empty if the spec has no policies."""
+        return self.spec.policies or {}
+
+    @property
     def policy_default(self) -> Stage:
         """The rollout stage of policies without a stage in the spec: the stage of `default`, or dryrun."""
-        default = self.spec.policies.get("default")
+        default = self.policy_specs.get("default")
         return (default and default.stage) or "dryrun"
 
     def policy_stage(self, name: str) -> Stage:
         """Returns the rollout stage of a policy: dryrun, warn or deny."""
-        policy = self.spec.policies.get(name)
+        policy = self.policy_specs.get(name)
         return (policy and policy.stage) or self.policy_default
 
     def policy_settings(self, name: str) -> dict[str, Any]:
         """Returns the settings of a policy in the spec, without the stage of the policy."""
-        policy = self.spec.policies.get(name)
+        policy = self.policy_specs.get(name)
         return dict(policy.model_extra or {}) if policy else {}
 
     def out(self, file: str) -> str:

@@ -14,8 +14,19 @@ ENVIRONMENT_LABEL = "gpuc.dev/environment"
 COST_LABEL = "gpuc.dev/cost-centre"
 GPUS_TAINT = "gpuc.dev/gpus"
 """Startup taint of GPU nodes until they advertise the resources of their pool."""
+SYSTEM_TAINT = "CriticalAddonsOnly"
+"""The key of the taint of system nodes, which keeps pods of tenants off. The value is true, the effect NoSchedule.
+
+The chart of Karpenter and the add-ons of EKS tolerate this taint by default.
+Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/values.yaml, key tolerations;
+awsdocs/amazon-eks-user-guide latest/ug/automode/set-builtin-node-pools.adoc
+"""
 WHY = "gpuc.dev/why"
 """Annotation with the reason from the spec."""
+IAM_ROLE = "gpuc.dev/iam-role"
+"""Annotation of a ServiceAccount: the ARN of its IAM role, as in the spec. No controller reads the annotation."""
+RESERVED_INSTANCES = "gpuc.dev/reserved-instances"
+"""Annotation of a NodePool: the number of instances of its capacity reservations, as in the spec."""
 
 GPU = "nvidia.com/gpu"
 SHARED_GPU = "nvidia.com/gpu.shared"

@@ -49,7 +49,7 @@ class Taint:
 
     key: str
     value: str
-    effect: Literal["NoSchedule", "NoExecute"] = "NoSchedule"
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
 
     def document(self) -> dict[str, str]:
         """Returns the taint as an entry of spec.taints of a node."""
@@ -75,6 +75,8 @@ class Pool:
     image: Image
     ami: str
     """The image alias with its version, or the id of an AMI."""
+    own_user_data: str
+    """The user data of the spec: a script, or settings of Bottlerocket. It may be empty."""
     zones: tuple[str, ...]
     dedicated_to: str
     """The name of the tenant to which the pool is dedicated; empty if the pool is not dedicated."""
@@ -109,6 +111,31 @@ class Pool:
     @property
     def is_static(self) -> bool:
         return self.spec.nodes.static is not None
+
+    @property
+    def warm_nodes(self) -> int:
+        """The number of nodes of a pool with growth that always run."""
+        return self.spec.nodes.min or 0
+
+    @property
+    def always_running(self) -> int:
+        """The number of nodes that always run: all nodes of a static pool, or the warm nodes."""
+        return self.nodes_max if self.is_static else self.warm_nodes
+
+    @property
+    def warm_node_pool(self) -> str:
+        """The name of the static NodePool object of the warm nodes; empty without warm nodes."""
+        return f"{self.name}-warm" if self.warm_nodes else ""
+
+    @property
+    def node_pools(self) -> tuple[str, ...]:
+        """The names of the NodePool objects of the pool. The first has the name of the pool."""
+        return tuple(filter(None, (self.name, self.warm_node_pool)))
+
+    @property
+    def static_node_pool(self) -> str:
+        """The name of the NodePool object whose nodes always run; empty if there is none."""
+        return self.name if self.is_static else self.warm_node_pool
 
     @property
     def can_start_spare_node(self) -> bool:
@@ -285,7 +312,7 @@ class Pool:
     @cached_property
     def labels(self) -> dict[str, str]:
         """Labels of new nodes."""
-        return {POOL_LABEL: self.name}
+        return {**self.spec.node_labels, POOL_LABEL: self.name}
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
@@ -294,7 +321,8 @@ class Pool:
         Without the taint of a general pool, pods of the platform would use nodes that the quotas give to tenants.
         """
         dedicated = (Taint(TENANT_KEY, self.dedicated_to),) if self.dedicated_to else ()
-        return dedicated if self.is_gpu else (Taint(POOL_LABEL, self.name), *dedicated)
+        own = (Taint(taint.key, taint.value, taint.effect) for taint in self.spec.taints)
+        return (*(() if self.is_gpu else (Taint(POOL_LABEL, self.name),)), *dedicated, *own)
 
     @property
     def startup_labels(self) -> dict[str, str]:

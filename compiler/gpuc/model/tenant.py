@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import get_args
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, total
@@ -11,11 +12,17 @@ from gpuc.model.pool import Pool
 from gpuc.model.queue import Queue
 from gpuc.spec.platform import NcclProfile
 from gpuc.spec.queues import PoolAmount
+from gpuc.spec.tenants import Members as MembersSpec
 from gpuc.spec.tenants import Namespace as NamespaceSpec
+from gpuc.spec.tenants import Role
 from gpuc.spec.tenants import Tenant as TenantSpec
 
 DEFAULT_REQUEST: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: GIB}
 """Default requests for containers without requests, because the ResourceQuota rejects pods without requests."""
+
+
+ROLES: tuple[Role, ...] = get_args(Role)
+"""The roles of members. Each role contains the rights of the roles before it."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,16 @@ class Namespace:
 
 
 @dataclass(frozen=True)
+class Members:
+    """Groups with the same role."""
+
+    path: Path
+    spec: MembersSpec
+    namespaces: tuple[str, ...]
+    """The namespaces in which the groups have the role."""
+
+
+@dataclass(frozen=True)
 class Tenant:
     """A team with its own namespaces, quota and bill."""
 
@@ -79,10 +96,41 @@ class Tenant:
     namespaces: tuple[Namespace, ...]
     queues: tuple[Queue, ...]
     """The queues of the tenant, in the order of the spec."""
+    members: tuple[Members, ...]
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The groups of all members, without duplicates."""
+        return tuple(dict.fromkeys(group for members in self.members for group in members.spec.groups))
+
+    def members_of(self, namespace: Namespace, role: Role) -> tuple[Members, ...]:
+        """Returns the members with a role in a namespace."""
+        return tuple(
+            members for members in self.members if members.spec.role == role and namespace.name in members.namespaces
+        )
+
+    def role_of(self, group: str, namespace: Namespace) -> Role | None:
+        """Returns the widest role of a group in a namespace; None if the group has no role there."""
+        roles = [role for role in ROLES for members in self.members_of(namespace, role) if group in members.spec.groups]
+        return roles[-1] if roles else None
+
+    def groups_by_role(self, namespace: Namespace) -> dict[Role | None, tuple[str, ...]]:
+        """Returns the groups of the tenant by their widest role in a namespace; None is the key without a role."""
+        roles: dict[Role | None, tuple[str, ...]] = {}
+        for group in self.groups:
+            role = self.role_of(group, namespace)
+            roles[role] = (*roles.get(role, ()), group)
+        return roles
 
     @property
     def isolates_network(self) -> bool:
         return self.spec.isolation in ("network", "dedicated")
+
+    @property
+    def caller_namespaces(self) -> tuple[str, ...]:
+        """The namespaces of the platform whose pods may connect to pods of the tenant."""
+        callers = (entry.namespace for entry in self.spec.network.ingress if entry.namespace is not None)
+        return tuple(dict.fromkeys(callers))
 
     @cached_property
     def pools(self) -> tuple[Pool, ...]:

@@ -16,8 +16,8 @@ from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, PROTOCOLS, Ports, Span, span
 from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.network_policies import GROUP, OTHER_KINDS, Policy, map_of, members, read_policies
-from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, group
+from gpuc.objects.network_policies import GROUP, Policy, map_of, members, read_policies
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, home_namespace
 from gpuc.objects.selectors import read_selector
 
 CILIUM = "cilium.io"
@@ -46,16 +46,6 @@ def enforced_policies(objects: ObjectSet, engine: str = "") -> list[Policy]:
     for manifest in objects.of(CILIUM, KIND) if engine in ("", "cilium") else ():
         policies += read_cilium_policy(manifest) or ()
     return policies
-
-
-def other_policies(objects: ObjectSet) -> list[Manifest]:
-    """Returns the policies that gpuc cannot evaluate."""
-    return [
-        manifest
-        for manifest in objects.manifests
-        if manifest.kind in OTHER_KINDS.get(group(manifest), ())
-        or ((group(manifest), manifest.kind) == (CILIUM, KIND) and read_cilium_policy(manifest) is None)
-    ]
 
 
 def read_cilium_policy(manifest: Manifest) -> list[Policy] | None:
@@ -88,7 +78,7 @@ def _policy(manifest: Manifest, spec: dict[str, Any], path: Path) -> Policy:
             rules[direction] = allowed
         elif allowed:
             raise Invalid(f"{direction} rules of a policy that does not isolate pods")
-    return Policy(manifest.namespace, pods, rules, manifest)
+    return Policy(home_namespace(manifest), pods, rules, manifest)
 
 
 def _rules(spec: dict[str, Any], direction: str, path: Path) -> Iterator[TrafficRule]:
@@ -125,7 +115,10 @@ def _peers(rule: dict[str, Any], key: str, prefix: str, path: Path) -> Iterator[
                 if not all(isinstance(text, str) for text in texts):
                     raise Invalid("a CIDRSet without cidr")
                 yield Peer(where, block=block(_with_length(texts[0]), texts[1:]))
-            case "FQDNs" | "Nodes":
+            case "FQDNs":
+                names = map_of(raw)
+                yield Peer(where, block=_NO_POD, host=str(names.get("matchName") or names.get("matchPattern") or ""))
+            case "Nodes":
                 yield Peer(where, block=_NO_POD)
             case _:
                 raise Invalid(f"{key} {raw}")

@@ -12,18 +12,10 @@ from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, NetworkPolicy, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, span
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import home_namespace
 from gpuc.objects.selectors import read_selector
 
 GROUP = "networking.k8s.io"
-OTHER_KINDS = {
-    "policy.networking.k8s.io": ("AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy"),
-    "networking.k8s.aws": ("ApplicationNetworkPolicy", "ClusterNetworkPolicy"),
-    "cilium.io": ("CiliumClusterwideNetworkPolicy",),
-    "crd.projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
-    "projectcalico.org": ("NetworkPolicy", "GlobalNetworkPolicy"),
-    "k8s.cni.cncf.io": ("MultiNetworkPolicy",),
-}
-"""Kinds of network policies that gpuc does not evaluate, by API group. Their objects can allow more connections."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ def _policy(manifest: Manifest) -> Policy:
     if any(policy_type not in ("Ingress", "Egress") for policy_type in types):
         raise Invalid(f"policyTypes {types}")
     isolated = {policy_type.lower(): rules[policy_type.lower()] for policy_type in types}
-    return Policy(manifest.namespace, read_selector(spec.get("podSelector", {})), isolated, manifest)
+    return Policy(home_namespace(manifest), read_selector(spec.get("podSelector", {})), isolated, manifest)
 
 
 def _rules(spec: dict[str, Any], direction: str, peers: str) -> tuple[TrafficRule, ...]:

@@ -39,6 +39,11 @@ _OTHER_NODES = frozenset(
         ("machine.openshift.io", "MachineSet"),
     )
 )
+_SIMULATED = {f"{KARPENTER}/registered": "true", f"{KARPENTER}/initialized": "true"}
+"""Labels that Karpenter gives to all nodes, and assumes when it schedules pods.
+
+Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
+"""
 
 
 class Pool:
@@ -70,7 +75,8 @@ class Pool:
     def offer(self) -> Offer:
         """The possible values of the node labels that the pool sets or restricts."""
         own = valid_requirements(dig(self.template, "requirements"), POOL_OPERATORS)
-        return offer([*(equals(key, value) for key, value in self.labels.items()), *own])
+        added = {**_SIMULATED, **self.labels}
+        return offer([*(equals(key, value) for key, value in added.items()), *own])
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
@@ -100,8 +106,16 @@ class Pool:
 
     def mismatch(self, term: Iterable[Requirement]) -> Requirement | None:
         """Returns the first requirement that no node of the pool can meet; None without such a requirement."""
-        is_static = self.replicas is not None
-        return next((wanted for wanted in term if not meets(self.offer, wanted, is_static=is_static)), None)
+        is_static, api_group = self.replicas is not None, self.node_class[0] if self.node_class else ""
+        return next(
+            (wanted for wanted in term if not meets(self.offer, wanted, is_static=is_static, api_group=api_group)), None
+        )
+
+    @cached_property
+    def min_values(self) -> dict[str, int]:
+        """The minimum number of values of a label among the instance types for a node, by label key."""
+        rows = [(dig(row, "key"), dig(row, "minValues")) for _, row in items(dig(self.template, "requirements"))]
+        return {normal(str(key)): least for key, least in rows if isinstance(least, int) and least > 1}
 
     def can_start(self, instance_labels: Mapping[str, str]) -> bool:
         """Returns whether the pool can start nodes of an instance type with the given labels."""
@@ -164,10 +178,13 @@ class Nodes(PoolIndex[Pool]):
 
     def __init__(self, objects: ObjectSet) -> None:
         super().__init__(Pool(manifest) for manifest in objects.of(KARPENTER, "NodePool"))
-        self.is_complete = objects.is_complete or not any(
-            (group(manifest), manifest.kind) in _OTHER_NODES for manifest in objects.manifests
-        )
+        self.is_complete = objects.is_complete or not has_other_nodes(objects)
         """Whether all nodes come from NodePools: no object of another kind creates nodes."""
+
+
+def has_other_nodes(objects: ObjectSet) -> bool:
+    """Returns whether objects of other kinds than NodePool create nodes."""
+    return any((group(manifest), manifest.kind) in _OTHER_NODES for manifest in objects.manifests)
 
 
 class AppliedOverlay(NamedTuple):
@@ -183,6 +200,7 @@ class Overlays:
     """The valid NodeOverlays of an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
+        self.catalog = objects.catalog
         self._by_selection: dict[tuple[str, str], list[tuple[Overlay, Manifest]]] = {}
         """Overlays by a label key and a value that the overlay selects; by empty strings without such a label."""
         for manifest in objects.of(KARPENTER, "NodeOverlay"):

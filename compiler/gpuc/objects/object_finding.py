@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Finding, Path, Rule
+from gpuc.diagnostics.place import place
 from gpuc.manifest.manifest import Manifest
 
 
@@ -23,19 +24,15 @@ class ObjectFinding(NamedTuple):
     """Whether the key at the path is wrong instead of the value."""
 
     def to_finding(self) -> Finding:
-        """Returns the finding at the path of the spec from which gpuc emitted the object."""
+        """Returns the finding at the user's value, or at the path of the spec from which gpuc emitted the object.
+
+        The finding about an object that a user wrote has the position in the user's file too.
+        """
+        if self.manifest.written is not None:
+            mark = self.manifest.written.locate(self.path, self.on_key)
+            message = ": ".join(filter(None, (str(self.manifest), place(self.path), self.message)))
+            return self.rule.at(self.manifest.origin, message, fix=self.fix, mark=mark)
         parts = (self.manifest.file, str(self.manifest), place(self.path), self.message)
-        return self.rule.at(self.manifest.origin, ": ".join(filter(None, parts)), fix=self.fix)
-
-
-def place(path: Path) -> str:
-    """Returns a path as text: spec.taints[0].effect. Brackets and quotes surround keys with special characters."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        elif step.replace("-", "").replace("_", "").isalnum():
-            text += f".{step}" if text else step
-        else:
-            text += f'["{step}"]'
-    return text
+        own = self.manifest.override(self.path)
+        path = self.manifest.origin if own is None else own
+        return self.rule.at(path, ": ".join(filter(None, parts)), fix=self.fix, on_key=own is not None and self.on_key)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final
 
+from gpuc.catalog import Catalog, load
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
@@ -25,8 +26,11 @@ class ObjectSet:
         values: Mapping[str, Any] | None = None,
         value_files: Iterable[str] | None = None,
         documents: Mapping[str, Any] | None = None,
+        catalog: Catalog | None = None,
     ) -> None:
         self.manifests = tuple(manifests)
+        self.catalog = catalog or load()
+        """The facts about the nodes of the cluster: those of the fleet, or those of gpuc without a fleet."""
         self.values: Mapping[str, Any] = values or {}
         """Helm values by chart. The cluster can have other charts too."""
         self.value_files = None if value_files is None else frozenset(value_files)
@@ -38,6 +42,21 @@ class ObjectSet:
 
         The files that a user lints can contain only some objects of a cluster. Then only contradictions between objects
         are findings."""
+
+    def with_objects(self, manifests: Iterable[Manifest], *, is_complete: bool | None = None) -> ObjectSet:
+        """Returns an object set with more objects.
+
+        Args:
+            is_complete: whether the new set contains all objects of a cluster; None for the value of this set.
+        """
+        return ObjectSet(
+            [*self.manifests, *manifests],
+            is_complete=self.is_complete if is_complete is None else is_complete,
+            values=self.values,
+            value_files=self.value_files,
+            documents=self.documents,
+            catalog=self.catalog,
+        )
 
     @cached_property
     def _by_kind(self) -> dict[tuple[str, str], list[Manifest]]:
@@ -73,8 +92,12 @@ class ObjectSet:
         }
 
 
-def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
-    """Returns the object set of all files that gpuc emits for a cluster."""
+def emitted(artifacts: Iterable[Artifact], catalog: Catalog | None = None) -> ObjectSet:
+    """Returns the object set of all files that gpuc emits for a cluster.
+
+    Args:
+        catalog: the catalog of the fleet; None for the catalog of gpuc.
+    """
     files = list(artifacts)
     values = [artifact for artifact in files if isinstance(artifact, Values)]
     return ObjectSet(
@@ -83,7 +106,13 @@ def emitted(artifacts: Iterable[Artifact]) -> ObjectSet:
         values={chart.component: chart.body for chart in values},
         value_files=[chart.file for chart in values],
         documents={text: document for chart in values for text, document in chart.embedded.items()},
+        catalog=catalog,
     )
+
+
+def home_namespace(manifest: Manifest) -> str:
+    """Returns the namespace in which kubectl creates a namespaced object; default if the object names no namespace."""
+    return manifest.namespace or "default"
 
 
 def group(manifest: Manifest) -> str:

@@ -1,7 +1,8 @@
 """The compile cache: if input and output are unchanged, `gpuc compile` repeats the result of the last compile.
 
-The result is repeated only if the bytes of all specs, layers and policies are unchanged, gpuc itself is unchanged, and
-all output files have the digests in gpuc.lock. `gpuc check` never reads the cache.
+The result is repeated only if the bytes of all specs, layers and policies are unchanged, gpuc itself is unchanged, all
+output files have the digests in gpuc.lock, and the day is the same, because a finding can depend on the date. `gpuc
+check` never reads the cache.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Mark, Severity
+from gpuc.diagnostics.today import today
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.synth.cdk8s import PackageMissingError, cdk8s_version
 from gpuc.write.lockfile import NAME, lock_file
@@ -69,8 +71,8 @@ class CompileCache:
     def inputs(self) -> str:
         """The digest of all files that a compile reads. It must be computed before the compile reads the files.
 
-        The digest depends on the bytes of specs and policies, and on the modification time and size of gpuc's own
-        files. It is the empty string if a file cannot be read; the compile reports such a file.
+        The digest depends on the bytes of specs and policies, on the modification time and size of gpuc's own files,
+        and on the date. It is the empty string if a file cannot be read; the compile reports such a file.
         """
         try:
             return _digest_of_inputs(self._root)
@@ -138,7 +140,7 @@ def _clusters(into: str) -> set[str]:
 
 
 def _digest_of_inputs(root: Path) -> str:
-    digest = hashlib.sha256(f"{sys.version}\0{cdk8s_version()}".encode())
+    digest = hashlib.sha256(f"{sys.version}\0{cdk8s_version()}\0{today()}".encode())
     package = os.path.dirname(os.path.dirname(__file__))
     for file in _files_below(package):
         if "__pycache__" not in file:

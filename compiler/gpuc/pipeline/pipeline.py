@@ -13,6 +13,9 @@ from gpuc.pipeline.compile_cache import CompileCache
 from gpuc.pipeline.render_session import RenderSession, Send
 
 if TYPE_CHECKING:
+    from gpuc.catalog import Catalog
+    from gpuc.pipeline.fleet_policies import FleetPolicies
+    from gpuc.pipeline.other_clusters import OtherClusters
     from gpuc.source import Source
     from gpuc.write.lockfile import Removals
 
@@ -123,26 +126,45 @@ def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool
     return batch.outcome(root)
 
 
-def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Compiled, list[Finding]]:
+def compile_cluster(
+    root: Path,
+    file: str,
+    into: Path,
+    send: Send,
+    fleet: FleetPolicies,
+    catalog: Catalog | None = None,
+    others: OtherClusters | None = None,
+) -> tuple[Compiled, list[Finding]]:
     """Compiles a spec file, and sends the artifacts to the printer before they are verified.
 
     If the present output below `into` has an element (a pool, tenant, namespace or queue) that the spec no longer has,
     the element was removed, and gpuc checks the removal.
 
+    Args:
+        others: the clusters to compare the spec with; None to compare with no cluster.
+
     Raises:
         StageError: when a stage finds errors. Later stages do not run.
         OutputError: when a bug of gpuc makes the output wrong.
     """
+    from gpuc.extra.files import read_files
     from gpuc.pipeline.removal import removals
     from gpuc.pipeline.stages import compile_source
-    from gpuc.policy.own import own_policies
     from gpuc.source import read
     from gpuc.write.lockfile import read_lock
 
     source = read(root, file)
     name = Path(file).stem
     try:
-        spec = compile_source(source, own_policies(root), read_lock(into, name), lambda part: send(name, part, source))
+        spec = compile_source(
+            source,
+            fleet,
+            read_lock(into, name),
+            lambda part: send(name, part, source),
+            read_files(root, file),
+            others,
+            catalog,
+        )
     except StageError as error:
         raise StageError(_located(error.findings, source, name)) from None
     except OutputError as error:
@@ -151,19 +173,30 @@ def compile_cluster(root: Path, file: str, into: Path, send: Send) -> tuple[Comp
 
 
 def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: Progress, send: Send) -> Batch:
+    from gpuc.extra.files import folders_without_cluster
+    from gpuc.pipeline.other_clusters import OtherClusters
     from gpuc.source import cluster_files
 
     batch = Batch()
-    for file in cluster_files(root) if files is None else files:
+    fleet, catalog, others = _fleet(root, batch), _catalog(root, batch), OtherClusters()
+    if files is not None:
+        others.add_unnamed(root, files)
+    selected = cluster_files(root) if files is None else files
+    if files is None:
+        batch.findings += folders_without_cluster(root, selected)
+    for file in selected:
         name = Path(file).stem
         first = batch.files.setdefault(name, file)
         if first != file:
             message = f"{file} and {first} both describe a cluster named {name}"
             batch.findings.append(SAME_NAME.at((), message, mark=Mark(file, 1, 1)))
             continue
+        if fleet is None or catalog is None:
+            batch.findings += _spec_findings(root, file, name)
+            continue
         progress(f"compiling {file}")
         try:
-            cluster, findings = compile_cluster(root, file, into, send)
+            cluster, findings = compile_cluster(root, file, into, send, fleet, catalog, others)
         except StageError as error:
             batch.findings += error.findings
         except OutputError as error:
@@ -172,6 +205,48 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
             batch.compiled.append(cluster)
             batch.findings += findings
     return batch
+
+
+def _fleet(root: Path, batch: Batch) -> FleetPolicies | None:
+    """Returns the policies of the fleet, or None if they have errors. Adds the findings about them to the batch."""
+    from gpuc.pipeline.fleet_policies import fleet_policies
+
+    try:
+        fleet = fleet_policies(root)
+    except StageError as error:
+        batch.findings += error.findings
+        return None
+    batch.findings += fleet.findings
+    return fleet
+
+
+def _catalog(root: Path, batch: Batch) -> Catalog | None:
+    """Returns the catalog of the fleet, or None if its rows have errors. Adds the findings about them to the batch."""
+    from gpuc.pipeline.fleet_catalog import fleet_catalog
+
+    try:
+        fleet = fleet_catalog(root)
+    except StageError as error:
+        batch.findings += error.findings
+        return None
+    batch.findings += fleet.findings
+    return fleet.catalog
+
+
+def _spec_findings(root: Path, file: str, name: str) -> list[Finding]:
+    """Returns the findings of the stages that need no policies and no catalog: the YAML, the keys and the types."""
+    from gpuc.source import read
+    from gpuc.spec.parse import parse
+
+    try:
+        source = read(root, file)
+        try:
+            parse(source)
+        except StageError as error:
+            return _located(error.findings, source, name)
+    except StageError as error:
+        return list(error.findings)
+    return []
 
 
 def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Finding]:
@@ -187,8 +262,15 @@ def _outcome(root: Path, findings: Iterable[Finding], clusters: Iterable[str]) -
 
 
 def _line(root: Path, mark: Mark) -> str | None:
+    """Returns a source line; None without the line.
+
+    The result is also None for a link: a pull request could print the target of the link, such as .git/config.
+    """
+    path = root.resolve() / mark.file
     try:
-        lines = (root / mark.file).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
+        if path.resolve() != path:
+            return None
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except (OSError, RuntimeError, ValueError):
         return None
     return lines[mark.line - 1] if 0 < mark.line <= len(lines) else None

@@ -8,7 +8,6 @@ removed from the spec, its objects would remain in the cluster. A removal theref
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
@@ -42,28 +41,6 @@ def removals(cluster: Cluster) -> Removals:
             if tenant.spec.leaving or namespace.spec.leaving:
                 leaving.add(("namespaces", namespace.name))
     return Removals(frozenset(leaving), frozenset(_accepted_removals(cluster)))
-
-
-_MARKS = ("leaving", "hold")
-"""The fields with which an element gets no new workloads."""
-
-
-def without_leaving(merged_spec: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns the merged spec without `leaving: true` and `hold: true`, and the elements that had one of the fields.
-
-    The elements are paths such as "pools/dev-l4" or "tenants/red/namespaces/lab".
-    """
-    leaving: list[str] = []
-
-    def unmarked(node: Any, path: tuple[str, ...]) -> Any:
-        if not isinstance(node, dict) or path[:1] not in ((), ("pools",), ("tenants",), ("queues",)):
-            return node
-        if len(path) in (2, 4) and any(node.get(key) is True for key in _MARKS):
-            leaving.append("/".join(path))
-            node = {key: value for key, value in node.items() if key not in _MARKS}
-        return {key: unmarked(value, (*path, key)) for key, value in node.items()}
-
-    return merged_spec | {"spec": unmarked(merged_spec["spec"], ())}, tuple(leaving)
 
 
 def removal_findings(cluster: Cluster, before: Lock) -> list[Finding]:

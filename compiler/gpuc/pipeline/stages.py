@@ -7,29 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from gpuc.catalog import load
+from gpuc.catalog import Catalog, load
+from gpuc.customize.causes import split_by_cause
+from gpuc.customize.customizer import TEMPLATES, Customizer
 from gpuc.diagnostics.finding import Finding, Mark, StageError
+from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.output_error import OutputError
 from gpuc.diagnostics.suppressions import apply_acceptances
 from gpuc.emit import artifacts_by_emitter
+from gpuc.extra.files import ManifestFiles, read_files
+from gpuc.extra.user_objects import UserObjects
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.model import Cluster, resolve
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import emitted
-from gpuc.pipeline.removal import removal_findings, without_leaving
-from gpuc.policy.library import Policy
-from gpuc.policy.own import FOLDER, own_policies
+from gpuc.pipeline.fleet_catalog import fleet_catalog
+from gpuc.pipeline.fleet_policies import FleetPolicies, fleet_policies
+from gpuc.pipeline.other_clusters import OtherClusters
+from gpuc.pipeline.rehearsed_spec import without_leaving, without_namespaces
+from gpuc.pipeline.removal import removal_findings
 from gpuc.rules import check
 from gpuc.source import Source, read
 from gpuc.spec.parse import parse
 from gpuc.verify import constraints, verify
 from gpuc.write.lockfile import Lock
 
-UNSYNCED = ("workloads/",)
+UNSYNCED = (TEMPLATES,)
 """Folders below out/<cluster>/ that Argo CD does not sync: workload templates, which users copy."""
 
 
@@ -44,6 +51,8 @@ class CompiledSpec:
     """Warnings and infos; errors stop the compile."""
     staying: tuple[str, ...] = ()
     """Elements whose `leaving: true` or `hold: true` was ignored, for example "pools/dev-l4"."""
+    moved: tuple[str, ...] = ()
+    """Components whose namespace in the spec was ignored."""
 
     @cached_property
     def synced(self) -> tuple[Manifest, ...]:
@@ -75,85 +84,161 @@ class CompiledSpec:
         """Returns the Helm values of a component of the release set."""
         return self.charts[component]
 
+    def locate(self, manifest: Manifest, path: SpecPath = ()) -> Mark:
+        """Returns the position in the spec from which gpuc emitted an object.
+
+        For an object that a user wrote: the position of a path of the object in the user's file.
+        """
+        if manifest.written is not None:
+            return manifest.written.locate(path, False)
+        return self.source.locate(manifest.origin)
+
     @property
     def _unsynced_folders(self) -> tuple[str, ...]:
         return tuple(self.cluster.out(folder) for folder in UNSYNCED)
 
 
-def compiled_spec(root: Path, file: str, *, ignore_leaving: bool = False) -> CompiledSpec:
+def compiled_spec(root: Path, file: str, *, for_rehearsal: bool = False) -> CompiledSpec:
     """Compiles a spec file in memory, without writing a file.
 
     Args:
-        ignore_leaving: whether to ignore `leaving: true` and `hold: true`, so that the elements get new nodes and
-            workloads.
+        for_rehearsal: whether to ignore `leaving: true` and `hold: true`, so that the elements get new nodes and
+            workloads, and the namespaces of components, because a rehearsal runs them in their usual namespaces.
 
     Raises:
-        StageError: when the spec has errors.
+        StageError: when the spec, a policy or a fact of the fleet has errors.
         OutputError: when a bug of gpuc makes the output wrong.
     """
     source = read(root, file)
-    merged_spec, ignored = without_leaving(source.tree) if ignore_leaving else (source.tree, ())
-    return replace(compile_source(replace(source, tree=merged_spec), own_policies(root)), staying=ignored)
+    policies, files, catalog = fleet_policies(root), read_files(root, file), fleet_catalog(root).catalog
+    if not for_rehearsal:
+        return compile_source(source, policies, files=files, catalog=catalog)
+    tree, staying = without_leaving(source.tree)
+    tree, moved = without_namespaces(tree)
+    compiled = compile_source(replace(source, tree=tree), policies, files=files, catalog=catalog)
+    return replace(compiled, staying=staying, moved=moved)
 
 
 def compile_source(
     source: Source,
-    policies: Mapping[str, Policy],
+    fleet: FleetPolicies,
     before: Lock | None = None,
     send: Callable[[Sequence[Artifact]], None] = lambda part: None,
+    files: ManifestFiles | None = None,
+    other_clusters: OtherClusters | None = None,
+    catalog: Catalog | None = None,
 ) -> CompiledSpec:
     """Runs all stages for the source of a spec. Each stage reports all of its findings.
 
     Args:
-        policies: the policies of the fleet, by name.
+        fleet: the policies of the fleet.
         before: the gpuc.lock of the present output, to check removed elements; None if there is no output.
-        send: receives the artifacts of one emitter at a time, before gpuc verifies them. Node.js can then render YAML
-            while Python verifies.
+        send: receives the artifacts of one emitter at a time, so that Node.js renders YAML while Python verifies.
+        files: the manifests that users wrote; None if there are none.
+        other_clusters: the clusters to compare the spec with; None to compare with no cluster.
+        catalog: the catalog of the fleet; None if the fleet has no rows of its own.
 
     Raises:
         StageError: when a stage finds errors. Later stages do not run.
         OutputError: when a bug of gpuc makes the output wrong.
     """
-    cluster = resolve(parse(source), source.file, load(), policies)
-    removals = removal_findings(cluster, before) if before else []
-    reported = [*source.remarks, *check(cluster), *removals]
-    findings = apply_acceptances(reported, source.tree)
-    if any(finding.is_error for finding in findings):
-        raise StageError(findings)
-    artifacts: list[Artifact] = []
-    for part in artifacts_by_emitter(cluster):
-        send(part)
-        artifacts += part
-    verified = verify(artifacts, cluster.spec.kubernetes, cluster.components)
-    bugs = [finding.to_finding() for finding in verified if _fleet_policy(finding, policies) is None]
-    output_findings = _policy_findings(verified, artifacts, policies)
-    if any(finding.is_error and finding not in findings for finding in reported):
-        output_findings += bugs  # the spec accepts an error, and the error may be the cause of these findings
+    cluster, of_spec = _checked_spec(source, fleet, before, other_clusters, catalog or load())
+    written = UserObjects(cluster, files or ManifestFiles())
+    findings = _accepted(reported := [*of_spec, *written.remarks], source, written.errors)
+    cluster = replace(cluster, user_objects=len(written.manifests))
+    accepts_errors = any(finding.is_error and finding not in findings for finding in reported)
+    customizer = Customizer(cluster)
+    emitted_artifacts, artifacts = _output(cluster, customizer, written, send)
+    verified = partial(verify, kubernetes=cluster.spec.kubernetes, releases=cluster.components)
+    caused, others = split_by_cause(cluster, emitted_artifacts, verified(artifacts), verified)
+    bugs = [finding.to_finding() for finding in others if fleet.mark(finding) is None]
+    reported += [*customizer.findings(artifacts), *caused, *_policy_findings(others, artifacts, fleet)]
+    if accepts_errors:
+        reported += bugs  # the spec accepts an error, and the error may be the cause of these findings
     elif bugs:
         raise OutputError(bugs)
-    findings = apply_acceptances([*reported, *output_findings], source.tree)
+    _accepted(reported, source, written.duplicates(artifacts))
+    reported += written.findings(artifacts)
+    findings = _accepted(reported, source)
+    if customizer.entries:  # only a customization can cause the mistakes that only `gpuc lint` searches for
+        reported += _linted(cluster, emitted_artifacts, artifacts)
+        findings = _accepted(list(dict.fromkeys(reported)), source)
+    return CompiledSpec(source, cluster, (*artifacts, *written.manifests), tuple(findings))
+
+
+def _checked_spec(
+    source: Source,
+    fleet: FleetPolicies,
+    before: Lock | None,
+    other_clusters: OtherClusters | None,
+    catalog: Catalog,
+) -> tuple[Cluster, list[Finding]]:
+    """Returns the cluster of a spec, and the findings about the spec."""
+    spec = parse(source)
+    compared = other_clusters.findings(spec, source) if other_clusters else []
+    cluster = resolve(spec, source.file, catalog, fleet.policies)
+    removals = removal_findings(cluster, before) if before else []
+    return cluster, [*source.remarks, *compared, *check(cluster), *removals]
+
+
+def _accepted(reported: Sequence[Finding], source: Source, refused: Sequence[Finding] = ()) -> list[Finding]:
+    """Returns the findings that the spec does not accept.
+
+    Args:
+        refused: findings that no spec can accept.
+
+    Raises:
+        StageError: when one of these findings is an error.
+    """
+    findings = [*apply_acceptances(reported, source.tree), *refused]
     if any(finding.is_error for finding in findings):
         raise StageError(findings)
-    return CompiledSpec(source, cluster, tuple(artifacts), tuple(findings))
+    return findings
+
+
+def _output(
+    cluster: Cluster, customizer: Customizer, written: UserObjects, send: Callable[[Sequence[Artifact]], None]
+) -> tuple[list[Artifact], list[Artifact]]:
+    """Returns the artifacts of a cluster without and with customizations, without the objects that users wrote."""
+    plain: list[Artifact] = []
+    artifacts: list[Artifact] = []
+    for part in artifacts_by_emitter(cluster):
+        customized = customizer.apply(part)
+        send(customized)
+        plain += part
+        artifacts += customized
+    if written.manifests:
+        applications = written.applications()
+        customized = customizer.apply(applications)
+        send([*customized, *written.manifests])
+        plain += applications
+        artifacts += customized
+    return plain, artifacts
+
+
+def _linted(cluster: Cluster, plain: Sequence[Artifact], artifacts: Sequence[Artifact]) -> list[Finding]:
+    """Returns the findings of the checks of `gpuc lint` that the customizations cause.
+
+    Args:
+        plain: the artifacts without customizations.
+        artifacts: the artifacts with customizations.
+    """
+    from gpuc.lint.checks import findings
+
+    def lint(output: Sequence[Artifact]) -> list[ObjectFinding]:
+        return list(findings(emitted(output, cluster.catalog)))
+
+    return list(split_by_cause(cluster, plain, lint(artifacts), lint)[0])
 
 
 def _policy_findings(
-    verified: Sequence[ObjectFinding], artifacts: Sequence[Artifact], policies: Mapping[str, Policy]
+    verified: Sequence[ObjectFinding], artifacts: Sequence[Artifact], fleet: FleetPolicies
 ) -> list[Finding]:
     """Returns the findings about templates and constraints of the fleet's own policies, at the policy.yaml files."""
-    if not policies:
+    if not fleet.own:
         return []
     return [
-        replace(finding.to_finding(), mark=Mark(f"{FOLDER}/{name}/policy.yaml", 1, 1))
+        replace(finding.to_finding(), mark=mark)
         for finding in (*verified, *constraints.findings(emitted(artifacts)))
-        if (name := _fleet_policy(finding, policies))
+        if (mark := fleet.mark(finding))
     ]
-
-
-def _fleet_policy(finding: ObjectFinding, policies: Mapping[str, Policy]) -> str | None:
-    """Returns the name of the fleet's policy whose template or constraint has the finding; None for other objects."""
-    manifest = finding.manifest
-    is_template = manifest.kind == "ConstraintTemplate"
-    kind = manifest.name if is_template else manifest.kind
-    names = (name for name, policy in policies.items() if kind == (policy.kind.lower() if is_template else policy.kind))
-    return next(names, None)

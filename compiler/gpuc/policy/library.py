@@ -28,6 +28,7 @@ import hashlib
 import json
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -43,12 +44,7 @@ EXAMPLES = Path(__file__).parent / "examples.json"
 """A file with the texts of allowed.yaml and denied.yaml, by the name of the policy."""
 
 VERDICTS = ("allowed", "denied")
-KEYS = (
-    "title", "why", "subject", "kinds", "variables", "validations", "parameters", "settings", "sample", "violations",
-)  # fmt: skip
-"""The keys of policy.yaml."""
-
-_USED = re.compile(r"\bvariables\.(\w+)")
+_USED = re.compile(r"\bvariables\s*\.\s*(\w+)")
 
 Schema = dict[str, Any]
 """A structural OpenAPI v3 schema."""
@@ -84,6 +80,8 @@ class Policy:
     """The parameters with which the tests check the examples."""
     violations: tuple[dict[str, str], ...] = ()
     """Maps with the key example, and optionally podSecurity."""
+    own_examples: Mapping[str, str] | None = None
+    """The texts of allowed.yaml and denied.yaml of a policy of the fleet, by verdict; None for a library policy."""
 
     @property
     def kind(self) -> str:
@@ -100,6 +98,14 @@ class Policy:
         """Whether the verdict depends on the user of the request."""
         expressions = [*self.variables.values(), *(row["expression"] for row in self.validations)]
         return any("request.userInfo" in expression for expression in expressions)
+
+    def example_text(self, verdict: str) -> str:
+        """Returns the text of allowed.yaml or denied.yaml.
+
+        Args:
+            verdict: an element of VERDICTS.
+        """
+        return _examples()[self.name][verdict] if self.own_examples is None else self.own_examples[verdict]
 
     def match(self, namespaces: dict[str, Any]) -> dict[str, Any]:
         """Returns the match block of a constraint.
@@ -146,15 +152,6 @@ def _examples() -> dict[str, dict[str, str]]:
     return texts
 
 
-def example_text(name: str, verdict: str) -> str:
-    """Returns the YAML text of the examples of a library policy.
-
-    Args:
-        verdict: an element of VERDICTS.
-    """
-    return _examples()[name][verdict]
-
-
 def table_text() -> str:
     """Returns the text of library.json, with one policy on each line, from the folders in SOURCES."""
     files = sorted(SOURCES.glob("*/policy.yaml"))
@@ -183,8 +180,11 @@ def _rows(entries: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(entry)}" for key, entry in entries.items()) + "\n}"
 
 
-def policy_of(name: str, content: dict[str, Any]) -> Policy:
+def policy_of(name: str, content: dict[str, Any], own_examples: Mapping[str, str] | None = None) -> Policy:
     """Returns the policy that the content of a policy.yaml defines.
+
+    Args:
+        own_examples: the texts of the examples of a policy of the fleet, by verdict.
 
     Raises:
         ValueError: if a key is missing, or if a key or the subject is unknown.
@@ -206,6 +206,7 @@ def policy_of(name: str, content: dict[str, Any]) -> Policy:
             settings=content.get("settings", {}),
             sample=content.get("sample", {}),
             violations=tuple(content.get("violations", ())),
+            own_examples=own_examples,
         )
     except KeyError as error:
         raise ValueError(f"policy {name}: the key {error} is missing or unknown") from None

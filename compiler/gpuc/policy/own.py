@@ -6,64 +6,166 @@ If a folder has the name of a library policy, the policy of the fleet replaces t
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
-from gpuc.policy.folder import policy_errors
-from gpuc.policy.library import Policy, is_shipped, policy_of, subjects
-from gpuc.source.document import compose
+from gpuc.policy.library import VERDICTS, Policy, is_shipped, policies, policy_of, subjects
+from gpuc.source import Source
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import is_within
-from gpuc.source.node import PlainData
 
 BROKEN = declare_rule(
-    "POL102", Severity.ERROR, "A policy.yaml of the fleet cannot be read.",
+    "POL102", Severity.ERROR, "A folder in policies/ has no policy.yaml, or a file of it is outside of policies/.",
     "The policy would not exist in the cluster, although the repository contains it.",
 )  # fmt: skip
+NAME = declare_rule(
+    "POL008", Severity.ERROR, "The name of a policy of the fleet is not allowed.",
+    "The name becomes part of the names of objects, and each policy needs its own kind of constraint.",
+)  # fmt: skip
+NO_EXAMPLES = declare_rule(
+    "POL107", Severity.WARNING, "A policy of the fleet has no allowed or no denied examples.",
+    "gpuc cannot check that the policy denies what it has to deny, and allows all other objects.",
+)  # fmt: skip
 FOLDER = "policies"
+_NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
+_NAME_MAX = 40
+_RESERVED = "default"
+"""The key of the default stage in the spec."""
 
 
-def own_policies(root: Path) -> dict[str, Policy]:
-    """Returns the policies of a fleet by name, sorted, without identical copies of library policies.
+@dataclass(frozen=True)
+class OwnPolicy:
+    """A policy of the fleet without errors, with the positions in its policy.yaml."""
 
-    The result is empty if the fleet has no folder policies/.
+    policy: Policy
+    source: Source
 
-    Raises:
-        StageError: with all findings in the policy.yaml files.
-    """
-    own: dict[str, Policy] = {}
+
+@dataclass(frozen=True)
+class OwnPolicies:
+    """The policies of a fleet, without identical copies of library policies."""
+
+    by_name: Mapping[str, OwnPolicy]
+    """The policies without errors, sorted by name."""
+    findings: tuple[Finding, ...]
+
+
+def own_policies(root: Path) -> OwnPolicies:
+    """Reads the policies of a fleet. There are none if the fleet has no folder policies/."""
+    own: dict[str, OwnPolicy] = {}
     findings: list[Finding] = []
     for name in _names(root):
-        file = f"{FOLDER}/{name}/policy.yaml"
         try:
-            if not is_within(root / file, root / FOLDER):
-                raise ValueError("the file is outside of policies/")
-            if not is_shipped(name, (root / file).read_bytes()):
-                own[name] = _policy(root, name, file)
+            policy, found = _read(root, name)
         except StageError as error:
             findings += error.findings
-        except (ValueError, TypeError, AttributeError) as error:
-            findings.append(BROKEN.at((), f"{file}: {error}", mark=Mark(file, 1, 1)))
-    if findings:
-        raise StageError(findings)
-    return own
+            continue
+        findings += found
+        if policy:
+            own[name] = policy
+    return OwnPolicies(own, (*findings, *_equal_kinds(own)))
+
+
+def policy_path(name: str, file: str = "policy.yaml") -> str:
+    """Returns the path of a file of a policy, relative to the root of the fleet."""
+    return f"{FOLDER}/{name}/{file}"
 
 
 def _names(root: Path) -> list[str]:
     try:
-        entries = sorted(entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir())
+        entries = [entry.name for entry in os.scandir(root / FOLDER) if entry.is_dir()]
     except OSError:
         return []
-    return [name for name in entries if (root / FOLDER / name / "policy.yaml").is_file()]
+    return sorted(name for name in entries if not name.startswith("."))
 
 
-def _policy(root: Path, name: str, file: str) -> Policy:
-    text, _ = text_of(root / file, file)
-    node, findings = compose(text, file)
-    errors = [finding for finding in findings if finding.is_error]
-    if errors or node is None:
-        raise StageError(errors)
-    policy = PlainData().add(node)
-    if errors_in_keys := list(policy_errors(name, policy, subjects())):
-        raise ValueError("; ".join(errors_in_keys))
-    return policy_of(name, policy)
+def _read(root: Path, name: str) -> tuple[OwnPolicy | None, list[Finding]]:
+    """Returns the policy in a folder, or None if it has errors or is a copy of a library policy, and the findings.
+
+    Raises:
+        StageError: when policy.yaml cannot be read.
+    """
+    file = policy_path(name)
+    start = Mark(file, 1, 1)
+    if findings := _wrong_name(name, start):
+        return None, findings
+    if not (root / file).exists():
+        message = f"{FOLDER}/{name} has no policy.yaml"
+        return None, [BROKEN.at((), message, mark=start)]
+    if not is_within(root / file, root / FOLDER):
+        return None, [BROKEN.at((), f"{file} is outside of {FOLDER}/", mark=start)]
+    text, remarks = text_of(root / file, file)
+    if is_shipped(name, (root / file).read_bytes()):
+        return None, []
+    return _checked(root, name, text, remarks)
+
+
+def _checked(root: Path, name: str, text: str, findings: list[Finding]) -> tuple[OwnPolicy | None, list[Finding]]:
+    from gpuc.policy.examples import created_titles
+    from gpuc.policy.folder import check_policy_file
+
+    examples = {}
+    for verdict in VERDICTS:
+        try:
+            examples[verdict] = _example_text(root, name, verdict, findings)
+        except StageError as error:
+            findings += error.findings
+            examples[verdict] = ""
+    if missing := [file for verdict in VERDICTS if not os.path.lexists(root / (file := _examples(name, verdict)))]:
+        message = f"the policy is without examples: {' and '.join(missing)} not found"
+        findings.append(NO_EXAMPLES.at((), message, mark=Mark(policy_path(name), 1, 1)))
+    checked = check_policy_file(text, policy_path(name), subjects(), created_titles(examples["denied"]))
+    findings += checked.findings
+    if checked.source is None or checked.has_errors:
+        return None, findings
+    return OwnPolicy(policy_of(name, checked.source.tree, examples), checked.source), findings
+
+
+def _examples(name: str, verdict: str) -> str:
+    return policy_path(name, f"{verdict}.yaml")
+
+
+def _example_text(root: Path, name: str, verdict: str, findings: list[Finding]) -> str:
+    """Returns the text of a file of examples; an empty text if the file does not exist.
+
+    Raises:
+        StageError: when the file cannot be read.
+    """
+    file = _examples(name, verdict)
+    if not os.path.lexists(root / file):
+        return ""
+    if not is_within(root / file, root / FOLDER):
+        raise StageError([BROKEN.at((), f"{file} is outside of {FOLDER}/", mark=Mark(file, 1, 1))])
+    text, remarks = text_of(root / file, file)
+    findings += remarks
+    return text
+
+
+def _wrong_name(name: str, mark: Mark) -> list[Finding]:
+    if name == _RESERVED:
+        message = f"the policy has the name {name}, the key of the default stage in the spec; expected another name"
+        return [NAME.at((), message, mark=mark)]
+    if not _NAME.fullmatch(name) or len(name) > _NAME_MAX:
+        choices = f"expected at most {_NAME_MAX} lower-case letters, digits and hyphens, with a letter first"
+        valid = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+        fix = f"rename the folder to {valid}" if _NAME.fullmatch(valid) and len(valid) <= _NAME_MAX else ""
+        return [NAME.at((), f"the folder {name} is no name of a policy; {choices}", fix=fix, mark=mark)]
+    return []
+
+
+def _equal_kinds(own: Mapping[str, OwnPolicy]) -> list[Finding]:
+    """Returns a finding for each policy whose ConstraintTemplate has the name of another one.
+
+    The name of a ConstraintTemplate is the kind of its constraints in lower case, so hyphens make no difference.
+    """
+    first: dict[str, str] = {policy.kind.lower(): name for name, policy in policies().items()}
+    findings = []
+    for name, entry in own.items():
+        other = first.setdefault(entry.policy.kind.lower(), name)
+        if other != name:
+            message = f"policy {name} and policy {other} have the same ConstraintTemplate; expected another name"
+            findings.append(NAME.at((), message, mark=Mark(policy_path(name), 1, 1)))
+    return findings

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.rehearse.health import UnhealthyObject, wait_healthy
@@ -134,8 +135,24 @@ def _read_back(client: Client, accepted: Iterable[Manifest], result: ApplyResult
 
     for manifest, stored in zip(manifests, pool.map(read, manifests), strict=True):
         for difference in differences(simulated_document(manifest), stored):
-            if difference.kind != "defaulted" or _is_custom(manifest.api):
+            if not _is_harmless(difference, manifest):
                 result.differences.append((manifest, difference))
+
+
+def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
+    """Returns whether Argo CD does not see a difference.
+
+    Argo CD knows the defaults and the quantities of built-in kinds. gpuc writes quantities in their canonical form, but
+    users may write them in another form.
+
+    Source: argoproj/argo-cd v3.5.1 gitops-engine/pkg/diff/diff.go (remarshal)
+    """
+    if _is_custom(manifest.api):
+        return False
+    if difference.kind == "defaulted":
+        return True
+    is_same = (number := quantity(difference.written)) is not None and number == quantity(difference.stored)
+    return manifest.written is not None and is_same
 
 
 def _is_custom(api: str) -> bool:

@@ -52,8 +52,8 @@ class RehearsalContext:
 
     @property
     def namespaces(self) -> tuple[str, ...]:
-        """The namespaces of all tenants."""
-        return self.cluster.tenant_namespaces
+        """The namespaces of all tenants; the namespace default in a cluster without tenants."""
+        return self.cluster.tenant_namespaces or ("default",)
 
     def workload_of(self, owner: Object) -> Object | None:
         """Returns the Workload that Kueue created for a Job, a JobSet or a Pod; None if no Workload exists."""
@@ -91,7 +91,7 @@ class RehearsalContext:
             time.sleep(self.poll_s)
 
     def clear(self, *, nodes: bool = True) -> None:
-        """Deletes the workloads of all tenants and their pods, and the nodes of all pools that are not static.
+        """Deletes the workloads of all tenants and their pods, and the nodes of all NodePools that are not static.
 
         Raises:
             WaitError: if the API server still has one of the objects after the timeout.
@@ -115,7 +115,7 @@ class RehearsalContext:
 
     def _remove_nodes(self) -> None:
         """Deletes nodes without Karpenter's draining, which takes time and has no effect on nodes without pods."""
-        static = ",".join(sorted(pool.name for pool in self.cluster.pools if pool.is_static))
+        static = ",".join(sorted(filter(None, (pool.static_node_pool for pool in self.cluster.pools))))
         selector = _NODEPOOL_LABEL + (f",{_NODEPOOL_LABEL} notin ({static})" if static else "")
 
         def remaining() -> list[Object]:

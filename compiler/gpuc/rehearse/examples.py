@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from gpuc.policy.library import VERDICTS, Policy, example_text
+from gpuc.policy.examples import example_texts
+from gpuc.policy.library import VERDICTS, Policy
 from gpuc.rehearse.client import Object
 
 IMAGE = "registry.example.com/train:1"
@@ -26,7 +27,7 @@ class Example:
 
     policy: str
     title: str
-    """The comment above the example."""
+    """The comment above the example, or the kind and name of the object. Unique among the examples of the file."""
     denied: bool
     document: Object
     """The object to create, or the object after an update."""
@@ -52,7 +53,7 @@ class Example:
 
 
 def examples(policy: Policy) -> list[Example]:
-    """Returns the examples of a library policy that the API server can check.
+    """Returns the examples of a policy that the API server can check.
 
     Examples of running pods, other examples for the audit, and examples with quantities that the API server rewrites
     are omitted. The audit has no user, but every request to the API server has a user. Objects with an owner that does
@@ -61,12 +62,16 @@ def examples(policy: Policy) -> list[Example]:
     """
     usable = []
     for verdict in VERDICTS:
-        text = example_text(policy.name, verdict)
-        for part in re.split(r"^---\n", text, flags=re.MULTILINE):
-            document = _parsed(part)
-            title = part.partition("\n")[0].removeprefix("# ").rstrip(".")
-            if not _REWRITTEN_QUANTITY.search(part) and not _is_running_pod(document) and AUDIT not in title:
-                usable.append(_example(policy.name, title, verdict == "denied", document))
+        titles: dict[str, int] = {}
+        for row in example_texts(policy.example_text(verdict)):
+            document = _parsed(row.text)
+            example = _example(policy.name, row.title, verdict == "denied", document)
+            title = row.title or f"{example.document['kind']} {example.document['metadata'].get('name')}"
+            titles[title] = titles.get(title, 0) + 1
+            if titles[title] > 1:
+                title = f"{title} ({titles[title]})"
+            if not _REWRITTEN_QUANTITY.search(row.text) and not _is_running_pod(document) and AUDIT not in title:
+                usable.append(replace(example, title=title))
     return [example for example in usable if not (_lacks_owner(example) or _updates_running_workload(example))]
 
 

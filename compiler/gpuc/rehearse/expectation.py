@@ -87,7 +87,9 @@ def _with_nodes(decision: Outcome, pool: Pool, request: Request) -> Outcome:
     """Returns the outcome of admitted pods: the possible instance types and the number of nodes, or pending."""
     fitting = [instance for instance in pool.instances if pods_per_node(pool, instance, request.pod_with_defaults)]
     capacities = {pods_per_node(pool, instance, request.pod_with_defaults) for instance in fitting}
-    if not fitting or -(-request.pods // max(capacities)) > pool.nodes_max:
+    # Warm nodes may have an instance type that is too small.
+    most = pool.nodes_max if len(fitting) == len(pool.instances) else pool.nodes_max - pool.warm_nodes
+    if not fitting or -(-request.pods // max(capacities)) > most:
         return replace(decision, verdict="pending", by="scheduler" if pool.is_static else "Karpenter", pool="")
     counts = {-(-request.pods // capacity) for capacity in capacities}
     return replace(

@@ -22,6 +22,8 @@ OVERHEAD_MEMORY_BYTES = 10 * MIB
 
 Source: sigs.k8s.io/karpenter v1.14.1 kwok/cloudprovider/helpers.go
 """
+PRICE_REGION = "us-east-1"
+"""The region whose on-demand prices the simulated provider has. gpuc knows prices of this region."""
 USD_PER_VCPU_HOUR = 0.05
 """Assumed price of an instance type without a published price. Karpenter only compares prices."""
 _GATE: Amounts = {CPU: GPU_GATE_CPU_MILLI, MEMORY: GPU_GATE_MEMORY_MIB * MIB}
@@ -102,15 +104,16 @@ def _instance_type(cluster: Cluster, instance: InstanceType) -> Body:
         "operatingSystems": ["linux"],
         "resources": {**texts(_capacity(cluster, instance)), "pods": str(instance.pods)},
         "offerings": [
-            _offering(instance, labels | {ZONE_LABEL: zone, CAPACITY_TYPE_LABEL: capacity_type})
+            _offering(cluster, instance, labels | {ZONE_LABEL: zone, CAPACITY_TYPE_LABEL: capacity_type})
             for zone in zones
             for capacity_type in _PRICE_FACTORS
         ],
     }
 
 
-def _offering(instance: InstanceType, labels: dict[str, str]) -> Body:
-    hourly = instance.hourly_usd or instance.vcpu * USD_PER_VCPU_HOUR
+def _offering(cluster: Cluster, instance: InstanceType, labels: dict[str, str]) -> Body:
+    price = cluster.catalog.price(instance.type, PRICE_REGION, "on-demand")
+    hourly = price.hourly_usd if price else instance.vcpu * USD_PER_VCPU_HOUR
     return {
         "Price": round(hourly * _PRICE_FACTORS[labels[CAPACITY_TYPE_LABEL]], 4),
         "Requirements": [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()],

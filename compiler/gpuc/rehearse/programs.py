@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-CHECKOUT_TOOLS = Path(__file__).resolve().parents[3] / "tools"
+from gpuc.tools.selection import OTHERS, REHEARSAL, Selection
+
 NAMES = (
     "etcd",
     "kube-apiserver",
@@ -19,8 +20,6 @@ NAMES = (
     "gatekeeper",
 )
 DATA = ("kueue-webhooks.yaml", "kueue-crds", "gatekeeper-crds", "karpenter-crds", "karpenter-kwok-crds")
-LWS_NAMES = ("lws",)
-LWS_DATA = ("lws-crds", "lws-webhooks.yaml")
 
 
 class MissingProgramsError(Exception):
@@ -48,65 +47,46 @@ class Programs:
 
 
 def find_programs() -> Programs:
-    """Returns the programs of the control plane.
-
-    The folder is GPUC_TOOLS if the variable is set. Otherwise the folder is the output folder of tools/build.py in a
-    checkout of gpuc. Without a checkout, the folder is `current` or the newest folder in the cache.
+    """Returns the programs of the control plane, which `gpuc tools` builds.
 
     Raises:
         MissingProgramsError: if a program is missing.
     """
-    programs = Programs(tools_folder())
-    if missing := programs.missing():
-        raise MissingProgramsError(
-            f"The rehearsal needs programs that are not in {programs.folder}: {', '.join(missing)}; "
-            "run `make tools` in a checkout of gpuc, or set GPUC_TOOLS to the folder of the programs."
-        )
-    return programs
+    return _find(REHEARSAL, "the rehearsal needs", NAMES, DATA)
 
 
 def find_lws_programs() -> Programs:
-    """Returns the controller of LeaderWorkerSets, which `make tools-lws` builds, from the folder lws.
+    """Returns the controller of LeaderWorkerSets, which `gpuc tools --lws` builds, from the folder lws.
 
     Raises:
         MissingProgramsError: if the program or its data is missing.
     """
-    programs = Programs(tools_folder("lws"))
-    if missing := programs.missing(LWS_NAMES, LWS_DATA):
-        raise MissingProgramsError(
-            f"LeaderWorkerSets need programs that are not in {programs.folder}: {', '.join(missing)}; "
-            "run `make tools-lws` in a checkout of gpuc, or set GPUC_TOOLS to the folder of the programs."
-        )
+    return _find_controller("lws", "LeaderWorkerSets")
+
+
+def find_jobset_programs() -> Programs:
+    """Returns the controller of JobSets, which `gpuc tools --jobset` builds, from the folder jobset.
+
+    Raises:
+        MissingProgramsError: if the program or its data is missing.
+    """
+    return _find_controller("jobset", "JobSets")
+
+
+def _find_controller(name: str, workloads: str) -> Programs:
+    return _find(OTHERS[name], f"{workloads} need", (name,), (f"{name}-crds", f"{name}-webhooks.yaml"))
+
+
+def _find(selection: Selection, user: str, names: Iterable[str], data: Iterable[str]) -> Programs:
+    programs = Programs(selection.home())
+    if missing := programs.missing(names, data):
+        raise MissingProgramsError(missing_programs(selection, user, missing))
     return programs
 
 
-def tools_folder(part: str = "") -> Path:
-    """Returns the folder of the programs that tools/build.py builds.
-
-    part: argocd, lws or nodeadm for the programs of this option of tools/build.py, which have a subfolder.
-    """
-    if chosen := os.environ.get("GPUC_TOOLS"):
-        return Path(chosen).expanduser().absolute() / part
-    if (CHECKOUT_TOOLS / "build.py").is_file():
-        return _checkout_folder(part)
-    cache = cache_root() / "tools" / part
-    current = cache / "current"
-    return current if current.exists() else _newest(cache.glob("*/bin"), cache)
-
-
-def cache_root() -> Path:
-    """Returns gpuc's folder in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpuc"
-
-
-def _newest(bin_folders: Iterable[Path], default: Path) -> Path:
-    return max((path.parent for path in bin_folders), key=lambda path: path.stat().st_mtime, default=default)
-
-
-def _checkout_folder(part: str) -> Path:
-    """Returns the output folder of the checkout's tools/build.py. The name depends on versions and build flags."""
-    from subprocess import run
-    from sys import executable
-
-    command = [executable, str(CHECKOUT_TOOLS / "build.py"), "--where", *([f"--{part}"] if part else [])]
-    return Path(run(command, capture_output=True, text=True, check=True).stdout.strip())
+def missing_programs(selection: Selection, user: str, missing: Iterable[str]) -> str:
+    """Returns the message about missing programs. `user` is the subject and the verb, for example "JobSets need"."""
+    return (
+        f"{user} programs that are not in {selection.home()}: {', '.join(missing)}; "
+        f"run `{selection.command}`, which builds the programs with Go, or set GPUC_TOOLS to the folder of the programs"
+    )

@@ -84,7 +84,7 @@ def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ..
     def problem(
         kind: Literal["refused", "unhealthy", "unstable", "differs"], manifest: Manifest, message: str
     ) -> Problem:
-        return Problem(kind, spec.source.locate(manifest.origin), str(manifest), message)
+        return Problem(kind, spec.locate(manifest), str(manifest), message)
 
     problems = [
         *(problem("refused", refusal.manifest, str(refusal.error)) for refusal in applied.refusals),

@@ -44,7 +44,7 @@ def run_cases(
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
         for batch in schedule(context.cluster, cases):
             results += pool.map(lambda case: _run(cached, case, progress), batch)
-            cached.clear(nodes=bool(_scaled_up_pools(cached)))
+            cached.clear(nodes=bool(_scaled_up_node_pools(cached)))
     return results
 
 
@@ -61,8 +61,8 @@ def _run(context: CachedContext, case: Case, progress: Callable[[CaseResult], No
     return result
 
 
-def _scaled_up_pools(context: CachedContext) -> set[str]:
-    """Returns the names of the pools for which Karpenter has started nodes, without static pools."""
-    static = {pool.name for pool in context.cluster.pools if pool.is_static}
+def _scaled_up_node_pools(context: CachedContext) -> set[str]:
+    """Returns the names of the NodePools for which Karpenter has started nodes, without static NodePools."""
+    static = {pool.static_node_pool for pool in context.cluster.pools}
     claims = context.client.list_all("karpenter.sh/v1", "NodeClaim")
     return {str(claim["metadata"]["labels"]["karpenter.sh/nodepool"]) for claim in claims} - static

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from threading import Lock
 
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
-from gpuc.policy.library import policies
+from gpuc.policy.library import Policy
 from gpuc.rehearse.classify_response import classify_response
-from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
+from gpuc.rehearse.client import POLL_SECONDS, ApiError, Client, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import FRAMEWORKS
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
@@ -43,14 +44,23 @@ class SampleNamespaces:
             if policy.settings.keys() <= self._cluster.policy_settings(policy.name).keys()
         ]
 
-    @property
-    def policies(self) -> list[str]:
-        """Policies of gpuc's library with an emitted constraint. Only library policies have examples."""
-        return [name for name in self.emitted if name in policies()]
+    @cached_property
+    def examples(self) -> dict[str, list[Example]]:
+        """The examples that the API server can check, by policy.
+
+        Policies without a denied example of a new object are omitted: the first refusal of such an example shows that
+        the API server enforces the policy.
+        """
+        found: dict[str, list[Example]] = {}
+        for name in self.emitted:
+            served = [example for example in examples(self._cluster.policies[name]) if self.serves(example)]
+            if any(_is_probe(example) for example in served):
+                found[name] = served
+        return found
 
     def serves(self, example: Example) -> bool:
         """Returns whether the API server has the kinds of the example and of its owners."""
-        frameworks = self._cluster.spec.kueue.frameworks
+        frameworks = self._cluster.frameworks
         served = {FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS}
         owners = example.document["metadata"].get("ownerReferences", ())
         groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
@@ -60,14 +70,15 @@ class SampleNamespaces:
         """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
 
         Raises:
-            WaitError: if a constraint is not enforced in time. All later calls raise the same error.
+            WaitError: if a constraint is not enforced in time, or if the API server refuses an object. All later calls
+                raise the same error.
         """
         with self._lock:
             if not self._ready:
                 self._ready = True
                 try:
                     self._create(context.client)
-                except WaitError as error:
+                except (ApiError, WaitError) as error:
                     self._failure = str(error)
         if self._failure:
             raise WaitError(self._failure)
@@ -89,12 +100,10 @@ class SampleNamespaces:
 
     def _create(self, client: Client) -> None:
         """Creates the namespaces, their objects and their constraints, and waits until all constraints are enforced."""
-        served = {
-            name: [example for example in examples(policies()[name]) if self.serves(example)] for name in self.policies
-        }
+        served, policies = self.examples, self._cluster.policies
         client.apply(_runtime_class())
         with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(lambda name: _create_namespaces(client, name, served[name]), served))
+            list(pool.map(lambda name: _create_namespaces(client, policies[name], served[name]), served))
             list(pool.map(lambda name: _wait_until_enforced(client, name, served[name]), served))
         _wait_for_bindings(client)
 
@@ -104,13 +113,18 @@ def _is_built_in(group: str) -> bool:
     return "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
 
 
+def _is_probe(example: Example) -> bool:
+    """Returns whether the policy refuses the example, and not another check of the API server."""
+    return example.denied and example.before is None and not example.api_server_refusal
+
+
 def constraint_name(policy: str) -> str:
     """Returns the name of the constraint that applies to the namespaces of a policy's examples."""
     return f"rehearsal-{policy}"
 
 
-def _create_namespaces(client: Client, policy: str, served: list[Example]) -> None:
-    names = sorted(set(_namespaces(policy, served).values()))
+def _create_namespaces(client: Client, policy: Policy, served: list[Example]) -> None:
+    names = sorted(set(_namespaces(policy.name, served).values()))
     for name in names:
         client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     for example in served:
@@ -119,28 +133,25 @@ def _create_namespaces(client: Client, policy: str, served: list[Example]) -> No
                 client.apply(_in_test_namespace(example, existing))
     # The constraint selects the label, so the label comes after the existing objects, which the policy may deny.
     for name in names:
-        metadata = {"name": name, "labels": {LABEL: policy}}
+        metadata = {"name": name, "labels": {LABEL: policy.name}}
         client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
-    client.apply(_constraint(policy, _namespaces(policy, served)))
+    client.apply(_constraint(policy, _namespaces(policy.name, served)))
 
 
-def _constraint(policy: str, namespaces: dict[str, str]) -> Object:
-    definition = policies()[policy]
-    match = definition.match({"matchLabels": {LABEL: policy}})
-    spec = {"enforcementAction": "deny", "match": match, "parameters": with_namespaces(definition.sample, namespaces)}
+def _constraint(policy: Policy, namespaces: dict[str, str]) -> Object:
+    match = policy.match({"matchLabels": {LABEL: policy.name}})
+    spec = {"enforcementAction": "deny", "match": match, "parameters": with_namespaces(policy.sample, namespaces)}
     return {
         "apiVersion": CONSTRAINT_API,
-        "kind": definition.kind,
-        "metadata": {"name": constraint_name(policy)},
+        "kind": policy.kind,
+        "metadata": {"name": constraint_name(policy.name)},
         "spec": spec,
     }
 
 
 def _wait_until_enforced(client: Client, policy: str, served: list[Example]) -> None:
     """Waits until the policy refuses a denied example, because the API server reads new policies only once a second."""
-    probe = next(
-        example for example in served if example.denied and example.before is None and not example.api_server_refusal
-    )
+    probe = next(example for example in served if _is_probe(example))
     document = _in_test_namespace(probe, probe.document)
     sender = with_user(client, probe.user)
     deadline = time.monotonic() + ENFORCED_SECONDS

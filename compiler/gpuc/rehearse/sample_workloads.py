@@ -11,6 +11,8 @@ from gpuc.model.names import EFA, GPU, POOL_LABEL, QUEUE_LABEL, SHARED_GPU, TENA
 from gpuc.rehearse.client import Object
 
 _SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+REPLACE_FAILED: Object = {"podReplacementPolicy": "Failed"}
+"""The field of a Job that the policy queue-required demands of Jobs with GPUs."""
 ANY_USER = 1000
 GPU_VENDORS = ("nvidia.com/", "amd.com/")
 
@@ -112,7 +114,7 @@ class WorkloadFactory:
         metadata = self.metadata(pod["metadata"]["name"])
         if queue:
             metadata["labels"] = {QUEUE_LABEL: queue}
-        spec = {"suspend": True, "backoffLimit": 0, "template": {"spec": pod["spec"]}}
+        spec = {"suspend": True, "backoffLimit": 0, **REPLACE_FAILED, "template": {"spec": pod["spec"]}}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
     def queued_job(self, name: str, queue: str) -> Object:

@@ -24,7 +24,8 @@ def settings(spec: CompiledSpec, definitions: Definitions) -> Settings:
     """Returns the settings of a control plane: the compiled configuration of controllers and the simulated provider."""
     return Settings(
         crds=definitions.crds,
-        kueue_configuration=_kueue_configuration(spec.values("kueue")),
+        kueue_configuration=_kueue_configuration(spec.values("kueue")) if spec.cluster.queues else None,
+        has_gatekeeper=bool(spec.cluster.policies),
         instance_types=instance_types(spec.cluster),
         karpenter_gates=_gates(spec.values("karpenter")),
         node_stages=tuple(node_stages(spec.cluster)),
@@ -74,11 +75,16 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
         f"Every NodePool references a {SIMULATED_CLASS}. EC2NodeClasses are applied, but no controller reads them.",
         "Instance types, prices and zones come from gpuc's catalog. Nodes are simulated and run no containers.",
         "Nodes have the allocatable resources that the compiler predicts. DaemonSets start no pods.",
-        "The API server calls webhooks through Services of type ExternalName. Kueue's visibility server is disabled.",
-        "Kueue's replacement of failed nodes is disabled: a simulated node's hostname label differs from its name.",
-        "Gatekeeper's webhook only receives the kinds that a constraint matches.",
         "Applications, the AppProject and monitoring objects are applied, but no controller reads them.",
     ]
+    if spec.cluster.queues:
+        sentences += [
+            "The API server calls webhooks through Services of type ExternalName.",
+            "Kueue's visibility server is disabled.",
+            "Kueue's replacement of failed nodes is disabled: a simulated node's hostname label differs from its name.",
+        ]
+    if spec.cluster.policies:
+        sentences.append("Gatekeeper's webhook only receives the kinds that a constraint matches.")
     if _gates(spec.values("karpenter")) != _installed_gates(spec.values("karpenter")):
         sentences.append(
             f"Karpenter's feature gate {RESERVED_GATE} is disabled: the simulated provider has no capacity "
@@ -87,6 +93,8 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
     if spec.staying:
         names = ", ".join(spec.staying)
         sentences.append(f"Elements with `leaving: true` or `hold: true` are tested without this field: {names}.")
+    if spec.moved:
+        sentences.append(f"These components are in the namespaces of the release set: {', '.join(spec.moved)}.")
     if any(pool.startup_taints for pool in spec.cluster.pools):
         sentences.append(
             "Startup taints are removed as soon as a node is ready, because the agents that remove them do not run."

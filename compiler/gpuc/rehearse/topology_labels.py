@@ -1,4 +1,4 @@
-"""Topology labels for the nodes of static pools. These nodes start before the test cases."""
+"""The nodes that always run, which start before the test cases, and their topology labels."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ BLOCK_NODES = 8
 
 
 def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> dict[str, str]:
-    """Waits for the nodes of static pools, and labels the nodes with their block as the cloud controller manager does.
+    """Waits for the nodes that always run, and labels the nodes of static pools with their block.
+
+    The labels are those of the cloud controller manager.
 
     Returns an error message by pool name for every pool with too few nodes after the timeout.
     """
-    static = [pool for pool in cluster.pools if pool.is_static]
+    static = [pool for pool in cluster.pools if pool.always_running]
     deadline = time.monotonic() + timeout_s
     incomplete = {}
     for pool in static:
         nodes = _wait_for_nodes(client, pool, deadline)
-        if len(nodes) < pool.nodes_max:
-            incomplete[pool.name] = f"{len(nodes)} of {pool.nodes_max} nodes after {timeout_s:.0f} s"
+        if len(nodes) < pool.always_running:
+            incomplete[pool.name] = f"{len(nodes)} of {pool.always_running} nodes after {timeout_s:.0f} s"
         if "block" in (pool.spec.topology or ()):
             _label_blocks(client, pool, nodes)
     return incomplete
 
 
 def _wait_for_nodes(client: Client, pool: Pool, deadline: float) -> list[Object]:
-    while len(nodes := _initialized_nodes(client, pool)) < pool.nodes_max and time.monotonic() < deadline:
+    while len(nodes := _initialized_nodes(client, pool)) < pool.always_running and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
     return nodes
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from gpuc.emit.controllers import JOB_CONTROLLER, kueue_user, user
+from gpuc.emit.controllers import kueue_user
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
+from gpuc.kubernetes.kueue import GATE
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane.site import ADMINISTRATORS
 from gpuc.rehearse.sample_workloads import WorkloadFactory, requests_gpu
 
-KUEUE_GATE = {"name": "kueue.x-k8s.io/admission"}
-"""Kueue's scheduling gate.
-
-Source: kueue v0.19.2 pkg/controller/jobs/pod/constants/constants.go
-"""
+KUEUE_GATE = {"name": GATE}
+"""Kueue's scheduling gate."""
 
 
 def with_user(client: Client, name: str) -> Client:

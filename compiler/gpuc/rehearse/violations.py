@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 
-from gpuc.diagnostics.finding import DeclarationError
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
-from gpuc.policy.folder import unknown_example
 from gpuc.policy.library import Policy, policies
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.examples import IMAGE, Example, examples
 from gpuc.rehearse.sample_workloads import (
+    REPLACE_FAILED,
     SampleObject,
     WorkloadFactory,
     max_per_pod,
@@ -26,25 +25,18 @@ GANG_LABEL = "jobset.sigs.k8s.io/jobset-name"
 def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
     """Yields objects that violate exactly one policy: denied examples, and objects generated from the model."""
     for policy in factory.cluster.policies.values():
-        if policies().get(policy.name) == policy:
-            for violation in policy.violations:
-                example = _denied_example(policy, violation["example"])
+        denied = _denied_examples(policy) if policy.violations else {}
+        for violation in policy.violations:
+            if example := denied.get(violation["example"]):
                 breaks_baseline = violation.get("podSecurity") == "baseline"
                 yield SampleObject(policy.name, example.title, _in_namespace(factory, example), breaks_baseline)
-        if policy.name in _GENERATED:
+        if policy.name in _GENERATED and policies().get(policy.name) == policy:
             yield from _GENERATED[policy.name](factory)
 
 
-def _denied_example(policy: Policy, title: str) -> Example:
-    """Returns the denied example with a title.
-
-    Raises:
-        DeclarationError: if the policy has no denied example with this title.
-    """
-    denied = {example.title: example for example in examples(policy) if example.denied and example.before is None}
-    if title not in denied:
-        raise DeclarationError(unknown_example(policy.name, title, denied))
-    return denied[title]
+def _denied_examples(policy: Policy) -> dict[str, Example]:
+    """Returns the denied examples that create an object and that the API server can check, by title."""
+    return {example.title: example for example in examples(policy) if example.denied and example.before is None}
 
 
 def _in_namespace(factory: WorkloadFactory, example: Example) -> Object:
@@ -54,6 +46,7 @@ def _in_namespace(factory: WorkloadFactory, example: Example) -> Object:
     if document["kind"] == "Pod":
         document["spec"] = _pod_spec(factory, document["spec"])
     elif document["kind"] == "Job":
+        document["spec"] |= REPLACE_FAILED
         template = document["spec"]["template"]
         template["spec"] = _pod_spec(factory, template["spec"])
     return document
@@ -64,7 +57,7 @@ def _pod_spec(factory: WorkloadFactory, spec: Object) -> Object:
     main = permitted["containers"][0]
     for key in ("containers", "initContainers"):
         for container in spec.get(key, ()):
-            if container["image"] == IMAGE:
+            if container.get("image") == IMAGE:
                 container["image"] = main["image"]
     first, *other_containers = spec["containers"]
     return {**permitted, **spec, "containers": [{**main, **first}, *other_containers]}

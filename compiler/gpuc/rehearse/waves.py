@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import PurePosixPath
 
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
@@ -65,13 +66,17 @@ def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) ->
 
 
 def _syncs(application: Manifest, manifest: Manifest) -> bool:
-    """Returns whether an Application syncs the folder of an object."""
+    """Returns whether an Application syncs the folder of an object.
+
+    The path in an Application is relative to the repository, the file of an object to the fleet. The fleet can be in a
+    subfolder of the repository.
+    """
     spec = application.body.get("spec", {})
     sources = [spec["source"]] if "source" in spec else spec.get("sources", [])
     for source in sources if application.kind == "Application" else ():
-        folder, path = manifest.file.rpartition("/")[0], source.get("path", "")
-        is_recursive = source.get("directory", {}).get("recurse", False)
-        if path and (folder == path or (is_recursive and folder.startswith(f"{path}/"))):
+        parents = PurePosixPath(manifest.file).parents
+        folders = parents if source.get("directory", {}).get("recurse", False) else parents[:1]
+        if any(f"/{source.get('path', '')}".endswith(f"/{folder}") for folder in folders):
             return True
     return False
 

@@ -1,18 +1,19 @@
 """Rules that check a resolved cluster. A folder is a topic, and a module of a topic is a rule.
 
-gpuc discovers the modules, so no list names them.
+gpuc discovers the modules, so no list names them. The rules of the topic `fleet` compare the specs of a fleet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.diagnostics.contract import Checks
 from gpuc.diagnostics.finding import Finding, Path
 
 if TYPE_CHECKING:
     from gpuc.model import Cluster
+    from gpuc.spec.cluster import Spec
 
 RuleFinding = tuple[Path, str] | tuple[Path, str, str]
 """The path in the spec, the message with the actual and the expected value, and the fix if the rule knows the fix."""
@@ -23,6 +24,25 @@ rule = RULES.declare
 """Decorator that declares a function as a rule.
 
 The first line of the function's docstring is the title of the rule, and the rest is the reason.
+"""
+
+
+class Owned(NamedTuple):
+    """Something that belongs to one cluster, for example an EKS cluster or a reservation."""
+
+    path: Path
+    """The path in the spec that names it."""
+    identity: tuple[str, ...]
+    """Equal identities in two specs are the same thing."""
+    words: str
+    """The kind and the name, for messages."""
+
+
+FLEET_RULES: Checks[Spec, Owned] = Checks("gpuc.rules")
+fleet_rule = FLEET_RULES.declare
+"""Decorator that declares a function as a rule about what two specs of a fleet must not have in common.
+
+The function yields what belongs to the cluster of a spec. A finding is at the second spec with the same identity.
 """
 
 

@@ -4,7 +4,8 @@ A value of the spec file replaces the value of a layer. A value of a layer repla
 extends, and the value of an earlier layer in the same `extends`. If several files extend the same layer, only the
 lowest position of the layer counts. Maps are merged by key; lists and scalars are replaced. A merged map has first the
 keys of the higher file, in their order, then the keys that only lower files have. `null` in a higher file removes the
-key of a lower file. Any other null, and a key without a value, is a finding.
+key of a lower file. Any other null, and a key without a value, is a finding. In Helm values and patches, null is a
+value and replaces the value of a lower file.
 """
 
 from __future__ import annotations

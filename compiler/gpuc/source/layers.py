@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule
+from gpuc.diagnostics.free_form import is_free_form
 from gpuc.diagnostics.spelling import nearest
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
@@ -49,8 +50,10 @@ TOO_MANY = declare_rule("LAY010", Severity.ERROR, "A cluster extends too many la
     f"A cluster consists of at most {FILE_LIMIT} files.")  # fmt: skip
 NULL = declare_rule(
     "YAML021", Severity.ERROR, "A key has no value.",
-    "A spec contains no null. Remove the key instead. Only for a key that a layer also has, null is allowed: null "
-    "removes the key of the layer.",
+    "In a spec that extends layers, null removes a key that a layer has, with everything below it: `pools: "
+    "{train-block: null}` removes the node pool, and the field has its default again. Remove the references too, for "
+    "example the quotas for the pool. null is an error for a key that no layer has, in a list, and for a required "
+    "key (SPC002). In Helm values and patches, null is a value.",
 )  # fmt: skip
 
 
@@ -189,7 +192,7 @@ class Layers:
         below = lower.value if isinstance(lower.value, dict) else {}
         merged = Node(upper.mark, {})
         for key, child in upper.value.items():
-            if child.value is None and child.raw and key in below:
+            if child.value is None and child.raw and key in below and not is_free_form(path):
                 continue
             merged.value[key] = self._merge(below.get(key, Node(child.mark, {})), child, (*path, key))
             merged.keys[key] = upper.keys[key]
@@ -200,12 +203,9 @@ class Layers:
         return merged
 
     def _refuse_nulls(self, node: Node, path: Path) -> None:
-        """Reports every null in the node and below it."""
-        if node.value is None:
-            problem = (
-                f"{node.raw} is only allowed for a key that a layer also has" if node.raw else "the value is missing"
-            )
-            self.findings.append(NULL.at(path, f"{problem}; write a value or remove the key", mark=node.mark))
+        """Reports every null in the node and below it, except in Helm values and patches."""
+        if node.value is None and not (node.raw and is_free_form(path[:-1])):
+            self.findings.append(NULL.at(path, _problem_with_null(node, path), mark=node.mark))
         children = (
             node.value.items()
             if isinstance(node.value, dict)
@@ -220,14 +220,36 @@ class Layers:
         self.findings.append(rule.at((), message, fix=fix, mark=mark))
 
 
+def _problem_with_null(node: Node, path: Path) -> str:
+    if not node.raw:
+        return "the value is missing; write a value or remove the key"
+    if path and isinstance(path[-1], int):
+        return f"an entry of a list is {node.raw}; write a value or remove the entry"
+    return f"{path[-1]} is {node.raw}, but no layer has this key; write a value or remove the key"
+
+
+MANIFESTS = "manifests"
+"""The name of a folder with Kubernetes objects beside the spec of a cluster: specs/<cluster>/manifests/."""
+
+CATALOG = "catalog"
+"""The name of the folder in specs/ with facts of the fleet."""
+
+
+def is_spec(file: pathlib.PurePath) -> bool:
+    """Returns whether a path, relative to the root, is neither hidden, nor a manifest, nor a file of facts."""
+    parts = file.parts
+    is_hidden = any(part.startswith(".") for part in parts)
+    return not is_hidden and MANIFESTS not in parts[2:-1] and parts[1:2] != (CATALOG,)
+
+
 def yaml_files(root: pathlib.Path) -> list[str]:
-    """Returns all YAML files in specs/ except hidden files and folders, relative to the root, sorted."""
+    """Returns all YAML files in specs/ that are clusters or layers, relative to the root, sorted."""
     files = (
         path.relative_to(root)
         for path in (root / "specs").rglob("*")
         if path.suffix in (".yaml", ".yml") and not path.is_dir()
     )
-    return sorted(file.as_posix() for file in files if not any(part.startswith(".") for part in file.parts))
+    return sorted(file.as_posix() for file in files if is_spec(file))
 
 
 def is_within(path: pathlib.Path, folder: pathlib.Path) -> bool:

@@ -19,6 +19,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.kubernetes.quantity import format_quantity, parse_quantity
+from gpuc.spec.form import Form, hyphenated
 
 # By default Pydantic searches every installed distribution for plugins. gpuc needs no plugins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -71,8 +72,16 @@ def _seconds(value: Any) -> Any:
 
 
 def _bytes(value: Any) -> Any:
+    return _size(value, "")
+
+
+def _volume_bytes(value: Any) -> Any:
+    return _size(value, _with_unit(value) if _is_number(value) else "")
+
+
+def _size(value: Any, suggestion: str) -> Any:
+    """Returns a size in bytes. `suggestion` is the size with its unit, for a number without a unit."""
     if _is_number(value):
-        suggestion = _with_unit(value)
         raise PydanticCustomError(
             NO_UNIT, "{expected}", {"expected": "a size with its unit, as in 200Gi", "suggestion": suggestion}
         )
@@ -105,23 +114,34 @@ Seconds = Annotated[
 ]
 """A duration such as 72h or 1h30m, in seconds."""
 
-Bytes = Annotated[
-    int, BeforeValidator(_bytes), Field(gt=0),
-    WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$"}),
-]  # fmt: skip
+_SIZE_SCHEMA = WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$"})
+
+Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0), _SIZE_SCHEMA]
 """A size such as 200Gi, in bytes."""
 
-Name = Annotated[str, Field(pattern=r"^[a-z]([a-z0-9-]*[a-z0-9])?$", max_length=40)]
+VolumeBytes = Annotated[int, BeforeValidator(_volume_bytes), Field(gt=0), _SIZE_SCHEMA]
+"""The size of a volume such as 200Gi, in bytes. A number without a unit is probably in GiB."""
+
+Name = Annotated[
+    str,
+    Form(
+        r"^[a-z]([a-z0-9-]*[a-z0-9])?$",
+        "lower-case letters, digits and hyphens, with a letter at the start",
+        hyphenated,
+    ),
+    Field(max_length=40),
+]
 """A name that becomes part of object names and label values: lower-case letters, digits and hyphens."""
 
-TextLine = Annotated[str, Field(min_length=1, max_length=400, pattern=r"^[^\x00-\x1f\x7f]+$")]
+TextLine = Annotated[
+    str,
+    Form(r"^[^\x00-\x1f\x7f]+$", "a text on one line, without control characters"),
+    Field(min_length=1, max_length=400),
+]
 """Free text on one line."""
-
-LabelValue = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?$", max_length=63)]
-"""A value that becomes the value of a Kubernetes label."""
 
 Count = Annotated[int, Field(ge=1, le=100_000)]
 """An integer, at least 1."""
 
-Accept = dict[Annotated[str, Field(pattern=r"^[A-Z]{2,4}\d{3}$")], TextLine]
+Accept = dict[Annotated[str, Form(r"^[A-Z]{2,4}\d{3}$", "the id of a rule such as KRP004", str.upper)], TextLine]
 """Reasons by rule id. gpuc accepts findings of the rule in the map that contains `accept`, and below the map."""

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from gpuc.spec.base import SpecModel
+from gpuc.spec.form import Form
+from gpuc.spec.metadata import ResourceTags
+from gpuc.spec.node_settings import UserData
 from gpuc.spec.pools import Image, Zone
 
-Cidr = Annotated[str, Field(pattern=r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$")]
+_CIDR = r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"
+
+
+def _ipv4_range(text: str) -> str:
+    if not re.fullmatch(_CIDR, text):
+        reason = "an IPv6 range, and gpuc supports only IPv4" if ":" in text else "not an address range"
+        raise ValueError(f'"{text}" is {reason}; expected an IPv4 range such as 10.0.0.0/16')
+    return text
+
+
+Cidr = Annotated[str, AfterValidator(_ipv4_range), WithJsonSchema({"type": "string", "pattern": _CIDR})]
 """An IPv4 address range, for example 10.0.0.0/16."""
 
 Cidrs = Annotated[list[Cidr], Field(min_length=1)]
@@ -21,46 +35,97 @@ Tags = Annotated[
 """EC2 tags by key. The value "*" matches any value."""
 
 
-ResourceTags = Annotated[
-    dict[
-        Annotated[
-            str, Field(pattern=r"^[A-Za-z0-9_.:/=+@-]([A-Za-z0-9 _.:/=+@-]*[A-Za-z0-9_.:/=+@-])?$", max_length=128)
-        ],
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9 _.:/=+@-]*$", max_length=256)],
-    ],
-    Field(max_length=40),
+_KMS_ID, _KMS_ALIAS = r"([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32})", r"alias/[A-Za-z0-9/_-]{1,250}"
+_KMS_KEY = rf"{_KMS_ID}|{_KMS_ALIAS}|arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{{12}}:(key/{_KMS_ID}|{_KMS_ALIAS})"
+
+SubnetId = Annotated[
+    str, Form(r"^subnet-[0-9a-f]{8,17}$", "the id of a subnet such as subnet-0a1b2c3d4e5f6a7b8", str.lower)
 ]
-"""EC2 tags by key, with the characters that all AWS services allow."""
+"""The id of a subnet, for example subnet-0a1b2c3d4e5f6a7b8."""
+
+SecurityGroupId = Annotated[
+    str, Form(r"^sg-[0-9a-f]{8,17}$", "the id of a security group such as sg-0a1b2c3d4e5f6a7b8", str.lower)
+]
+"""The id of a security group, for example sg-0a1b2c3d4e5f6a7b8."""
+
+KmsKey = Annotated[str, Form(rf"^({_KMS_KEY})$", "the id, alias or ARN of a KMS key such as alias/gpu-nodes")]
+"""The id, the alias or the ARN of a KMS key, for example alias/gpu-nodes."""
 
 
-class Subnets(SpecModel):
-    """Selects the subnets of nodes."""
+class _Selector(SpecModel):
+    """Selects resources in EC2, by tags or by ids."""
 
-    tags: Tags
+    @model_validator(mode="after")
+    def _tags_or_ids(self) -> Self:
+        if (getattr(self, "tags", None) is None) == (getattr(self, "ids", None) is None):
+            raise ValueError("write either tags or ids")
+        return self
+
+
+class Subnets(_Selector):
+    """Selects the subnets of nodes: by tags, or by ids."""
+
+    tags: Tags | None = None
     """Tags of the subnets."""
 
+    ids: Annotated[list[SubnetId], Field(min_length=1, max_length=30)] | None = None
+    """Ids of the subnets, at least one in each zone of the cluster. At most 30."""
 
-class SecurityGroups(SpecModel):
-    """Selects the security groups of nodes."""
 
-    tags: Tags
+class SecurityGroups(_Selector):
+    """Selects the security groups of nodes: by tags, or by ids."""
+
+    tags: Tags | None = None
     """Tags of the security groups."""
+
+    ids: Annotated[list[SecurityGroupId], Field(min_length=1, max_length=5)] | None = None
+    """Ids of the security groups. All nodes get all of them. At most 5, the default quota of EC2."""
 
     efa_self_rule: bool = False
     """Whether the security group allows all traffic from and to itself, as EFA requires. gpuc cannot check this."""
 
 
+def _region(text: str) -> str:
+    return text.lower().rstrip("abcdef")
+
+
+def _role(text: str) -> str:
+    return text.rpartition("/")[2]
+
+
+def _queue(text: str) -> str:
+    return re.split("[/:]", text)[-1]
+
+
 class Aws(SpecModel):
     """An EKS cluster."""
 
-    region: Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    region: Annotated[str, Form(r"^[a-z]{2}(-[a-z]+)+-\d$", "an AWS region such as eu-central-1", _region)]
     """The AWS region."""
 
-    eks_cluster: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
+    eks_cluster: Annotated[
+        str, Form(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$", "at most 100 letters, digits, hyphens and underscores")
+    ]
     """The name of the EKS cluster."""
 
-    node_role: Annotated[str, Field(pattern=r"^[A-Za-z0-9+=,.@_-]{1,64}$")]
-    """The name of the IAM role of nodes."""
+    node_role: (
+        Annotated[str, Form(r"^[A-Za-z0-9+=,.@_-]{1,64}$", "the name of an IAM role, without account and path", _role)]
+        | None
+    ) = None
+    """The name of the IAM role of nodes. Karpenter creates an instance profile with this role."""
+
+    instance_profile: (
+        Annotated[
+            str,
+            Form(
+                r"^[A-Za-z0-9+=,.@_-]{1,128}$",
+                "the name of an instance profile: up to 128 letters, digits and +=,.@_-",
+                _role,
+            ),
+        ]
+        | None
+    ) = None
+    """The name of an IAM instance profile that exists, instead of `nodeRole`, if Karpenter may not create one."""
 
     zones: Annotated[list[Zone], Field(min_length=1)]
     """The availability zones in which the cluster has subnets."""
@@ -74,25 +139,47 @@ class Aws(SpecModel):
     image: Image
     """The AMI of node pools that name no image."""
 
-    interruption_queue: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,80}$")] | None = None
+    user_data: UserData | None = None
+    """Your part of the user data of all nodes whose pool has no `userData`, which describes the text."""
+
+    interruption_queue: (
+        Annotated[str, Form(r"^[A-Za-z0-9_-]{1,80}$", "the name of an SQS queue, without URL or ARN", _queue)] | None
+    ) = None
     """The name of the SQS queue with EC2 interruption events for Karpenter."""
 
-    add_on_registry: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9._-]+)*$")] | None = None
+    add_on_registry: (
+        Annotated[
+            str,
+            Form(r"^[a-z0-9][a-z0-9.-]*(:\d+)?(/[a-z0-9._-]+)*$", "a registry such as registry.example.com/eks"),
+        ]
+        | None
+    ) = None
     """The registry with the images of EKS add-ons. Default: the registry of AWS in the region."""
 
-    tags: ResourceTags = {}
-    """Additional tags of instances and volumes, for example the owner. gpuc adds cluster, pool, environment and, for a
-    pool with only one tenant, tenant and cost centre."""
+    volume_kms_key: KmsKey | None = None
+    """The KMS key that encrypts the volumes of nodes. Default: the key that EC2 uses for EBS volumes of the account.
 
-    network_policy_engine: Literal["vpc-cni", "cilium", "cilium-on-vpc-cni", "calico", "none"]
+    The policy of the key must allow the role of Karpenter's controller to use the key. A change replaces all nodes.
+    """
+
+    tags: ResourceTags = {}
+    """Additional tags of instances and volumes, for example the owner. gpuc adds cluster, pool, environment, the
+    cost centre of the pool and, for a pool of a dedicated tenant, the tenant.
+
+    Karpenter also sets the tags on network interfaces, launch templates, fleets, requests for spot instances and
+    instance profiles. `tags` of a pool and of a dedicated tenant replace these tags key by key. A change of a tag
+    replaces the nodes, because Karpenter does not change the tags of instances.
+    """
+
+    network_policy_engine: Literal["vpc-cni", "cilium", "cilium-on-vpc-cni", "calico", "none"] = "none"
     """The program that enforces NetworkPolicies, or none. gpuc does not install the program.
 
     With cilium, Cilium is the only CNI plugin of the cluster. gpuc refuses cilium-on-vpc-cni (Cilium chained on the VPC
     CNI) and calico: which packets their policies match was not verified.
     """
 
-    pod_cidrs: Cidrs
-    """The address ranges of pods."""
+    pod_cidrs: Cidrs = []
+    """The address ranges of pods. Required if a tenant has the isolation network or dedicated."""
 
     service_cidr: Cidr | None = None
     """The address range of Services: serviceIpv4Cidr of `aws eks describe-cluster`.
@@ -101,8 +188,11 @@ class Aws(SpecModel):
     `network.apiServer`.
     """
 
-    endpoint_cidrs: Cidrs
-    """The address ranges of the interface endpoints in the VPC for object store, image registry and token service."""
+    endpoint_cidrs: Cidrs = []
+    """The address ranges of the interface endpoints in the VPC for object store, image registry and token service.
+
+    Required if a tenant has the isolation network or dedicated.
+    """
 
     s3_gateway_cidrs: list[Cidr] = []
     """The address ranges in the prefix list of the gateway endpoint for S3, if the VPC has one.
@@ -111,11 +201,17 @@ class Aws(SpecModel):
     all buckets of the region; the policy of the endpoint restricts the buckets.
     """
 
-    api_server_cidrs: Cidrs
-    """The address ranges of the API server in the VPC."""
+    api_server_cidrs: Cidrs = []
+    """The address ranges of the API server in the VPC. Required if a tenant sets `network.apiServer`."""
 
     node_local_dns: bool = False
     """Whether nodes run NodeLocal DNSCache, and pods may connect to the cache. gpuc does not install the cache."""
+
+    @model_validator(mode="after")
+    def _role_or_profile(self) -> Self:
+        if (self.node_role is None) == (self.instance_profile is None):
+            raise ValueError("write either nodeRole or instanceProfile")
+        return self
 
 
 class Cloud(SpecModel):

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from gpuc.spec.base import Accept, Name, SpecModel, TextLine
+from gpuc.spec.charts import Chart
 from gpuc.spec.cloud import Cloud
+from gpuc.spec.components import ComponentSettings
+from gpuc.spec.form import Form
+from gpuc.spec.metadata import Annotations, Labels
+from gpuc.spec.patches import Patch
 from gpuc.spec.platform import Delivery, Kueue, Nccl, NodeAgent, Observability, Policy, Releases
 from gpuc.spec.pools import Pool
 from gpuc.spec.queues import Cohort, Queue, Queueing
-from gpuc.spec.tenants import Tenant
+from gpuc.spec.tenants import Auditors, Tenant
 from gpuc.spec.working_hours import WorkingHours
 
 
@@ -38,13 +44,32 @@ class Removed(SpecModel):
     """Reasons by name for queues that were removed in one commit."""
 
 
+def _minor_version(text: str) -> str:
+    """Returns the minor version in quotes, because YAML would read the text as a number."""
+    found = re.match(r"v?(1\.\d{2})(?!\d)", text)
+    return found[1] if found else ""
+
+
 class Spec(SpecModel):
     """The desired state of the cluster."""
 
     environment: Literal["dev", "staging", "prod"]
     """The use of the cluster. Some rules apply to prod only. Namespaces have the environment as a label."""
 
-    kubernetes: Annotated[str, Field(pattern=r"^1\.\d{2}$")]
+    labels: Labels = {}
+    """Labels of all objects that gpuc emits for the cluster, for example the owner. Labels of gpuc are not replaced.
+
+    Pods, nodes, namespaces of components, objects of Helm charts and objects in `specs/<cluster>/manifests/` do not
+    get the labels. gpuc refuses keys that a program of the platform reads.
+    """
+
+    annotations: Annotations = {}
+    """Annotations of all objects that gpuc emits for the cluster, like `labels`. At most 16 KiB.
+
+    gpuc refuses keys that a program of the platform reads.
+    """
+
+    kubernetes: Annotated[str, Form(r"^1\.\d{2}$", 'a minor version in quotes such as "1.35"', _minor_version)]
     """The minor version of Kubernetes, in quotes."""
 
     cloud: Cloud
@@ -53,11 +78,20 @@ class Spec(SpecModel):
     releases: Releases
     """The versions of components."""
 
+    components: dict[Name, ComponentSettings] = {}
+    """Settings of components by name: gpu-operator, karpenter, kueue, gatekeeper and so on."""
+
+    patches: list[Patch] = []
+    """Changes of objects that gpuc emits, in the order in which they are applied."""
+
+    charts: dict[Name, Chart] = {}
+    """Helm charts by name that Argo CD installs in addition to the components."""
+
     delivery: Delivery
     """How the output reaches the cluster."""
 
-    kueue: Kueue
-    """Settings of Kueue: the kinds of jobs that Kueue manages."""
+    kueue: Kueue = Field(default_factory=Kueue)
+    """Settings of Kueue: the kinds of jobs that Kueue manages. No effect without `queues`."""
 
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
     """Node pools by name."""
@@ -69,8 +103,11 @@ class Spec(SpecModel):
     nccl: Nccl = Field(default_factory=Nccl)
     """Environment variables for NCCL, by profile."""
 
-    tenants: Annotated[dict[Name, Tenant], Field(min_length=1)]
-    """Tenants by name."""
+    tenants: dict[Name, Tenant] = {}
+    """Tenants by name. Without tenants, every namespace can use the node pools."""
+
+    auditors: Auditors | None = None
+    """Groups that read the objects of the platform and of all tenants. Default: none."""
 
     queueing: Queueing = Field(default_factory=Queueing)
     """Settings of all queues."""
@@ -81,17 +118,21 @@ class Spec(SpecModel):
     priorities: dict[Name, Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]] = {}
     """Workload priorities by name. Kueue admits workloads with a higher priority first."""
 
-    queues: Annotated[dict[Name, Queue], Field(min_length=1)]
-    """Queues by name."""
+    queues: dict[Name, Queue] = {}
+    """Queues by name. Without queues, gpuc does not install Kueue."""
 
-    policies: dict[Name, Policy] = {}
-    """Admission policies by name. `default` is the stage of all policies without a stage."""
+    policies: dict[Name, Policy] | None = None
+    """Admission policies by name. `default` is the stage of all policies without a stage; its default is dryrun.
+
+    Without this section, gpuc does not install Gatekeeper, and the cluster has no admission policies. `policies: {}`
+    is all policies at stage dryrun.
+    """
 
     working_hours: WorkingHours | None = None
     """The hours in which Karpenter does not replace GPU nodes with running pods. Default: no such hours."""
 
-    observability: Observability
-    """Metrics and alerts."""
+    observability: Observability | None = None
+    """Metrics and alerts. Without this section, the output has no monitors and no alerts."""
 
     removed: Removed = Field(default_factory=Removed)
     """Reasons for removals of pools, tenants, namespaces and queues that were not marked as `leaving` before."""

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+import re
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from gpuc.spec.base import Bytes, LabelValue, Name, Shorthand, SpecModel
+from gpuc.spec.base import Bytes, Name, Shorthand, SpecModel
+from gpuc.spec.form import Form, hyphenated, text_error
+from gpuc.spec.metadata import LabelValue, PodLabels
 
 Stage = Literal["dryrun", "warn", "deny"]
 
-NamespaceName = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
+_MILLICORES = r"^\d{1,6}m$"
+
+
+def _millicores(value: Any) -> Any:
+    if isinstance(value, str | int | float) and not re.fullmatch(_MILLICORES, str(value)):
+        raise text_error("a number of millicores, as in 100m")
+    return value
+
+
+NamespaceName = Annotated[
+    str,
+    Form(r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "lower-case letters, digits and hyphens", hyphenated),
+    Field(max_length=63),
+]
 
 
 class Releases(Shorthand):
@@ -18,10 +34,10 @@ class Releases(Shorthand):
 
     short_for: ClassVar[str] = "set"
 
-    set: Annotated[str, Field(pattern=r"^\d{4}\.\d{2}$")]
+    set: Annotated[str, Form(r"^\d{4}\.\d{2}$", "a release set such as 2026.08")]
     """The name of the tested set: year and month, for example 2026.08."""
 
-    components: dict[Name, Annotated[str, Field(pattern=r"^v?\d+\.\d+\.\d+$")]] = {}
+    components: dict[Name, Annotated[str, Form(r"^v?\d+\.\d+\.\d+$", "an exact version such as 1.14.1")]] = {}
     """Chart versions by component, instead of the versions of the set."""
 
 
@@ -34,10 +50,20 @@ OWN_NAME = "in-cluster"
 class Destination(SpecModel):
     """The cluster to which Argo CD applies the output, and the namespace of Argo CD."""
 
-    server: Annotated[str | None, Field(pattern=r"^https://[A-Za-z0-9.:/_-]+$")] = None
+    server: Annotated[str | None, Form(r"^https://[A-Za-z0-9.:/_-]+$", "a URL such as https://10.0.250.5:443")] = None
     """URL of the API server in Argo CD. https://kubernetes.default.svc is the cluster in which Argo CD runs."""
 
-    name: Annotated[str | None, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9./:_-]*[A-Za-z0-9])?$", max_length=253)] = None
+    name: (
+        Annotated[
+            str,
+            Form(
+                r"^[A-Za-z0-9]([A-Za-z0-9./:_-]*[A-Za-z0-9])?$",
+                "letters, digits and . / : _ -, with a letter or digit at both ends",
+            ),
+            Field(max_length=253),
+        ]
+        | None
+    ) = None
     """Name of the cluster in Argo CD, instead of the URL. in-cluster is the cluster in which Argo CD runs."""
 
     namespace: NamespaceName
@@ -55,23 +81,43 @@ class Destination(SpecModel):
         return self.server == OWN_SERVER or self.name == OWN_NAME
 
 
+def _https(text: str) -> str:
+    return re.sub("^http://", "https://", text)
+
+
+def _relative(text: str) -> str:
+    return text.removeprefix("./").lstrip("/")
+
+
 class Delivery(SpecModel):
     """Where Argo CD finds the output, and how Argo CD applies it to the cluster."""
 
-    repo: Annotated[str, Field(pattern=r"^(https://|ssh://|git@)[A-Za-z0-9@:/._-]+$")]
+    repo: Annotated[
+        str,
+        Form(
+            r"^(https://|ssh://|git@)[A-Za-z0-9@:/._-]+$",
+            "a URL that begins with https:// or ssh://, or git@host:path",
+            _https,
+        ),
+    ]
     """The URL of the Git repository that contains out/."""
 
-    revision: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$")]
-    """The branch or tag from which Argo CD reads the output."""
+    revision: Annotated[str, Form(r"^[A-Za-z0-9][A-Za-z0-9/._-]*$", "the name of a branch or tag such as main")] = (
+        "main"
+    )
+    """The branch or tag from which Argo CD reads the output. Default: main."""
 
-    path: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9/._-]*$")]
-    """The path of out/ in the repository."""
+    path: Annotated[
+        str, Form(r"^[A-Za-z0-9][A-Za-z0-9/._-]*$", "a path in the repository such as clusters/out", _relative)
+    ] = "out"
+    """The path of out/ in the repository. Default: out."""
 
-    destination: Destination
-    """The cluster to which Argo CD applies the output."""
+    destination: Destination = Destination(server=OWN_SERVER, namespace="argocd")
+    """The cluster to which Argo CD applies the output. Default: the cluster in which Argo CD runs, namespace argocd."""
 
-    prune: Literal["never", "confirm", "automatic"]
+    prune: Literal["never", "confirm", "automatic"] = "confirm"
     """How the objects of removed pools, queues and tenants are deleted. Argo CD always prunes stateless components.
+    Default: confirm.
 
     never: Argo CD deletes no objects of removed elements. You delete these objects. gpuc does not check removals.
     confirm: a removal needs two commits. The first commit marks the element as `leaving`. After the second commit Argo
@@ -88,15 +134,17 @@ Framework = Literal[
     "leaderworkerset.x-k8s.io/leaderworkerset",
 ]  # fmt: skip
 """A kind of workloads that Kueue manages, as Kueue names its integration."""
-ServiceAccount = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")]
+ServiceAccount = Annotated[
+    str, Form(r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", "namespace/name of a ServiceAccount")
+]
 """A ServiceAccount as namespace/name."""
 
 
 class Kueue(SpecModel):
     """Settings of Kueue: the kinds of workloads that Kueue manages, and their controllers."""
 
-    frameworks: Annotated[list[Framework], Field(min_length=1)]
-    """The kinds of workloads that Kueue manages."""
+    frameworks: Annotated[list[Framework], Field(min_length=1)] = ["batch/job"]
+    """The kinds of workloads that Kueue manages. Default: batch/job."""
 
     controllers: dict[Framework, ServiceAccount] = {}
     """The ServiceAccount of the controller of a framework. Default: the ServiceAccount of upstream's manifests."""
@@ -116,7 +164,7 @@ class NodeAgent(SpecModel):
     nodes: Literal["all", "gpu", "efa"] = "all"
     """The nodes on which the DaemonSet runs."""
 
-    cpu: Annotated[str, Field(pattern=r"^\d{1,6}m$")]
+    cpu: Annotated[str, BeforeValidator(_millicores), WithJsonSchema({"type": "string", "pattern": _MILLICORES})]
     """The CPU request of all containers of a pod, in millicores, for example 100m."""
 
     memory: Bytes
@@ -144,8 +192,8 @@ class NcclProfile(SpecModel):
     """The value of NCCL_DEBUG."""
 
     env: dict[
-        Annotated[str, Field(pattern=r"^[A-Z][A-Z0-9_]*$")],
-        Annotated[str, Field(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$")],
+        Annotated[str, Form(r"^[A-Z][A-Z0-9_]*$", "the name of a variable such as NCCL_DEBUG", str.upper)],
+        Annotated[str, Form(r"^[^\x00-\x1f\x7f]*$", "a text on one line"), Field(max_length=256)],
     ] = {}
     """Other environment variables by name."""
 
@@ -162,6 +210,11 @@ class Prometheus(SpecModel):
 
     release: LabelValue
     """The value of the label release by which Prometheus selects monitors and rules."""
+
+    pods: PodLabels = {"app.kubernetes.io/name": "prometheus"}
+    """The labels of the pods that scrape metrics, for example `app.kubernetes.io/name: vmagent`.
+    Default: `app.kubernetes.io/name: prometheus`, as in kube-prometheus-stack. The NetworkPolicies of tenants allow
+    only these pods in `namespace`."""
 
 
 class Alerts(SpecModel):

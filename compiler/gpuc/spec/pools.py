@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gpuc.spec.base import Accept, Bytes, Count, Seconds, Shorthand, SpecModel
+from gpuc.spec.base import Accept, Count, Seconds, Shorthand, SpecModel, VolumeBytes
+from gpuc.spec.form import Form
+from gpuc.spec.metadata import Annotations, Labels, LabelValue, ResourceTags
+from gpuc.spec.node_settings import NodeLabels, NodeTaint, UserData
 from gpuc.spec.sharing import Sharing
 
-Zone = Annotated[str, Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d[a-z]$")]
+Zone = Annotated[
+    str, Form(r"^[a-z]{2}(-[a-z]+)+-\d[a-z]$", "the name of a zone such as us-east-1a, not its id", str.lower)
+]
 """An availability zone, for example us-east-1a."""
 
 Purchase = Literal["reserved", "spot", "on-demand"]
@@ -26,7 +31,20 @@ def _utc_time(text: str) -> str:
     return text
 
 
-UtcTime = Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$"), AfterValidator(_utc_time)]
+def _in_utc(text: str) -> str:
+    """Returns a time with an offset from UTC as a time in UTC; an empty string if the text is no such time."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if moment.tzinfo else ""
+
+
+UtcTime = Annotated[
+    str,
+    Form(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", "a time in UTC such as 2027-01-31T11:30:00Z", _in_utc),
+    AfterValidator(_utc_time),
+]
 """A time in UTC, for example "2027-01-31T11:30:00Z"."""
 
 
@@ -35,13 +53,25 @@ class Image(Shorthand):
 
     short_for: ClassVar[str] = "alias"
 
-    alias: Annotated[str, Field(pattern=r"^(al2|al2023|bottlerocket)@(latest|v?[0-9][0-9.]*)$")] | None = None
+    alias: (
+        Annotated[
+            str,
+            Form(
+                r"^(al2|al2023|bottlerocket)@(latest|v?[0-9][0-9.]*)$",
+                "an AMI family (al2023, bottlerocket or al2), @ and a version, such as al2023@v20260815",
+            ),
+        ]
+        | None
+    ) = None
     """AMI family and version, for example al2023@v20260815. Karpenter finds the AMI."""
 
     family: Literal["AL2023", "Bottlerocket", "Ubuntu"] | None = None
     """The AMI family of your AMI."""
 
-    id: Annotated[str, Field(pattern=r"^ami-[0-9a-f]{8,17}$")] | None = None
+    id: (
+        Annotated[str, Form(r"^ami-[0-9a-f]{8,17}$", "the id of an AMI such as ami-0c3f1a2b4d5e6f708", str.lower)]
+        | None
+    ) = None
     """The id of your AMI."""
 
     @model_validator(mode="after")
@@ -55,15 +85,29 @@ class Nodes(SpecModel):
     """The number of nodes: nodes for pending pods up to a maximum, or a static number."""
 
     max: Count | None = None
-    """The maximum number of nodes. Karpenter starts a node only for pending pods."""
+    """The maximum number of nodes. Karpenter starts a node only for pending pods, except the nodes of `min`."""
+
+    min: Count | None = None
+    """The number of nodes that always run, with or without pods, as part of `max`. Default: none.
+
+    These nodes have a NodePool of their own, POOL-warm, with the same labels and taints. Karpenter has no minimum for
+    the NodePool that grows. The nodes of `min` are not bought as spot capacity if `purchase` has another option. While
+    Karpenter replaces one of these nodes, the pool can have one node more than `max`. If you remove `min`, Argo CD
+    deletes the NodePool (unless `delivery.prune` is never), and Karpenter drains its nodes.
+    """
 
     static: Count | None = None
-    """The number of nodes that always run, with or without pods."""
+    """The number of nodes that always run, with or without pods. Instead of `max`."""
 
     @model_validator(mode="after")
     def _max_or_static(self) -> Self:
         if (self.max is None) == (self.static is None):
             raise ValueError("write either max or static")
+        if self.min is not None and (self.max is None or self.min >= self.max):
+            allowed = "min without static" if self.max is None else f"a min that is less than max ({self.max})"
+            raise ValueError(
+                f"min is {self.min}; expected {allowed}; for a constant number of nodes, write only static"
+            )
         return self
 
 
@@ -77,7 +121,14 @@ class CapacityBlock(SpecModel):
 class Reservations(SpecModel):
     """Reserved EC2 capacity."""
 
-    ids: Annotated[list[Annotated[str, Field(pattern=r"^cr-[0-9a-f]{8,17}$")]], Field(min_length=1)]
+    ids: Annotated[
+        list[
+            Annotated[
+                str, Form(r"^cr-[0-9a-f]{8,17}$", "the id of a reservation such as cr-0a1b2c3d4e5f6a7b8", str.lower)
+            ]
+        ],
+        Field(min_length=1),
+    ]
     """Ids of capacity reservations or capacity blocks."""
 
     instances: Count | None = None
@@ -111,7 +162,10 @@ class Pool(SpecModel):
     purpose: Purpose
     """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""
 
-    instances: Annotated[list[Annotated[str, Field(pattern=r"^[a-z0-9-]+\.[a-z0-9-]+$")]], Field(min_length=1)]
+    instances: Annotated[
+        list[Annotated[str, Form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance type such as p5.48xlarge", str.lower)]],
+        Field(min_length=1),
+    ]
     """EC2 instance types. Nodes of all types must advertise the same resource names."""
 
     reservations: Reservations | None = None
@@ -135,6 +189,13 @@ class Pool(SpecModel):
 
     kueue: the quotas of the queues. quota: a ResourceQuota in each namespace, without Kueue, for pods that run without
     an end.
+    """
+
+    shared: bool = False
+    """Whether pods of a tenant with `isolation: dedicated` and pods of other tenants may run on the same nodes.
+
+    Only for pools without GPUs. Without `shared`, a pool that a dedicated tenant uses accepts no pods of other tenants.
+    If a dedicated tenant uses the pool, a change of `shared` replaces the nodes one after another.
     """
 
     sharing: Sharing | None = None
@@ -166,7 +227,32 @@ class Pool(SpecModel):
     image: Image | None = None
     """The AMI of the pool. Default: the AMI of the cluster."""
 
-    root_volume: Bytes | None = None
+    node_labels: NodeLabels = {}
+    """Additional labels of the nodes, for example for node selectors of your own. A change replaces all nodes (drift).
+
+    The domains of Kubernetes, Karpenter, AWS, NVIDIA and gpuc are reserved, except node-role.kubernetes.io,
+    node-restriction.kubernetes.io and node.kubernetes.io/exclude-from-external-load-balancers. At most 50 labels.
+    """
+
+    taints: Annotated[list[NodeTaint], Field(max_length=20)] = []
+    """Additional taints of the nodes. A change replaces all nodes (drift). At most 20 taints.
+
+    Kueue adds the tolerations to workloads that it admits to the pool. Other pods, for example of pools that
+    ResourceQuotas count, and your own DaemonSets need the tolerations themselves. All pods of the GPU Operator and of
+    the EFA plugin tolerate the taints.
+    """
+
+    user_data: UserData | None = None
+    """Your part of the user data of the nodes. Default: `cloud.aws.userData`. A change replaces all nodes (drift).
+
+    AL2023, AL2 and Ubuntu: a script that begins with #!. The script runs once, as root, before the kubelet starts for
+    the first time. The node joins the cluster only after the script has ended; Karpenter deletes a node that has not
+    joined after 15 minutes. If the script fails, the node joins nevertheless. On AL2023, the script runs after the
+    part of gpuc. Bottlerocket: settings in TOML, in tables that gpuc does not set.
+    EC2 allows 16 KiB for all parts. User data is not secret: pods and users of the AWS account can read it.
+    """
+
+    root_volume: VolumeBytes | None = None
     """Size of the root volume. Default: 200Gi with GPUs, 100Gi without."""
 
     root_volume_throughput: Annotated[int, Field(ge=125, le=1000)] | None = None
@@ -187,6 +273,28 @@ class Pool(SpecModel):
 
     A removal needs two commits. The first commit sets `leaving`, and the second commit removes the pool from the spec.
     """
+
+    cost_centre: LabelValue | None = None
+    """The cost centre of the nodes, a tag of instances and volumes. Default: the cost centre of the dedicated tenant.
+
+    Pools that several tenants share, and pools whose tenants may change, need this field: Karpenter replaces all nodes
+    if a tag changes, so the tag does not depend on queues.
+    """
+
+    tags: ResourceTags = {}
+    """Additional tags of instances and volumes of the pool. They replace tags of the cluster and of the dedicated
+    tenant key by key.
+
+    A change of a tag replaces the nodes of the pool, because Karpenter does not change the tags of instances.
+    """
+
+    labels: Labels = {}
+    """Labels of the Kubernetes objects of the pool, such as NodePool, EC2NodeClass and ResourceFlavor. They replace
+    labels of the cluster key by key, and do not replace the nodes. Nodes do not get them.
+    """
+
+    annotations: Annotations = {}
+    """Annotations of the Kubernetes objects of the pool, like `labels`. At most 16 KiB."""
 
     accept: Accept = {}
     """Reasons by rule id for findings that are accepted for the pool."""

@@ -15,6 +15,7 @@ from pydantic_core import core_schema
 
 from gpuc.diagnostics.finding import DeclarationError
 from gpuc.spec.cluster import ClusterSpec
+from gpuc.spec.facts import CatalogFile
 
 
 def json_schema() -> dict[str, Any]:
@@ -32,11 +33,18 @@ def json_schema() -> dict[str, Any]:
     schema["properties"]["extends"] = {
         "type": "array",
         "items": {"type": "string"},
-        "description": "Paths of layers, relative to specs/, lowest first. Maps are merged by key, lists are replaced.",
+        "description": "Paths of layers, relative to specs/, lowest first. Maps are merged by key, lists are replaced. "
+        "null removes a key that a layer has.",
     }
     schema["required"] = ["apiVersion", "kind", "spec"]
     schema["$defs"]["Spec"].pop("required", None)
     return schema
+
+
+def catalog_schema() -> dict[str, Any]:
+    """Returns the JSON Schema (draft 2020-12) of the files in specs/catalog/."""
+    schema = CatalogFile.model_json_schema(schema_generator=_WithDocstrings)
+    return schema | {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "gpuc catalog"}
 
 
 class _WithDocstrings(GenerateJsonSchema):

@@ -7,8 +7,17 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from gpuc.spec.base import Count, Shorthand, SpecModel
+from gpuc.spec.form import Form
 
-Profile = Annotated[str, Field(pattern=r"^[1-9]g\.[0-9]+gb(\+me\.all|\+me|\+gfx|-me)?$")]
+
+def _without_prefix(text: str) -> str:
+    return text.lower().removeprefix("nvidia.com/").removeprefix("mig-")
+
+
+Profile = Annotated[
+    str,
+    Form(r"^[1-9]g\.[0-9]+gb(\+me\.all|\+me|\+gfx|-me)?$", "a MIG profile such as 2g.10gb", _without_prefix),
+]
 """The name of a MIG profile, for example 1g.10gb."""
 
 Layout = dict[Profile, Count]

@@ -1,95 +1,67 @@
-"""Tenants: members, namespaces and network access."""
+"""Tenants: members and namespaces."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from gpuc.spec.base import Accept, LabelValue, Name, SpecModel, TextLine
-from gpuc.spec.cloud import Cidr
+from gpuc.spec.base import Accept, Name, SpecModel
+from gpuc.spec.metadata import Annotations, Labels, LabelValue, ResourceTags
+from gpuc.spec.network import Host, Network
 from gpuc.spec.queues import PoolAmount
 
 
-class Port(SpecModel):
-    """A port with its protocol."""
-
-    port: Annotated[int, Field(ge=1, le=65535)]
-    """Port number."""
-
-    protocol: Literal["TCP", "UDP"] = "TCP"
-    """Transport protocol."""
+def _group(text: str) -> str:
+    if not text or len(text) > 253 or re.search(r"\s", text):
+        raise ValueError(f'"{text}" is no group; expected 1 to 253 characters without spaces, such as oidc:research')
+    return text
 
 
-Ports = Annotated[list[Port], Field(min_length=1)]
+_GROUP_SCHEMA = {"type": "string", "minLength": 1, "maxLength": 253, "pattern": r"^[^\s]+$"}
+Groups = Annotated[list[Annotated[str, AfterValidator(_group), WithJsonSchema(_GROUP_SCHEMA)]], Field(min_length=1)]
+"""Groups of the identity provider, for example oidc:research."""
 
-
-class Egress(SpecModel):
-    """A network outside of the cluster to which pods of the tenant may connect."""
-
-    cidr: Cidr
-    """The address range. It must not contain addresses of pods."""
-
-    ports: Ports
-    """The ports to which pods may connect."""
-
-    why: TextLine
-    """The reason for the exception."""
-
-    only: Annotated[list[Name], Field(min_length=1)] | None = None
-    """The namespaces of the tenant that have the exception. Default: all namespaces of the tenant."""
-
-
-class Ingress(SpecModel):
-    """A namespace of the platform whose pods may connect to pods of the tenant."""
-
-    namespace: Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=63)]
-    """The namespace of the platform."""
-
-    ports: Ports
-    """The ports of the tenant's pods to which pods of the namespace may connect."""
-
-    why: TextLine
-    """The reason for the exception."""
-
-    only: Annotated[list[Name], Field(min_length=1)] | None = None
-    """The namespaces of the tenant that have the exception. Default: all namespaces of the tenant."""
-
-
-class Network(SpecModel):
-    """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""
-
-    egress: list[Egress] = []
-    """Networks outside of the cluster to which pods of the tenant may connect."""
-
-    ingress: list[Ingress] = []
-    """Namespaces of the platform whose pods may connect to pods of the tenant."""
-
-    api_server: bool = False
-    """Whether pods of the tenant may connect to the API server, for example to start pods with Ray or Spark."""
-
-    metrics: list[Port] = Field(default_factory=lambda: [Port(port=8080)])
-    """Ports of the tenant's pods that Prometheus may scrape."""
+Role = Literal["view", "edit", "admin"]
 
 
 class Members(SpecModel):
-    """The members of a tenant."""
+    """Groups with the same role in a tenant."""
 
-    groups: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[^\s]+$")]], Field(min_length=1)
-    ]
+    groups: Groups
     """Groups of the identity provider."""
 
-    role: Literal["view", "edit", "admin"]
+    role: Role
     """view reads objects, edit runs workloads, admin also manages service accounts.
 
     With none of the roles can members raise the quota of the tenant or change its NetworkPolicies."""
 
+    namespaces: Annotated[list[Name], Field(min_length=1)] | None = None
+    """The namespaces of the tenant in which the groups have the role. Default: all namespaces of the tenant."""
 
-Host = Annotated[
-    str, Field(pattern=r"^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z0-9]([a-z0-9-]*[a-z0-9])?$", max_length=253)
+
+def _members_form(value: Any) -> str:
+    return "list[Members]" if isinstance(value, list) else "Members"
+
+
+AnyMembers = Annotated[
+    Annotated[Members, Tag("Members")] | Annotated[list[Members], Field(min_length=1), Tag("list[Members]")],
+    Discriminator(_members_form),
 ]
-"""A host name such as search.example.com, or *.example.com for all host names that end with .example.com."""
+"""One map of members, or a list of maps if groups have different roles."""
+
+
+class Auditors(SpecModel):
+    """Groups that read the objects of the platform and of all tenants.
+
+    Auditors can get, list and watch objects. Auditors cannot read Secrets and the logs of pods, execute commands in
+    pods, or write objects. Auditors read ConfigMaps and the environment variables of pods, which should therefore
+    contain no passwords. For the auditors of one tenant, use members with the role view.
+    """
+
+    groups: Groups
+    """Groups of the identity provider."""
 
 
 class Exposed(SpecModel):
@@ -106,6 +78,54 @@ class Exposed(SpecModel):
     """The host names of Ingresses. The policy `exposure` denies all other Ingresses."""
 
 
+def _account_name(text: str) -> str:
+    if text == "default":
+        raise ValueError(
+            '"default" is the ServiceAccount of all pods that name no ServiceAccount, so all of these pods would get '
+            "the IAM role; expected another name, which pods set in serviceAccountName"
+        )
+    if len(text) > 253 or not re.fullmatch(_ACCOUNT_NAME, text):
+        raise ValueError(
+            f'"{text}" is not a name of a ServiceAccount; expected at most 253 lower-case letters, digits, hyphens and '
+            "dots, with a letter or digit at both ends and beside each dot"
+        )
+    return text
+
+
+def _role_arn(text: str) -> str:
+    if not re.fullmatch(_ROLE_ARN, text):
+        raise ValueError(
+            f'"{text}" is not the ARN of an IAM role; expected an ARN such as '
+            "arn:aws:iam::111122223333:role/trainer, in partition aws, aws-cn or aws-us-gov"
+        )
+    return text
+
+
+_ACCOUNT_NAME = r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*"
+_ROLE_ARN = r"arn:(aws|aws-cn|aws-us-gov):iam::[0-9]{12}:role/([A-Za-z0-9+=,.@_-]+/)*[A-Za-z0-9+=,.@_-]{1,64}"
+AccountName = Annotated[
+    str,
+    AfterValidator(_account_name),
+    WithJsonSchema({"type": "string", "maxLength": 253, "pattern": f"^{_ACCOUNT_NAME}$", "not": {"const": "default"}}),
+]
+"""The name of a ServiceAccount: a DNS subdomain name other than default."""
+RoleArn = Annotated[str, AfterValidator(_role_arn), WithJsonSchema({"type": "string", "pattern": f"^{_ROLE_ARN}$"})]
+"""The ARN of an IAM role."""
+
+
+class ServiceAccount(SpecModel):
+    """A ServiceAccount whose pods get the permissions of an IAM role from EKS Pod Identity.
+
+    Every member with the role edit or admin can start pods with every ServiceAccount of the namespace, and so use the
+    IAM role. Pods get a token for the API server only if `network.apiServer` of the tenant is true; EKS Pod Identity
+    does not need this token.
+    """
+
+    role: RoleArn
+    """The ARN of the IAM role, in the AWS account of the cluster. gpuc creates neither the role nor its association
+    with the ServiceAccount: `clusters/<cluster>/README.md` has the commands."""
+
+
 class Namespace(SpecModel):
     """A namespace of a tenant."""
 
@@ -119,7 +139,14 @@ class Namespace(SpecModel):
     """The ResourceQuota of the namespace by pool, for pools with `counted: quota`."""
 
     queues: list[Name] | None = None
-    """The queues in which the namespace may submit workloads. Default: all queues of the tenant."""
+    """The queues in which the namespace may submit workloads. Default: all queues of the tenant.
+
+    Namespaces with the same queue share its quota. For a separate quota, declare a queue for the namespace and list
+    the queue here; at the other namespaces, list the other queues of the tenant.
+    """
+
+    service_accounts: dict[AccountName, ServiceAccount] = {}
+    """ServiceAccounts with IAM roles by name. Pods choose one with serviceAccountName. Default: none."""
 
     exposed: Exposed = Field(default_factory=Exposed)
     """The ways in which Services of the namespace are reachable from outside of the cluster. Default: none."""
@@ -135,14 +162,37 @@ class Namespace(SpecModel):
 class Tenant(SpecModel):
     """A team with separate namespaces, quota and costs."""
 
-    members: Members
-    """The members of the tenant."""
+    members: AnyMembers
+    """The members of the tenant: a map with groups and their role, or a list of such maps for several roles."""
 
     cost_centre: LabelValue
     """The cost centre of the tenant. All namespaces of the tenant have the cost centre as a label."""
 
+    tags: ResourceTags = {}
+    """Additional tags of instances and volumes of the pools that are dedicated to the tenant. They replace tags of the
+    cluster key by key; `tags` of the pool replace them.
+
+    A change of a tag replaces the nodes of these pools, because Karpenter does not change the tags of instances.
+    """
+
+    labels: Labels = {}
+    """Labels of the namespaces of the tenant, of the objects that gpuc emits in them, and of the Application of the
+    tenant's manifests. They replace labels of the cluster key by key. Cost tools such as OpenCost group the costs by
+    labels of namespaces.
+
+    ClusterQueues do not get the labels, because a queue can have several tenants.
+    """
+
+    annotations: Annotations = {}
+    """Annotations of the namespaces of the tenant and of the objects that gpuc emits in them, like `labels`. At most
+    16 KiB."""
+
     isolation: Literal["namespace", "network", "dedicated"]
-    """namespace: RBAC, quotas and Pod Security. network: also NetworkPolicies. dedicated: also dedicated node pools."""
+    """namespace: RBAC, quotas and Pod Security. network: also NetworkPolicies. dedicated: also dedicated node pools.
+
+    All GPU pools of a dedicated tenant are dedicated to the tenant, and all its pools without GPUs that do not have
+    `shared: true`. On a shared pool, pods of the tenant run beside pods of other tenants, on the same nodes.
+    """
 
     namespaces: Annotated[dict[Name, Namespace], Field(min_length=1)]
     """The namespaces of the tenant by name."""

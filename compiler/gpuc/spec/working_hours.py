@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -9,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 from gpuc.catalog import load
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.spec.base import SpecModel
+from gpuc.spec.form import Form
 
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
@@ -21,11 +23,18 @@ def _known_zone(name: str) -> str:
     return name
 
 
-TimeZone = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+/-]{1,40}$"), AfterValidator(_known_zone)]
+TimeZone = Annotated[
+    str, Form(r"^[A-Za-z0-9_+/-]{1,40}$", "a time zone such as America/New_York"), AfterValidator(_known_zone)
+]
 """A time zone of the IANA database, for example America/New_York."""
 
+
+def _two_digits(text: str) -> str:
+    return re.sub(r"(?<!\d)(\d:)", r"0\1", text.replace(" ", ""))
+
+
 _TIME = r"([01]\d|2[0-3]):[0-5]\d"
-Hours = Annotated[str, Field(pattern=rf"^{_TIME}-{_TIME}$")]
+Hours = Annotated[str, Form(rf"^{_TIME}-{_TIME}$", "two times such as 08:00-18:00", _two_digits)]
 """The first and the last time of each day, for example 08:00-18:00."""
 
 

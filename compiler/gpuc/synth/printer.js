@@ -1,7 +1,7 @@
 // Renders the data that gpuc emitted as YAML. Each request is a line of JSON on stdin, and each answer is a line of
 // JSON on stdout. A request is a list of [file, form, data]. For the form "objects", cdk8s renders the objects as an App
-// with one Chart; for the form "values", cdk8s renders one document. The answer is {"texts": {file: text}} or
-// {"error": reason}.
+// with one Chart, and sorts their keys; for the form "documents", cdk8s renders each object with its keys in their order;
+// for the form "values", cdk8s renders one document. The answer is {"texts": {file: text}} or {"error": reason}.
 "use strict";
 const fs = require("node:fs");
 const { createRequire } = require("node:module");
@@ -23,16 +23,16 @@ try {
   failure = new Error(`cdk8s does not load from ${process.argv[2]}: ${error.message.split("\n")[0]}`);
 }
 
-/** Throws if cdk8s, JSON or a YAML parser would silently drop or change the data. */
-function validate(data, at) {
-  if (data === null) throw new Error(`null at ${at}`);
+/** Throws if cdk8s, JSON or a YAML parser would silently drop or change the data. Only Helm values may have nulls. */
+function validate(data, at, form) {
+  if (data === null && form !== "values") throw new Error(`null at ${at}`);
   if (typeof data === "string") validateText(data, at);
   if (Number.isInteger(data) && !Number.isSafeInteger(data)) throw new Error(`a number beyond 2^53 at ${at}`);
-  if (typeof data !== "object") return;
+  if (typeof data !== "object" || data === null) return;
   for (const [key, value] of Object.entries(data)) {
     if (key === "__proto__") throw new Error(`the key __proto__ at ${at}`);
     validateText(key, `a key at ${at}`);
-    validate(value, `${at}.${key}`);
+    validate(value, `${at}.${key}`, form);
   }
 }
 
@@ -53,6 +53,7 @@ function isMisread(text) {
 function render(form, data) {
   const { App, Chart, ApiObject, Yaml } = cdk8s;
   if (form === "values") return Yaml.stringify(data);
+  if (form === "documents") return Yaml.stringify(...data);
   const app = new App();
   const chart = new Chart(app, "file");
   data.forEach((object, index) => new ApiObject(chart, `object-${index}`, object));
@@ -66,7 +67,7 @@ function answer(line) {
     if (failure) throw failure;
     for (const [file, form, data] of JSON.parse(line)) {
       at = file;
-      validate(data, "the root");
+      validate(data, "the root", form);
       texts[file] = render(form, data);
     }
     return { texts };

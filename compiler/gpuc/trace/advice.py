@@ -8,9 +8,10 @@ from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import Attempt
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
+from gpuc.kubernetes.toleration import missing_tolerations
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
-from gpuc.objects.selectors import node_terms
+from gpuc.objects.object_set import dig, items
+from gpuc.objects.selectors import node_terms, taints, tolerations
 from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.quota import Node
 from gpuc.trace.workload import PodSet, Workload
@@ -19,15 +20,20 @@ _MAX_NAMES = 10
 
 
 def for_local_queue(cluster: ClusterIndex, workload: Workload) -> str:
-    """Returns a fix with the LocalQueues of the namespace, or with the namespaces that have the LocalQueue."""
+    """Returns a fix with the LocalQueues of the namespace, or with other namespaces that have LocalQueues.
+
+    If other namespaces have the LocalQueue of the workload, the fix names only these namespaces.
+    """
     known = cluster.objects.of(KUEUE, "LocalQueue")
     in_namespace = sorted(queue.name for queue in known if queue.namespace == workload.namespace)
     if in_namespace:
-        suggestion = did_you_mean(workload.queue, in_namespace) if workload.queue else ""
-        return f"use {_one_of(in_namespace, 'LocalQueue')}{suggestion}"
+        return f"use {_one_of(in_namespace, 'LocalQueue')}{_suggestion(workload.queue, in_namespace)}"
     namespaces = sorted({queue.namespace for queue in known if queue.name == workload.queue})
-    where = _one_of(namespaces, "namespace")
-    return f"create the workload in {where} with LocalQueue {workload.queue}" if namespaces else ""
+    if namespaces:
+        return f"create the workload in {_one_of(namespaces, 'namespace')} with LocalQueue {workload.queue}"
+    others = sorted({queue.namespace for queue in known})
+    where = _one_of(others, "namespace")
+    return f"create the workload in {where}, with a LocalQueue of the namespace" if others else ""
 
 
 def for_name(field: str, name: str, known: Iterable[str]) -> str:
@@ -37,7 +43,12 @@ def for_name(field: str, name: str, known: Iterable[str]) -> str:
         known: the names of existing objects.
     """
     names = sorted(known)
-    return f"set {field} to {_one_of(names)}{did_you_mean(name, names)}" if names else ""
+    return f"set {field} to {_one_of(names)}{_suggestion(name, names)}" if names else ""
+
+
+def _suggestion(name: str, known: Sequence[str]) -> str:
+    """Returns " (did you mean X?)" if there are several names to choose from; otherwise an empty string."""
+    return did_you_mean(name, known) if name and len(known) > 1 else ""
 
 
 def for_resources(cluster: ClusterIndex, queue: Node, names: Iterable[str]) -> str:
@@ -50,7 +61,8 @@ def for_resources(cluster: ClusterIndex, queue: Node, names: Iterable[str]) -> s
         owner = f"only {_one_of(others, 'ClusterQueue')}" if others else "no ClusterQueue"
         elsewhere.append(f"{owner} has quota of {name}")
     covered = sorted({resource for _, resource in queue.quotas})
-    return f"request only {_list(covered)}; {', and '.join(elsewhere)}"
+    change = f"request only {_list(covered)}" if covered else f"use another ClusterQueue than {queue.name}"
+    return f"{change}; {', and '.join(elsewhere)}"
 
 
 def for_flavor(cluster: ClusterIndex, queue: Node, pods: PodSet, attempts: Sequence[Attempt]) -> str:
@@ -58,12 +70,11 @@ def for_flavor(cluster: ClusterIndex, queue: Node, pods: PodSet, attempts: Seque
     reasons = [reason for attempt in attempts for reason in attempt.reasons]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
         with_topology = [name for name in _flavors(queue) if _has_topology(cluster, name)]
+        levels = ", ".join(_levels(cluster, with_topology))
         if any(key in pods.annotations for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY)):
-            alternative = (
-                f", or select {_one_of(with_topology, 'flavor')}, which has a topology" if with_topology else ""
-            )
-            return f"remove the topology annotation, or set it to a level of the flavor's topology{alternative}"
-        return f"add the annotation {PREFERRED_TOPOLOGY} with a level of the flavor's topology"
+            chosen = f", or select {_one_of(with_topology, 'flavor')} and one of the levels {levels}" if levels else ""
+            return f"remove the topology annotation{chosen}"
+        return f"add the annotation {PREFERRED_TOPOLOGY} with one of the levels {levels}" if levels else ""
     selected = {requirement.key for term in node_terms(pods.pod) for requirement in term}
     choices = []
     for key in sorted(selected):
@@ -74,8 +85,14 @@ def for_flavor(cluster: ClusterIndex, queue: Node, pods: PodSet, attempts: Seque
             choices.append(f"in the node selector, set {key} to {_one_of(list(dict.fromkeys(values)))}")
     if choices and any("node affinity" in reason for reason in reasons):
         return "; ".join(choices)
-    taint = next((reason for reason in reasons if reason.startswith("untolerated taint ")), "")
-    return f"add a toleration of the taint {taint.split()[2]} to the pods" if taint else ""
+    tainted = [cluster.flavor(attempt.flavor) for attempt in attempts if attempt.refused_by == "taint"]
+    return _missing_tolerations(tainted[0], pods) if tainted else ""
+
+
+def _missing_tolerations(flavor: Manifest | None, pods: PodSet) -> str:
+    spec = dig(flavor.body if flavor else None, "spec")
+    known = (*tolerations(dig(pods.pod, "tolerations")), *tolerations(dig(spec, "tolerations")))
+    return missing_tolerations(taints(dig(spec, "nodeTaints")), known)
 
 
 def for_quota(queue: Node, requests: Amounts, attempts: Sequence[Attempt]) -> str:
@@ -113,6 +130,14 @@ def _flavors(queue: Node) -> list[str]:
 def _has_topology(cluster: ClusterIndex, flavor: str) -> bool:
     manifest = cluster.flavor(flavor)
     return manifest is not None and dig(manifest.body, "spec", "topologyName") is not None
+
+
+def _levels(cluster: ClusterIndex, flavors: Iterable[str]) -> list[str]:
+    """Returns the node labels of the topology levels of flavors."""
+    manifests = [flavor for name in flavors if (flavor := cluster.flavor(name)) is not None]
+    topologies = [topology for flavor in manifests if (topology := cluster.topology(flavor)) is not None]
+    levels = [row for topology in topologies for _, row in items(dig(topology.body, "spec", "levels"))]
+    return list(dict.fromkeys(str(dig(level, "nodeLabel")) for level in levels))
 
 
 def _flavors_with_label(cluster: ClusterIndex, queue: Node, key: str) -> list[Manifest]:

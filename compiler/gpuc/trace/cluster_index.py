@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from gpuc.admission.policies import Policies
+from gpuc.kubernetes.node_pool import ZONE
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.node_pools import KARPENTER, Overlays, PoolIndex
+from gpuc.objects.node_pools import KARPENTER, Overlays, Pool, PoolIndex
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import selector
 from gpuc.trace.closed_flavors import closed_flavors
+from gpuc.trace.node_class import region_of
 from gpuc.trace.pools import NodePool
 from gpuc.trace.quota import Node, quota_nodes
 
@@ -22,8 +25,15 @@ KUEUE = "kueue.x-k8s.io"
 class ClusterIndex:
     """An object set with cached lookups. All traces in a cluster share one index."""
 
-    def __init__(self, objects: ObjectSet, domain_nodes: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        objects: ObjectSet,
+        domain_nodes: Mapping[str, int] | None = None,
+        accounts: Mapping[str, str] | None = None,
+    ) -> None:
         self.objects = objects
+        self.accounts = dict(accounts or {})
+        """The ServiceAccounts of controllers as namespace/name by framework of Kueue, if they are not upstream's."""
         self.domain_nodes = dict(domain_nodes or {})
         """The number of nodes in one topology domain, by the node label of the level.
 
@@ -33,8 +43,11 @@ class ClusterIndex:
         self.pool_matches: dict[Any, Any] = {}
         """Cache: the node pools that accept pods, by the node selector terms and tolerations of the pods."""
         self._selectors: dict[tuple[int, tuple[str, ...]], Selector] = {}
-        self.policies: dict[str, list[Manifest]] = {}
-        """Cache: the Gatekeeper constraints that apply to pods, by namespace."""
+
+    @cached_property
+    def admission_policies(self) -> Policies:
+        """The admission policies of the objects."""
+        return Policies(self.objects)
 
     @cached_property
     def quotas(self) -> dict[str, Node]:
@@ -45,10 +58,10 @@ class ClusterIndex:
     @cached_property
     def pools(self) -> list[NodePool]:
         """All Karpenter NodePools."""
-        overlays = Overlays(self.objects)
+        overlays, manifests = Overlays(self.objects), self.objects.of(KARPENTER, "NodePool")
+        region = region_of(zone for manifest in manifests for zone in Pool(manifest).listed(ZONE))
         return [
-            NodePool(manifest, self.objects, overlays, self.daemonsets, self.charts)
-            for manifest in self.objects.of(KARPENTER, "NodePool")
+            NodePool(manifest, self.objects, overlays, self.daemonsets, self.charts, region) for manifest in manifests
         ]
 
     @cached_property

@@ -5,50 +5,25 @@ The reservations are for the operating system, the kubelet, and the agents that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gpuc.catalog import load
+from gpuc.catalog.records import EKS, FLEET
 from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, amount, amounts
 from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE as STORAGE
-from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.objects.object_set import dig, items
 
 if TYPE_CHECKING:
+    from gpuc.catalog import Catalog
     from gpuc.catalog.records import Daemonset, InstanceType
 
 GPU = "nvidia.com/gpu"
 EFA = "vpc.amazonaws.com/efa"
-_PROVIDER = "karpenter.k8s.aws/"
 MIB, GIB = 2**20, 2**30
 _DATA_DEVICES = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
 """The device name of the volume with the data of pods, by AMI family."""
 
 
-@cache
-def instance_labels(name: str) -> Mapping[str, str]:
-    """Returns the labels of all nodes of an instance type.
-
-    For an instance type that is not in the catalog, these are only the labels that follow from its name.
-
-    Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go
-    """
-    family, _, size = name.partition(".")
-    labels = {INSTANCE_TYPE: name, f"{_PROVIDER}instance-family": family, f"{_PROVIDER}instance-size": size}
-    instance = load().instances.get(name)
-    if instance is None:
-        return labels
-    labels["kubernetes.io/arch"] = instance.arch
-    labels[f"{_PROVIDER}instance-cpu"] = str(instance.vcpu)
-    labels[f"{_PROVIDER}instance-memory"] = str(instance.memory_mib)
-    if instance.gpu and instance.gpu_count:
-        labels[f"{_PROVIDER}instance-gpu-name"] = load().gpus[instance.gpu].karpenter_name
-        labels[f"{_PROVIDER}instance-gpu-count"] = str(instance.gpu_count)
-    return labels
-
-
-def allocatable(instance: InstanceType, node_class: Any) -> Amounts:
+def allocatable(catalog: Catalog, instance: InstanceType, node_class: Any) -> Amounts:
     """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.
 
     The requests of DaemonSets are not subtracted.
@@ -58,12 +33,12 @@ def allocatable(instance: InstanceType, node_class: Any) -> Amounts:
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go
     """
-    facts = load().kubelet
+    facts = catalog.kubelet
     kubelet = dig(node_class, "kubelet")
     pods = _positive(dig(kubelet, "maxPods"), instance.pods)
     arm_mib = facts.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
     memory_mib = (instance.memory_mib - arm_mib) * (1000 - facts.vm_memory_overhead_permille) // 1000
-    memory, disk = memory_mib * MIB, _disk_bytes(instance, node_class)
+    memory, disk = memory_mib * MIB, _disk_bytes(catalog, instance, node_class)
     cores = facts.reserved_cpu_milli_by_core
     cpu = sum(cores[: instance.vcpu])
     cpu += max(0, instance.vcpu - len(cores)) * facts.reserved_cpu_micro_per_further_core // 1000
@@ -88,40 +63,44 @@ def allocatable(instance: InstanceType, node_class: Any) -> Amounts:
     return {**remaining, PODS: pods}
 
 
-def agent_requests(instance: InstanceType, has_efa: bool, charts: frozenset[str]) -> Amounts:
-    """Returns the requests of the agents of EKS and of the installed charts on one node.
+def agent_requests(
+    catalog: Catalog, instance: InstanceType, has_efa: bool, charts: frozenset[str], present: frozenset[str]
+) -> Amounts:
+    """Returns the requests of the agents of EKS, of the fleet and of the installed charts on one node.
 
     Args:
         has_efa: whether the node has EFA devices.
         charts: the names of the installed Helm charts.
+        present: the names of the DaemonSets among the objects. Their own requests count.
     """
     kinds = {"all", *(["gpu"] if instance.gpu_count else []), *(["efa"] if has_efa else [])}
-    rows = [row for row in load().daemonsets if row.nodes in kinds and _is_installed(row, charts)]
+    rows = [row for row in catalog.daemonsets if row.nodes in kinds and _is_installed(catalog, row, charts)]
+    rows = [row for row in rows if row.component != FLEET or row.name not in present]
     return {
         CPU: sum(row.cpu_milli for row in rows),
         MEMORY: sum(row.memory_mib for row in rows) * MIB,
-        PODS: sum(1 for row in rows if row.component == "eks"),
+        PODS: sum(1 for row in rows if row.component in (EKS, FLEET)),
     }
 
 
-def _is_installed(row: Daemonset, charts: frozenset[str]) -> bool:
-    """Returns whether EKS or an installed chart contains the DaemonSet."""
-    if row.component == "eks":
+def _is_installed(catalog: Catalog, row: Daemonset, charts: frozenset[str]) -> bool:
+    """Returns whether EKS, the fleet or an installed chart contains the DaemonSet."""
+    if row.component in (EKS, FLEET):
         return True
-    releases = load().releases.values()
+    releases = catalog.releases.values()
     return any(row.component in release and release[row.component].chart in charts for release in releases)
 
 
-def _disk_bytes(instance: InstanceType, node_class: Any) -> int:
+def _disk_bytes(catalog: Catalog, instance: InstanceType, node_class: Any) -> int:
     """Returns the size of the volume with the data of pods: local NVMe storage, or the volume of the node class."""
     if dig(node_class, "instanceStorePolicy") == "RAID0" and instance.local_nvme_gb:
         return instance.local_nvme_gb * 10**9
-    default = load().kubelet.root_volume_gib * GIB
+    default = catalog.kubelet.root_volume_gib * GIB
     disks = [disk for _, disk in items(dig(node_class, "blockDeviceMappings"))]
     if not disks:
         return default
     family = dig(node_class, "amiFamily")
-    device = _DATA_DEVICES.get(family if isinstance(family, str) else _alias_family(node_class), "/dev/xvda")
+    device = _DATA_DEVICES.get(family if isinstance(family, str) else _alias_family(catalog, node_class), "/dev/xvda")
     root = [disk for disk in disks if dig(disk, "rootVolume") is True]
     named = disks[-1:] if family == "Custom" else [disk for disk in disks if dig(disk, "deviceName") == device]
     for disk in (*root[:1], *named[:1]):
@@ -131,10 +110,10 @@ def _disk_bytes(instance: InstanceType, node_class: Any) -> int:
     return default
 
 
-def _alias_family(node_class: Any) -> str:
+def _alias_family(catalog: Catalog, node_class: Any) -> str:
     """Returns the AMI family of the alias in amiSelectorTerms; an empty string without a known alias."""
     aliases = [str(dig(term, "alias") or "") for _, term in items(dig(node_class, "amiSelectorTerms"))]
-    images = load().images
+    images = catalog.images
     families = [images[name].ami_family for alias in aliases if (name := alias.partition("@")[0].lower()) in images]
     return families[0] if families else ""
 

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS
+from gpuc.admission.documents import namespace_labels
+from gpuc.kubernetes.kueue import FRAMEWORKS, POD_FRAMEWORKS, SPEC_FRAMEWORKS
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.embedded import document
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import NAMESPACE_NAME, dig, items, pairs
 from gpuc.objects.selectors import selector
+from gpuc.trace import advice
 from gpuc.trace.cluster_index import KUEUE, ClusterIndex
+from gpuc.trace.steps import NO_KUEUE
 from gpuc.trace.workload import QUEUE_LABEL, Workload
 
 _API = "config.kueue.x-k8s.io"
@@ -22,6 +25,12 @@ DEFAULT_QUEUE = "default"
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/defaults.go
 """
 _BATCH_JOB = "batch/job"
+_EXCLUDED = "managedJobsNamespaceSelector of Kueue excludes"
+_WITHOUT_KUEUE = ("kube-system", "kueue-system")
+"""The namespaces that Kueue excludes by default.
+
+Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go
+"""
 _KINDS = {
     kind.lower(): kind
     for kind in (
@@ -32,15 +41,32 @@ _KINDS = {
 """Kinds by their names in integrations.frameworks."""
 
 
-def how_to_manage(reason: str, workload: Workload) -> str:
+def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str:
     """Returns the change with which Kueue manages the workload.
 
     Args:
         reason: the result of why_unmanaged.
     """
+    if reason.startswith(_EXCLUDED):
+        return advice.for_local_queue(cluster, workload)
+    label = _how_to_queue(cluster, workload)
     if QUEUE_LABEL in reason:
-        return f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
-    return f"use a kind that Kueue manages, or add {framework(workload)} to integrations.frameworks of Kueue"
+        return label
+    name, is_spec = framework(workload.api_group, workload.kind), cluster.objects.is_complete
+    known = SPEC_FRAMEWORKS if is_spec else FRAMEWORKS
+    if name not in known:
+        return "use a kind that Kueue manages"
+    change = f"add {name} to {'kueue.frameworks of the spec' if is_spec else 'integrations.frameworks of Kueue'}"
+    return change if queue_of(cluster, workload) else f"{change}, and {label}"
+
+
+def _how_to_queue(cluster: ClusterIndex, workload: Workload) -> str:
+    """Returns the change that gives a queue to a workload without a queue name."""
+    label = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
+    namespaces = {queue.namespace for queue in cluster.objects.of(KUEUE, "LocalQueue")}
+    if not namespaces or workload.namespace in namespaces:
+        return label
+    return f"{advice.for_local_queue(cluster, workload)} (namespace {workload.namespace} has none)"
 
 
 def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
@@ -51,9 +77,22 @@ def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
 
 def is_managed_kind(cluster: ClusterIndex, workload: Workload) -> bool:
     """Returns whether Kueue manages the kind of a workload. Without a configuration of Kueue, the result is True."""
+    return manages(cluster, workload.api_group, workload.kind)
+
+
+def manages(cluster: ClusterIndex, api_group: str, kind: str) -> bool:
+    """Returns whether Kueue manages a kind. Without a configuration of Kueue, the result is True."""
     configuration = _configuration(cluster)
     known = _frameworks(configuration)
-    return configuration is None or _is_external(configuration, workload) or framework(workload) in known
+    return configuration is None or _is_external(configuration, api_group, kind) or framework(api_group, kind) in known
+
+
+def has_elastic_jobs(cluster: ClusterIndex) -> bool:
+    """Returns whether Kueue reads the annotation of elastic jobs, which is the default of Kueue.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/features/kube_features.go, pkg/workloadslicing/workloadslicing.go
+    """
+    return dig(_configuration(cluster), "featureGates", "ElasticJobsViaWorkloadSlices") is not False
 
 
 def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
@@ -73,42 +112,83 @@ def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
         if workload.kind not in ("Pod", "ReplicaSet"):
             return "", ""
         reason = f"Kueue gates the pod because of framework {', '.join(enabling)}, but does not admit plain pods"
-        return reason, "add pod to integrations.frameworks of Kueue"
+        place = "kueue.frameworks of the spec" if cluster.objects.is_complete else "integrations.frameworks of Kueue"
+        return reason, f"add pod to {place}"
     if dig(configuration, "manageJobsWithoutQueueName") is not True:
         return "", ""
     reason = f"framework {', '.join(enabling)} and manageJobsWithoutQueueName: true make Kueue gate every pod"
-    return f"the pods have no label {QUEUE_LABEL}; {reason}", "set manageJobsWithoutQueueName of Kueue to false"
+    name = framework(workload.api_group, workload.kind)
+    fix = f"add {name} to kueue.frameworks of the spec, and set the label {QUEUE_LABEL}"
+    if not cluster.objects.is_complete or name not in SPEC_FRAMEWORKS:
+        fix = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
+    return f"the pods have no label {QUEUE_LABEL}; {reason}", fix
+
+
+def is_gated(cluster: ClusterIndex, workload: Workload) -> bool:
+    """Returns whether Kueue's webhook adds its scheduling gate to the pods of a workload when they are created.
+
+    Kueue holds the pods of plain Pods and services with the gate. It holds jobs with spec.suspend, so that their pods
+    are created after the admission.
+    """
+    is_held = framework(workload.api_group, workload.kind) in POD_FRAMEWORKS and not why_unmanaged(cluster, workload)
+    return is_held or bool(why_gated(cluster, workload)[0])
 
 
 def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
     """Returns the reason why Kueue does not manage a workload; an empty string if Kueue manages the workload.
 
     The pods of a workload that Kueue does not manage go directly to the scheduler. If the input has no configuration
-    of Kueue, Kueue is assumed to manage all workloads with a queue name, of any kind.
+    of Kueue, Kueue is assumed to manage all workloads with a queue name, of any kind, unless the input is a complete
+    cluster without Kueue. Kueue manages no workload of a
+    namespace that managedJobsNamespaceSelector excludes, also with a queue name.
 
-    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go; pkg/controller/jobframework/reconciler.go
+    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go; pkg/controller/jobframework/reconciler.go,
+    ReconcileGenericJob; pkg/controller/jobs/pod/pod_webhook.go, Default; pkg/features/kube_features.go
     """
     configuration = _configuration(cluster)
+    if configuration is None and cluster.objects.is_complete and not cluster.objects.of(KUEUE, "ClusterQueue"):
+        return NO_KUEUE
     if not is_managed_kind(cluster, workload):
         known = ", ".join(_frameworks(configuration))
         return f"Kueue does not manage kind {workload.kind}; Kueue's integrations.frameworks are {known}"
+    if _excluded(cluster, configuration, workload):
+        return f"{_EXCLUDED} namespace {workload.namespace}"
     if queue_of(cluster, workload):
         return ""
     if configuration is None:
         return f"the workload has no label {QUEUE_LABEL}, and by default Kueue ignores such workloads"
     if dig(configuration, "manageJobsWithoutQueueName") is not True:
         return f"the workload has no label {QUEUE_LABEL}, and manageJobsWithoutQueueName is not true"
-    if _excluded(cluster, configuration, workload):
-        excluded = f"managedJobsNamespaceSelector excludes namespace {workload.namespace}"
-        return f"the workload has no label {QUEUE_LABEL}, and {excluded}"
     return ""
 
 
+def is_perhaps_suspended(cluster: ClusterIndex, workload: Workload) -> bool:
+    """Returns whether Kueue's webhook perhaps holds a workload of a namespace that Kueue does not manage.
+
+    The webhooks of jobs and services hold every object with a queue name. The Helm chart gives them the namespaces of
+    managedJobsNamespaceSelector. Other installations have webhooks for all namespaces, and nothing starts the workload
+    again. Only the webhook of pods reads managedJobsNamespaceSelector.
+
+    Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/webhook/manifests.yaml; config/components/webhook;
+    pkg/controller/jobframework/utils.go, WorkloadShouldBeSuspended
+    """
+    is_chart = isinstance(dig(cluster.objects.values, *_VALUES_PATH), str)
+    is_excluded = is_managed_kind(cluster, workload) and _excluded(cluster, _configuration(cluster), workload)
+    has_webhook = workload.namespace not in _WITHOUT_KUEUE and workload.kind not in ("Pod", "ReplicaSet")
+    return is_excluded and not is_chart and has_webhook and bool(workload.queue)
+
+
 def _excluded(cluster: ClusterIndex, configuration: Any, workload: Workload) -> bool:
-    """Returns whether managedJobsNamespaceSelector excludes the namespace. An unknown namespace is not excluded."""
-    labels = cluster.objects.namespaces.get(workload.namespace)
+    """Returns whether managedJobsNamespaceSelector excludes the namespace.
+
+    A namespace with unknown labels has no labels in a complete object set; otherwise it is not excluded.
+    """
     raw = dig(configuration, "managedJobsNamespaceSelector")
-    return labels is not None and raw is not None and not matches(selector(raw), labels)
+    if raw is None:
+        return workload.namespace in _WITHOUT_KUEUE
+    labels = namespace_labels(cluster.objects, workload.namespace)
+    is_known = labels is not None or cluster.objects.is_complete
+    return is_known and not matches(selector(raw), {NAMESPACE_NAME: workload.namespace, **(labels or {})})
 
 
 def _frameworks(configuration: Any) -> list[str]:
@@ -125,23 +205,23 @@ def managed_kind(cluster: ClusterIndex) -> tuple[str, str]:
     return _KINDS.get(kind, kind), api_group
 
 
-def framework(workload: Workload) -> str:
-    """Returns the name of the workload's kind in integrations.frameworks."""
-    kind = workload.kind.lower()
-    match workload.api_group:
+def framework(api_group: str, kind: str) -> str:
+    """Returns the name of a kind in integrations.frameworks."""
+    kind = kind.lower()
+    match api_group:
         case "":
             return kind
         case "batch":
             return _BATCH_JOB
         case "apps":
             return "pod" if kind == "replicaset" else kind
-    return f"{workload.api_group}/{kind}"
+    return f"{api_group}/{kind}"
 
 
-def _is_external(configuration: Any, workload: Workload) -> bool:
+def _is_external(configuration: Any, api_group: str, kind: str) -> bool:
     """Returns whether externalFrameworks lists the kind, as Kind.version.group."""
     names = [str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks"))]
-    return any(name.startswith(f"{workload.kind}.") and name.endswith(f".{workload.api_group}") for name in names)
+    return any(name.startswith(f"{kind}.") and name.endswith(f".{api_group}") for name in names)
 
 
 @lru_cache(maxsize=1)

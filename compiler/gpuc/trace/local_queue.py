@@ -16,8 +16,6 @@ from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, Workload
 
 _STOPPED = ("Hold", "HoldAndDrain")
-_BUILTIN_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
-"""The namespaces of every cluster."""
 SYSTEM_PREFIX = "system-"
 """The prefix of the PriorityClasses that every cluster has."""
 
@@ -34,16 +32,7 @@ def local_queue_step(cluster: ClusterIndex, workload: Workload, local: Manifest 
         message = f"the workload has no label {QUEUE_LABEL}, so Kueue suspends the workload forever"
         return Step(Stage.LOCAL_QUEUE, "failed", message, fix=fix)
     if local is None:
-        has_namespace = not cluster.objects.is_complete or workload.namespace in {
-            *cluster.objects.namespaces,
-            *_BUILTIN_NAMESPACES,
-        }
-        namespace = workload.namespace or "(none)"
-        message = (
-            f"namespace {namespace} has no LocalQueue {workload.queue}"
-            if has_namespace
-            else (f"namespace {namespace} does not exist, so it has no LocalQueue {workload.queue}")
-        )
+        message = f"namespace {workload.namespace or '(none)'} has no LocalQueue {queue_of(cluster, workload)}"
         return Step(Stage.LOCAL_QUEUE, "failed", message, fix=fix)
     stopped = dig(local.body, "spec", "stopPolicy")
     if stopped in _STOPPED:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import replace
 
+from gpuc.catalog.records import NODE_AGENT
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, texts
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
+from gpuc.objects.object_set import dig, items
 
 
 def node_agents(cluster: Cluster) -> Iterator[Manifest]:
@@ -18,7 +22,7 @@ def node_agents(cluster: Cluster) -> Iterator[Manifest]:
     """
     for pool in cluster.pools:
         for agent in pool.daemonsets:
-            if agent.component != "spec":
+            if agent.component != NODE_AGENT:
                 continue
             requests = texts({CPU: agent.cpu_milli, MEMORY: agent.memory_mib * MIB})
             pod: Body = {
@@ -29,3 +33,23 @@ def node_agents(cluster: Cluster) -> Iterator[Manifest]:
             body: Body = {"spec": {"template": {"spec": pod}}}
             path = ("spec", "nodeAgents", agent.name)
             yield Manifest("", path, "apps/v1", "DaemonSet", f"{agent.name}-{pool.name}", body, "kube-system")
+
+
+def without_agent_requests(cluster: Cluster, synced: Iterable[Manifest]) -> list[Manifest]:
+    """Returns the objects of a cluster, and removes the requests of DaemonSets that `nodeAgents` names.
+
+    The manifests of a spec can contain such a DaemonSet. The model already subtracts the requests in `nodeAgents` from
+    the resources of a node, and they must not count twice.
+    """
+    agents = cluster.spec.node_agents
+    return [
+        _without_requests(manifest) if manifest.kind == "DaemonSet" and manifest.name in agents else manifest
+        for manifest in synced
+    ]
+
+
+def _without_requests(daemon_set: Manifest) -> Manifest:
+    body = deepcopy(daemon_set.body)
+    for _, container in items(dig(body, "spec", "template", "spec", "containers")):
+        container.pop("resources", None)
+    return replace(daemon_set, body=body, written=None)

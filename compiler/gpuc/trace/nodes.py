@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import PODS, Amounts, counted, described, pods_that_fit, quantity_text
+from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, counted, described, pods_that_fit, quantity_text
+from gpuc.kubernetes.node_pool import AWS
 from gpuc.kubernetes.selector import Requirement, Selector
-from gpuc.kubernetes.toleration import Toleration, untolerated
+from gpuc.kubernetes.toleration import Toleration, missing_tolerations, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.instance_labels import devices_of_category, instance_labels
 from gpuc.trace.pools import NodePool
+from gpuc.trace.reservations import needs_reservation, unknown_reservation
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
@@ -34,6 +37,8 @@ class PodDemand:
     terms: tuple[Selector, ...]
     """Node selector terms; a node has to match one term."""
     tolerations: tuple[Toleration, ...]
+    per_node: int | None = None
+    """The maximum number of these pods on one node, apart from resources; None without a maximum."""
 
 
 class MatchingPool(NamedTuple):
@@ -42,6 +47,12 @@ class MatchingPool(NamedTuple):
     pool: NodePool
     types: tuple[InstanceType, ...]
     """The instance types that match the node selector of the pods."""
+    unsure_types: tuple[str, ...] = ()
+    """The names of instance types that the pool can perhaps start, and that perhaps match the node selector."""
+    doubt: str = ""
+    """Why nodes of the pool are not certain, for example because the input does not show their zones."""
+    nodes: int | None = None
+    """The number of reserved instances, if the pods need reserved instances; None without this maximum."""
 
 
 class UnschedulableReason(NamedTuple):
@@ -52,6 +63,10 @@ class UnschedulableReason(NamedTuple):
     path: Path = ()
     fix: str = ""
     """A change with which a node accepts the pods; empty if the objects do not show one."""
+    wanted: Requirement | None = None
+    """The requirement of the pods that no node meets; None for another cause."""
+    summary: str = ""
+    """The cause as a sentence, for the result of the trace; empty for the usual cause of the stage."""
 
 
 def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[Manifest]) -> PodDemand:
@@ -88,13 +103,40 @@ def _matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[Matchi
         taint = untolerated(pool.taints, pods.tolerations)
         if taint is not None:
             message = f"node pool {pool.name} has the taint {taint}, which neither the pods nor their flavors tolerate"
-            tainted.append(UnschedulableReason(message, pool.manifest, (*_TEMPLATE, "spec", "taints", taint.index)))
+            path = (*_TEMPLATE, "spec", "taints", taint.index)
+            fix = missing_tolerations(pool.taints, pods.tolerations)
+            tainted.append(UnschedulableReason(message, pool.manifest, path, fix))
             continue
-        types = {instance.type: instance for term in possible_terms for instance in pool.types_for(term)}
-        matches.append(MatchingPool(pool, tuple(types.values())))
+        matches.append(_match(pool, possible_terms))
     if matches or tainted:
         return matches, tainted[:_MAX_REASONS]
     return matches, list(islice(_label_mismatches(cluster, pods), _MAX_REASONS))
+
+
+def _match(pool: NodePool, terms: Sequence[Selector]) -> MatchingPool:
+    """Returns a pool with the instance types that meet one of the terms.
+
+    Terms with a known location and terms that need no reserved instances come first.
+    """
+    located = [term for term in terms if not pool.unknown_location(term)]
+    possible = located or terms
+    free = [term for term in possible if not needs_reservation(pool, term)]
+    types = {instance.type: instance for term in free or possible for instance in pool.types_for(term)}
+    reserved = [term for term in possible if free and term not in free]
+    unsure = dict.fromkeys(
+        [
+            *(name for term in possible for name in pool.unsure_types_for(term)),
+            *(instance.type for term in reserved for instance in pool.types_for(term)),
+        ]
+    )
+    doubt, nodes = "", None
+    if not free:
+        doubts = [unknown_reservation(pool, term) for term in possible]
+        doubt, nodes = doubts[0] if all(doubts) else "", pool.reserved_nodes
+    if not located:
+        location = pool.unknown_location(terms[0])
+        doubt = f"the input does not show whether node pool {pool.name} has nodes with {location}"
+    return MatchingPool(pool, tuple(types.values()), tuple(name for name in unsure if name not in types), doubt, nodes)
 
 
 def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[UnschedulableReason]:
@@ -110,13 +152,19 @@ def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[Unsche
     for pool, requirements in unmet.items():
         if distances[pool] == min(distances.values()):
             labels = " and ".join(map(str, requirements))
-            fix = "; ".join(
-                f"in the node selector, set {requirement.key} to {' or '.join(values)}"
-                for requirement in requirements
-                if (values := sorted(pool.listed(requirement.key)))
-            )
+            fix = "; ".join(_change(wanted, pool.possible_values(wanted.key)) for wanted in requirements)
             message = f"node pool {pool.name} has no node with {labels}"
-            yield UnschedulableReason(message, pool.manifest, _LABELS, fix)
+            yield UnschedulableReason(message, *pool.holder(requirements[0]), fix, requirements[0])
+
+
+def _change(wanted: Requirement, known: Iterable[str]) -> str:
+    """Returns a fix for a requirement of the pods that no node meets.
+
+    Args:
+        known: the values of the label that nodes can have; empty if they are unknown.
+    """
+    values = several([value for value in sorted(known) if not wanted.domain.allows(value)], " or ")
+    return f"in the node selector, set {wanted.key} to {values}" if values else f"do not select nodes by {wanted.key}"
 
 
 def _unmet_requirements(pool: NodePool, pods: PodDemand) -> list[Requirement]:
@@ -129,14 +177,43 @@ def _unmet_requirements(pool: NodePool, pods: PodDemand) -> list[Requirement]:
 
 _MAX_REASONS = 4
 """The number of node pools that a message names."""
+_MAX_TYPES = 8
+"""The number of instance types that a message names."""
 _TEMPLATE: Path = ("spec", "template")
-_LABELS: Path = (*_TEMPLATE, "metadata", "labels")
 
 
 def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
     """Returns the number of pods that fit on an empty node, by instance type; only types on which a pod fits."""
     counts = {instance.type: pods_that_fit(match.pool.room(instance), pods.pod) for instance in match.types}
+    if pods.per_node is not None:
+        counts = {name: min(count, pods.per_node) for name, count in counts.items()}
     return {name: count for name, count in counts.items() if count}
+
+
+def types_with_room(match: MatchingPool, pods: PodDemand) -> list[str]:
+    """Returns the instance types without known figures, or not certain to start, on which a pod may fit."""
+    return [name for name in match.unsure_types if _may_fit(match.pool, name, pods.pod)]
+
+
+def _may_fit(pool: NodePool, name: str, pod: Amounts) -> bool:
+    """Returns whether a pod may fit on a node, if the node has all resources of its instance type for the pod."""
+    instance = pool.catalog.instance_type(name)
+    if instance is not None:
+        most = pool.capacity(instance)
+        return all(
+            count <= most.get(resource, 0)
+            for resource, count in pod.items()
+            if resource in most or _is_device(resource)
+        )
+    category = instance_labels(pool.catalog, name).get(f"{AWS}instance-category")
+    if category is None or not any(count for resource, count in pod.items() if _is_device(resource)):
+        return True
+    known = devices_of_category(pool.catalog, category)
+    return all(resource in known for resource, count in pod.items() if count and _is_device(resource))
+
+
+def _is_device(resource: str) -> bool:
+    return "/" in resource
 
 
 def max_pods(match: MatchingPool, pods: PodDemand, nodes: int | None = None) -> int:
@@ -149,30 +226,63 @@ def max_pods(match: MatchingPool, pods: PodDemand, nodes: int | None = None) -> 
     most = 0
     for instance in match.types:
         if instance.type in per_node:
-            limits = [limit for limit in (match.pool.max_nodes(instance), nodes) if limit is not None]
+            bounds = match.pool.max_nodes(instance), match.nodes, nodes
+            limits = [limit for limit in bounds if limit is not None]
             most = max(most, per_node[instance.type] * min(limits, default=UNLIMITED_NODES))
     return most
 
 
-def insufficient_resources(match: MatchingPool, pods: PodDemand) -> UnschedulableReason:
-    """Returns the resources of which a pod requests more than the largest instance type of the pool has."""
-    pool = match.pool
-    if not match.types:
-        message = f"node pool {pool.name} has no instance type that matches the node selector of the pods"
-        return UnschedulableReason(message, pool.manifest, _TEMPLATE)
+def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> UnschedulableReason:
+    """Returns the resources of which a pod requests more than the largest instance type of the pools has."""
+    match = next((match for match in found if match.types), found[0])
+    pool, names = match.pool, ", ".join(match.pool.name for match in found)
+    unsure = {name for match in found for name in match.unsure_types}
+    if not match.types and not unsure:
+        return _no_type(pool, pods)
+    rooms = [match.pool.room(instance) for match in found for instance in match.types]
+    unsure_types = ((match.pool, pool.catalog.instance_type(name)) for match in found for name in match.unsure_types)
+    unsure_rooms = [other.capacity(row) for other, row in unsure_types if row is not None]
     largest = [
-        (name, count, max(0, *(pool.room(instance).get(name, 0) for instance in match.types)))
+        (name, count, max(0, *(room.get(name, 0) for room in (*rooms, *unsure_rooms, {}))))
         for name, count in pods.pod.items()
-        if count
+        if count and (rooms or _is_device(name) or name in (CPU, MEMORY))
     ]
+    missing = [name for name, _, most in largest if most == 0 and _is_device(name)]
+    if missing:
+        message = f"no instance type that node pool {names} allows has {' or '.join(missing)}"
+        return UnschedulableReason(message, pool.manifest, _TEMPLATE, _remove(missing))
     exceeded = [
         f"the pod requests {counted(name, count)}, and a node has {quantity_text(name, most)} for pods"
         for name, count, most in largest
         if count > most
     ]
-    types = ", ".join(instance.type for instance in match.types)
+    types = several([*(instance.type for match in found for instance in match.types), *sorted(unsure)])
     reason = "; ".join(exceeded) or f"the pod requests {described(pods.pod)} together"
-    limits = [counted(name, most) for name, count, most in largest if count > most]
+    limits = [counted(name, most) for name, count, most in largest if count > most > 0]
+    none = [name for name, _, most in largest if most == 0]
     fix = f"request at most {', '.join(limits)} in one pod" if limits else "request less in one pod"
-    message = f"no instance type of node pool {pool.name} ({types}) has enough resources for one pod: {reason}"
+    fix = _remove(none) if none else fix
+    message = f"no instance type of node pool {names} ({types}) has enough resources for one pod: {reason}"
     return UnschedulableReason(message, pool.manifest, (), fix)
+
+
+def _no_type(pool: NodePool, pods: PodDemand) -> UnschedulableReason:
+    """Returns the first requirement of the pods that no instance type of a pool meets."""
+    wanted = next((wanted for term in pods.terms for wanted in term if not pool.types_for((wanted,))), None)
+    message = f"node pool {pool.name} has no instance type that matches the node selector of the pods"
+    message += f": {wanted}" if wanted else ""
+    summary = "No instance type of the node pools matches the node selector of the pods."
+    path = (*_TEMPLATE, "spec", "requirements")
+    fix = _change(wanted, pool.values(wanted.key, (row.type for row in pool.types))) if wanted else ""
+    return UnschedulableReason(message, pool.manifest, path, fix, wanted, summary)
+
+
+def _remove(names: Sequence[str]) -> str:
+    return f"remove the request of {' and '.join(names)} from the pods, or allow instance types that have it"
+
+
+def several(names: Sequence[str], separator: str = ", ") -> str:
+    """Returns a list of names for a message: all names, or the first names and the number of the others."""
+    unique = list(dict.fromkeys(names))
+    shown = separator.join(unique[:_MAX_TYPES])
+    return f"{shown} and {len(unique) - _MAX_TYPES} more" if len(unique) > _MAX_TYPES else shown

@@ -9,21 +9,26 @@ from typing import Any
 
 from gpuc import __version__
 from gpuc.diagnostics.finding import Mark, Path
+from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import place
 from gpuc.trace import Stage, Step, TraceResult, Workload
-from gpuc.trace.steps import Placement
+from gpuc.trace.nodes import several
+from gpuc.trace.steps import NO_KUEUE, Placement
 
-VERSION = 1
+VERSION = 2
 """The version of the JSON format."""
-_COLOURS = {"passed": "32", "failed": "1;31", "bypassed": "33", "unknown": "33"}
+_COLOURS = {"passed": "32", "failed": "1;31", "bypassed": "33", "assumed": "33", "unknown": "33"}
 _MESSAGE_COLUMN = 32
 """The column of messages in the report."""
 _REASONS = {
+    Stage.RIGHTS: "The members of the namespace have no right to create the workload.",
     Stage.API: "The API server rejects the workload.",
     Stage.POLICY: "An admission policy rejects the workload.",
+    Stage.POD_API: "The API server rejects the pods, so the workload has no pods.",
+    Stage.POD_POLICY: "An admission policy rejects the pods, so the workload has no pods.",
+    Stage.POD_SECURITY: "Pod Security rejects the pods, so the workload has no pods.",
     Stage.LOCAL_QUEUE: "Kueue cannot use the LocalQueue.",
     Stage.CLUSTER_QUEUE: "Kueue cannot use the ClusterQueue.",
     Stage.PRIORITY: "The priority class does not exist.",
@@ -51,6 +56,8 @@ class Traced:
     """The requests of one pod by pod set, with the defaults of LimitRanges."""
     note: str = ""
     """The file, line and column of the workload; empty for a workload from command-line options."""
+    place: Callable[[Path], Mark | None] = lambda path: None
+    """Returns the position of a field of the workload; None if the position is unknown."""
 
 
 def render(report_format: str, traced: Sequence[Traced], locate: Locate, *, colour: bool = False) -> str:
@@ -71,13 +78,13 @@ def _lines(trace: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
     where = f"namespace {workload.namespace or '(none)'}, queue {workload.queue or '(none)'}"
     yield visible(f"{workload.kind} {workload.name}: {where}{f', {trace.note}' if trace.note else ''}")
     for pods in workload.pod_sets:
-        yield visible(f"  {pods.name}: {pods.count} x {described(trace.requests[pods.name])}")
+        yield visible(f"  {pods.name}: {pods.count * workload.copies} x {described(trace.requests[pods.name])}")
     has_several_sets = len(workload.pod_sets) > 1
     for step in trace.result.steps:
         name = step.stage.value
         message = f"{step.pods}: {step.message}" if has_several_sets and step.pods else step.message
         yield f"  {paint(_COLOURS[step.verdict], f'{step.verdict:<10}')}  {name:<16}  {visible(message)}"
-        if position := _object(step, locate) or (trace.note if step.failed else ""):
+        for position in filter(None, (_object(step, locate), _field(trace, step))):
             yield f"{'':<{_MESSAGE_COLUMN}}{visible(position)}"
         if step.fix:
             yield f"{'':<{_MESSAGE_COLUMN}}{paint('1', visible(f'fix: {step.fix}'))}"
@@ -93,30 +100,48 @@ def _object(step: Step, locate: Locate) -> str:
     return ", ".join(filter(None, parts))
 
 
+def _field(trace: Traced, step: Step) -> str:
+    """Returns the field of the workload that causes the verdict, with its position; empty for a passed step."""
+    if step.verdict == "passed":
+        return ""
+    mark = trace.place(step.field) if step.field else None
+    field = f"{place(step.field)} of the workload" if step.field else ""
+    position = str(mark) if mark else trace.note if step.failed and (field or step.manifest is None) else ""
+    return ", ".join(filter(None, (field, position)))
+
+
 def _conclusion(result: TraceResult) -> str:
     """Returns the last line of a report: the outcome for the workload, and the reason."""
     failure = result.failure
+    if result.verdict == "not judged":
+        reasons = "; ".join(f"{step.stage.value}: {step.message}" for step in result.unknown)
+        return f"Result: not judged. No step fails, but gpuc could not judge {reasons}"
     if failure is None:
         placements = "; ".join(_placement(name, placement) for name, placement in result.placements.items())
-        is_placed = all(placement.pools for placement in result.placements.values())
-        outcome = "the pods get nodes" if is_placed else "no step fails, but the nodes are unknown"
+        outcome = "the pods get nodes"
         unmanaged = " Kueue does not manage this workload, so it uses no quota." if result.bypass else ""
+        if result.bypass == NO_KUEUE:
+            unmanaged = " No quota counts this workload."
         if result.counted_by:
             unmanaged = f" Kueue does not manage this workload; it is counted by {result.counted_by}."
-        return f"Result: {outcome}. {placements}.{unmanaged}"
+        needs = "".join(f" {reason}" for reason in dict.fromkeys(step.reason for step in result.assumed))
+        return f"Result: {outcome}. {placements}.{needs}{unmanaged}"
     unmanaged = " Kueue does not manage this workload." if result.bypass else ""
+    if failure.stage is Stage.SUSPENDED:
+        return f"Result: no pods. The workload does not start: {failure.message}."
     if result.verdict == "refused":
-        return f"Result: refused. {_REASONS[failure.stage]}{unmanaged}"
+        outcome = "pending in Kueue" if result.by == "Kueue" else "refused"
+        return f"Result: {outcome}. {_REASONS[failure.stage]}{unmanaged}"
     outcome = "pending forever" if result.bypass else "admitted by Kueue, then pending forever"
     nodes = "Karpenter can start no node with enough resources for the pods."
     if result.is_static:
         nodes = "The existing nodes do not have enough resources for the pods."
-    return f"Result: {outcome}. {_REASONS.get(failure.stage, nodes)}{unmanaged}"
+    return f"Result: {outcome}. {failure.reason or _REASONS.get(failure.stage, nodes)}{unmanaged}"
 
 
 def _placement(name: str, placement: Placement) -> str:
     count = f"{placement.nodes} x " if placement.nodes is not None else ""
-    types, pools = " or ".join(placement.instance_types), ", ".join(placement.pools)
+    types, pools = several(placement.instance_types), ", ".join(placement.pools)
     nodes = f"{count}{types} in node pool {pools}" if placement.pools else "nodes unknown"
     borrowed = f", borrows {described(placement.borrowed)}" if placement.borrowed else ""
     return f"{name}: {nodes}, flavor {', '.join(placement.flavors) or '(none)'}{borrowed}"
@@ -139,18 +164,22 @@ def _data(trace: Traced, locate: Locate) -> dict[str, Any]:
         "name": workload.name,
         "namespace": workload.namespace,
         "queue": workload.queue,
+        "copies": workload.copies,
         "pods": {pods.name: {"count": pods.count, "requests": trace.requests[pods.name]} for pods in workload.pod_sets},
         "verdict": result.verdict,
         "by": result.by or None,
         "bypass": result.bypass or None,
         "countedBy": result.counted_by or None,
         "placements": placements,
-        "steps": [_step(step, locate) for step in result.steps],
+        "assumed": [step.message for step in result.assumed],
+        "notJudged": [f"{step.stage.value}: {step.message}" for step in result.unknown],
+        "steps": [_step(trace, step, locate) for step in result.steps],
     }
 
 
-def _step(step: Step, locate: Locate) -> dict[str, Any]:
+def _step(trace: Traced, step: Step, locate: Locate) -> dict[str, Any]:
     mark = locate(step.manifest, step.path) if step.manifest else None
+    field_mark = trace.place(step.field) if step.field else None
     return {
         "stage": step.stage.value,
         "podSet": step.pods or None,
@@ -162,4 +191,6 @@ def _step(step: Step, locate: Locate) -> dict[str, Any]:
         "file": mark.file if mark else (step.manifest.file if step.manifest else None),
         "line": mark.line if mark else None,
         "column": mark.column if mark else None,
+        "field": list(step.field),
+        "fieldLine": field_mark.line if field_mark else None,
     }

@@ -14,8 +14,10 @@ from gpuc.manifest.manifest import Manifest
 class Stage(Enum):
     """The checks that a pod has to pass, in the order of the cluster."""
 
+    RIGHTS = "rights"
     API = "API server"
     POLICY = "policies"
+    REPLICAS = "replicas"
     LOCAL_QUEUE = "local queue"
     CLUSTER_QUEUE = "cluster queue"
     PRIORITY = "priority class"
@@ -23,17 +25,40 @@ class Stage(Enum):
     FLAVOR = "flavor"
     QUOTA = "quota"
     TOPOLOGY = "topology"
+    START = "start"
+    POD_API = "pod validation"
+    POD_POLICY = "pod policies"
+    POD_SECURITY = "Pod Security"
     NAMESPACE = "namespace limits"
     NODE_POOL = "node pool"
     NODE = "instance type"
     STARTUP = "startup taints"
+    SUSPENDED = "suspend"
+
+
+_AFTER_CREATION = (Stage.NODE_POOL, Stage.NODE, Stage.STARTUP, Stage.SUSPENDED)
+"""The stages whose failure leaves the workload pending."""
+_COMPONENTS = {
+    Stage.RIGHTS: "RBAC",
+    Stage.API: "API server",
+    Stage.POD_API: "API server",
+    Stage.POLICY: "policy",
+    Stage.POD_POLICY: "policy",
+    Stage.POD_SECURITY: "Pod Security",
+    Stage.NAMESPACE: "quota",
+}
+"""The components that refuse a workload, by stage. Kueue decides in all other stages."""
+
+
+NO_KUEUE = "the cluster has no Kueue"
+"""The reason why Kueue does not manage a workload in a cluster without Kueue."""
 
 
 class Step(NamedTuple):
     """The result of one stage for one pod set."""
 
     stage: Stage
-    verdict: Literal["passed", "failed", "bypassed", "unknown"]
+    verdict: Literal["passed", "failed", "bypassed", "assumed", "unknown"]
     message: str
     """The reason for the verdict. A refusal by Kueue has the message of Kueue."""
     manifest: Manifest | None = None
@@ -44,6 +69,12 @@ class Step(NamedTuple):
     """The name of the pod set; empty if the step is about the complete workload."""
     fix: str = ""
     """A change with which the step passes; empty if the objects do not show one."""
+    field: Path = ()
+    """The path of the field of the workload that causes the verdict; empty if the field is unknown."""
+    reason: str = ""
+    """The reason in the result of the trace, as a sentence; empty for the reason of the stage."""
+    has_next: bool = False
+    """Whether the next step fails in the same stage too."""
 
     @property
     def failed(self) -> bool:
@@ -66,7 +97,7 @@ class Placement:
 
 @dataclass
 class TraceResult:
-    """All steps up to the first failure, and the placement of the pods."""
+    """All steps up to the first stage that fails, and the placement of the pods."""
 
     steps: list[Step] = field(default_factory=list)
     placements: dict[str, Placement] = field(default_factory=dict)
@@ -80,24 +111,40 @@ class TraceResult:
 
     @property
     def failure(self) -> Step | None:
-        """The failed step; None if the pods get nodes."""
+        """The first failed step; None if no step fails."""
         return next((step for step in self.steps if step.failed), None)
 
     @property
-    def verdict(self) -> Literal["admitted", "refused", "pending"]:
-        """The outcome: the pods get nodes (admitted), the workload is refused, or its pods are pending forever."""
+    def unknown(self) -> list[Step]:
+        """The steps that gpuc could not judge."""
+        return [step for step in self.steps if step.verdict == "unknown"]
+
+    @property
+    def assumed(self) -> list[Step]:
+        """The steps about objects that the pods need and that the input lacks, because users create such objects."""
+        return [step for step in self.steps if step.verdict == "assumed"]
+
+    @property
+    def verdict(self) -> Literal["admitted", "refused", "pending", "not judged"]:
+        """The outcome for the workload.
+
+        admitted: the pods get nodes. refused: the API server refuses the workload or its pods, or Kueue does not admit
+        the workload. pending: the pods are pending forever, or the workload starts no pods. not judged: no step fails,
+        but gpuc could not judge all steps.
+        """
         failure = self.failure
         if failure is None:
-            return "admitted"
-        return "pending" if failure.stage in (Stage.NODE_POOL, Stage.NODE, Stage.STARTUP) else "refused"
+            return "not judged" if self.unknown else "admitted"
+        return "pending" if failure.stage in _AFTER_CREATION else "refused"
 
     @property
     def by(self) -> str:
-        """The component that refuses the workload or finds no node for the pods; empty if the pods get nodes."""
+        """The component that refuses the workload or finds no node for the pods; empty if no step fails."""
         failure = self.failure
         if failure is None:
             return ""
+        if failure.stage == Stage.SUSPENDED:
+            return "user"
         if self.verdict == "pending":
             return "scheduler" if self.is_static else "Karpenter"
-        components = {Stage.API: "API server", Stage.POLICY: "policy", Stage.NAMESPACE: "quota"}
-        return components.get(failure.stage, "Kueue")
+        return _COMPONENTS.get(failure.stage, "Kueue")

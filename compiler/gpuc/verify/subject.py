@@ -8,13 +8,14 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import CONSTRAINTS, Table, table
+from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
+from gpuc.catalog.schemas.written import written
 from gpuc.diagnostics.finding import Rule
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.verify.templates import declared_parameters, parameter_errors, template_errors
 from gpuc.verify.values import value_errors
 
@@ -101,21 +102,3 @@ def _schema(api: str, kind: str, kubernetes: str, as_written: bool) -> Schema:
     known = table(api, kind, kubernetes)
     assert known is not None
     return written(known.schema) if as_written else known.schema
-
-
-def written(schema: Any) -> Any:
-    """Returns the schema for objects that people wrote.
-
-    In such objects, a quantity may be a number, and a required field with a default may be missing.
-    """
-    if isinstance(schema, list):
-        return [written(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    if schema.get("format") == "quantity" and schema.get("type") == "string":
-        return {**schema, "type": ["string", "number"]}
-    parts = {key: written(value) for key, value in schema.items()}
-    required, properties = parts.get("required"), parts.get("properties")
-    if isinstance(required, list) and isinstance(properties, dict):
-        parts["required"] = [name for name in required if "default" not in properties.get(name, {})]
-    return parts

@@ -8,10 +8,10 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from gpuc.catalog.schemas import cel_source
+from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
-from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator

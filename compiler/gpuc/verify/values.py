@@ -8,8 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import chart, kueue_configuration
+from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.manifest.manifest import Values
-from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
+from gpuc.objects.object_set import dig
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -20,18 +21,22 @@ _CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
 def value_errors(values: Values) -> Iterator[SchemaError]:
     """Yields the errors of Helm values: keys and values that the chart does not accept.
 
-    The values of a chart without a schema have no errors.
+    The values of a chart without a schema have no errors. A null is correct for every key: Helm removes the key.
+
+    Source: helm/helm v4.2.1 pkg/chart/common/util/coalesce.go (coalesceValues)
     """
     schema = chart(values.component)
     if schema is not None:
-        yield from schema_errors(_compiled(values.component), values.body, schema)
+        for error in schema_errors(_compiled(values.component), values.body, schema):
+            if error.kind is not ErrorKind.VALUE or dig(values.body, *error.path) is not None:
+                yield error
     if values.component == "kueue":
         yield from _configuration(values)
 
 
 def _configuration(values: Values) -> Iterator[SchemaError]:
     """Yields the errors of Kueue's configuration, a YAML text in the Helm values that the chart does not validate."""
-    text = values.body.get(_CONFIGURATION[0], {}).get(_CONFIGURATION[1])
+    text = dig(values.body, *_CONFIGURATION)
     if not isinstance(text, str):
         return
     try:

@@ -111,6 +111,8 @@ def _element_list(key: str, elements: frozenset[Element]) -> str:
 def _row(artifact: Artifact, spec_of: Callable[[Path], str]) -> dict[str, object]:
     row: dict[str, object] = {"path": list(artifact.origin), "spec": spec_of(artifact.origin)}
     if isinstance(artifact, Manifest):
+        if artifact.written:
+            row["spec"] = artifact.written.file
         row |= {"api": artifact.api, "kind": artifact.kind, "name": artifact.name}
         if artifact.namespace:
             row["namespace"] = artifact.namespace

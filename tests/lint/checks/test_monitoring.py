@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from gpuc.diagnostics.place import place
 from gpuc.lint.checks.monitoring import findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from tests.conftest import EXAMPLES, ROOT

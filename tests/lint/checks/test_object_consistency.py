@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import yaml
 
+from gpuc.diagnostics.place import place
 from gpuc.lint.checks.object_consistency import findings
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 
 GOOD = """

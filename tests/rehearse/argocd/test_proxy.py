@@ -45,7 +45,7 @@ def other() -> Iterator[int]:
 
 @pytest.fixture
 def proxy(tmp_path: Path, other: int) -> Iterator[tuple[int, Path]]:
-    pytest.importorskip("cryptography", reason="cryptography, of gpuc[rehearse], is not installed")
+    pytest.importorskip("cryptography", reason="the package cryptography is not installed")
     authority = Authority(tmp_path)
     [port] = free_ports(1)
     made = Proxy(port, {HOST: echo}, {"cluster.example.com": other})

@@ -56,7 +56,7 @@ _EFFECT = ["NoSchedule", "PreferNoSchedule", "NoExecute"]
 _PREEMPTION = ["PreemptLowerPriority", "Never"]
 _SET_OPERATOR = ["In", "NotIn", "Exists", "DoesNotExist"]
 _TRAFFIC = ["Cluster", "Local"]
-_RBAC = ["rbac.authorization.k8s.io"]
+_RBAC = ["", "rbac.authorization.k8s.io"]
 _ENUMS: dict[str, list[str]] = {
     "Container.imagePullPolicy": ["Always", "IfNotPresent", "Never"],
     "ContainerPort.protocol": _PROTOCOL,
@@ -91,6 +91,8 @@ _ENUMS: dict[str, list[str]] = {
     "TopologySpreadConstraint.whenUnsatisfiable": ["DoNotSchedule", "ScheduleAnyway"],
 }  # fmt: skip
 """Allowed values that Kubernetes validates in code. The published schemas list these values only in descriptions."""
+_DEFAULTED = {"RoleRef": {"apiGroup"}}
+"""Required fields for which the API server has a default: kubernetes v1.35.4 pkg/apis/rbac/v1/defaults.go."""
 _PREFIX = r"([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?"
 _PATTERNS = {
     "ConfigMap.data": r"^[-._a-zA-Z0-9]{1,253}$",
@@ -170,4 +172,6 @@ class _Resolver:
             owner, name = field.split(".")
             if owner == short:
                 schema["properties"][name]["propertyNames"] = {"pattern": pattern}
+        if short in _DEFAULTED:
+            schema["required"] = [name for name in schema["required"] if name not in _DEFAULTED[short]]
         return schema

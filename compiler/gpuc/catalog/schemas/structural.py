@@ -44,9 +44,16 @@ def strict(schema: Schema) -> Schema:
 
 
 def _type(schema: Schema, result: Schema) -> None:
-    """Removes null, which means the same as an absent field, from type and enum. Converts int-or-string and formats."""
+    """Removes null, which means the same as an absent field, from type and enum. Converts int-or-string and formats.
+
+    Raises:
+        ValueError: when type is a list without a type.
+    """
     if isinstance(result.get("type"), list):
-        result["type"] = next(name for name in result["type"] if name != "null")
+        names = [name for name in result["type"] if name != "null"]
+        if not names:
+            raise ValueError("the list of types is empty")
+        result["type"] = names[0]
     if "enum" in result:
         result["enum"] = [value for value in result["enum"] if value is not None]
     if schema.get("x-kubernetes-int-or-string") or result.get("format") == "int-or-string":

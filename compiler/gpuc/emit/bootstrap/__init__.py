@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from shlex import quote
 from typing import TYPE_CHECKING
 
-from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path as SpecPath
+from gpuc.emit.alerts import alerts
+from gpuc.emit.alerts.nodes import node_labels
+from gpuc.emit.bootstrap.aws_resources import node_role_command, selection, selector
+from gpuc.emit.bootstrap.outside import outside_of_model
+from gpuc.emit.bootstrap.unmanaged import unmanaged_components
+from gpuc.emit.component import Component
 from gpuc.emit.controllers import controllers as users_of
 from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
@@ -20,6 +26,7 @@ from gpuc.kubernetes.duration import format_duration
 from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
+from gpuc.model.tenant import Members
 from gpuc.spec.platform import NodeAgent
 
 if TYPE_CHECKING:
@@ -46,40 +53,37 @@ _PREFIX = re.compile(r"[A-Za-z0-9._-]+:")
 """The prefix of a group, for a shell command in the README. Names of groups are free text."""
 
 
-def bootstrap(cluster: Cluster, components: tuple[Release, ...]) -> Iterator[Artifact]:
-    """Yields the README of the cluster, and the health checks as values for the Helm chart of Argo CD."""
+def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[Artifact]:
+    """Yields the README of the cluster, and the health checks as values for the Helm chart of Argo CD.
+
+    Args:
+        components: the components that the cluster needs.
+    """
     texts = {
-        "README.md": _render("readme.md.j2", **_readme_values(cluster, components)),
+        "README.md": _render("readme.md.j2", outside=outside_of_model(cluster), **_readme_values(cluster, components)),
         "argocd-health.yaml": _render("argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
     }
     for file, text in texts.items():
         yield Text(cluster.entry(file), ORIGIN, text)
 
 
-def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[str, object]:
-    frameworks = cluster.spec.kueue.frameworks
-    delivery = cluster.spec.delivery
-    is_hub = not delivery.destination.is_own_cluster
-    callers = sorted({caller.namespace for tenant in cluster.tenants for caller in tenant.spec.network.ingress})
+def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
+    frameworks = cluster.frameworks
+    callers = sorted({caller for tenant in cluster.tenants for caller in tenant.caller_namespaces})
     accounts = [name.replace("system:serviceaccount:", "").split(":") for name in users_of(cluster)[1:]]
     return {
         "cluster": cluster,
         "spec": cluster.spec,
         "aws": cluster.aws,
-        "destination": delivery.destination.server or delivery.destination.name,
-        "is_hub": is_hub,
-        "hub": 'kubectl --context "$HUB"' if is_hub else "kubectl",
-        "kubectl": 'kubectl --context "$WORKLOAD"' if is_hub else "kubectl",
-        "helm_context": ' --kube-context "$HUB"' if is_hub else "",
-        "argocd": delivery.destination.namespace,
-        "tree": f"{delivery.path}/{cluster.name}",
-        "components": components,
+        "node_role_command": node_role_command(cluster.aws),
+        **_delivery_values(cluster),
+        **_component_values(cluster, components),
         "karpenter": cluster.components["karpenter"],
         "controllers": list(dict.fromkeys(CONTROLLERS[kind] for kind in frameworks if kind in CONTROLLERS)),
         **_replacement_values(cluster),
         "reserved_in_group": [pool for pool in cluster.pools if pool.spec.placement and _has_plain_reservation(pool)],
         "agents": [_agent(name, agent) for name, agent in cluster.spec.node_agents.items()],
-        "group_prefix": _group_prefix(cluster),
+        **_access_values(cluster),
         "mps_pools": [pool for pool in cluster.gpu_pools if pool.mps_user is not None],
         "placed": [pool for pool in cluster.pools if pool.spec.placement],
         "platform_namespaces": sorted(
@@ -90,16 +94,119 @@ def _readme_values(cluster: Cluster, components: tuple[Release, ...]) -> dict[st
         "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
         "callers": callers,
+        **_network_values(cluster),
         "template_kinds": [kind for kind in ("Job", "Deployment") if kind in _template_kinds(cluster)],
         "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
-        "node_labels": ",".join(_node_labels(cluster)),
-        "types": _types,
+        "node_labels": ",".join(node_labels(cluster)),
+        **_alert_values(cluster),
+        **_pool_functions(cluster),
+        "address_ranges": _address_ranges(cluster),
         "users_of_controllers": [":".join(account) for account in accounts],
-        "users": lambda pool: _users(cluster, pool),
         "grace_limits": ", ".join(f"{tenant} {seconds}" for tenant, seconds in grace_limits(cluster).items()),
         "block_label": LEVEL_LABELS["block"],
         "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
     }
+
+
+def _network_values(cluster: Cluster) -> dict[str, object]:
+    """Returns the values about connections with addresses outside of the cluster."""
+    networks = {tenant.name: tenant.spec.network for tenant in cluster.tenants if tenant.isolates_network}
+    return {
+        "host_names": sorted(
+            {name for network in networks.values() for entry in network.egress for name in entry.names or ()}
+        ),
+        "servers": [
+            name
+            for name, network in networks.items()
+            if any(entry.internet or entry.cidrs is not None for entry in network.ingress)
+        ],
+    }
+
+
+def _delivery_values(cluster: Cluster) -> dict[str, object]:
+    """Returns the values about Argo CD and the repository."""
+    delivery = cluster.spec.delivery
+    is_hub = not delivery.destination.is_own_cluster
+    return {
+        "destination": delivery.destination.server or delivery.destination.name,
+        "is_hub": is_hub,
+        "hub": 'kubectl --context "$HUB"' if is_hub else "kubectl",
+        "kubectl": 'kubectl --context "$WORKLOAD"' if is_hub else "kubectl",
+        "helm_context": ' --kube-context "$HUB"' if is_hub else "",
+        "argocd": delivery.destination.namespace,
+        "tree": f"{delivery.path}/{cluster.name}",
+        "folder": str(PurePosixPath(delivery.path).parent),
+    }
+
+
+def _pool_functions(cluster: Cluster) -> dict[str, object]:
+    """Returns the functions with which the README describes a pool."""
+    return {
+        "types": _types,
+        "tolerations": _tolerations,
+        "node_resources": _node_resources,
+        "users": lambda pool: _users(cluster, pool),
+    }
+
+
+def _component_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
+    """Returns the values of the sections about components: the sync waves, the charts, and charts of other teams."""
+    names = {component.name for component in components}
+    managed = {name for name in names if cluster.is_managed(name)}
+    karpenter = "Karpenter and its FlowSchemas" if "karpenter" in managed else "FlowSchemas of Karpenter"
+    applications = (
+        ("-20", "CRDs of Karpenter", "karpenter-crd" in managed),
+        ("-10", "Gatekeeper", "gatekeeper" in managed),
+        ("0", karpenter, True),
+        ("0", "GPU Operator", "gpu-operator" in managed),
+        ("0", "EFA device plugin", "efa" in managed),
+        ("5", "monitoring", cluster.spec.observability is not None),
+        ("5", "configuration of the GPU Operator", "gpu-operator" in names),
+        ("10", "Kueue", "kueue" in managed),
+        ("15, 16", "policies", "gatekeeper" in names),
+        ("20", "node pools", True),
+        ("25, 26", "flavors, queues", "kueue" in names),
+        ("30", "tenants", bool(cluster.tenants)),
+    )
+    waves: dict[str, list[str]] = {}
+    for wave, application, is_emitted in applications:
+        if is_emitted:
+            waves.setdefault(wave, []).append(application)
+    titles = {
+        "karpenter": "Karpenter",
+        "kueue": "Kueue",
+        "gatekeeper": "Gatekeeper",
+        "gpu-operator": "the GPU Operator",
+    }
+    return {
+        "components": [component.release(cluster) for component in components if component.name in managed],
+        "controllers_of_platform": ", ".join(title for name, title in titles.items() if name in names),
+        "unmanaged": unmanaged_components(cluster, components),
+        "waves": waves,
+        "with_crds": [name for name in ("karpenter-crd", "gpu-operator", "kueue") if name in managed],
+        "operator_namespace": cluster.components["gpu-operator"].namespace,
+    }
+
+
+def _address_ranges(cluster: Cluster) -> str:
+    """Returns the address ranges of the spec; empty if the spec has none."""
+    ranges = {
+        "pods": cluster.aws.pod_cidrs,
+        "AWS endpoints": cluster.aws.endpoint_cidrs,
+        "API server": cluster.aws.api_server_cidrs,
+    }
+    return "; ".join(f"{name} {', '.join(cidrs)}" for name, cidrs in ranges.items() if cidrs)
+
+
+def _tolerations(pool: Pool) -> str:
+    """Returns the tolerations of the taints of a pool, in YAML."""
+    texts = (", ".join(f"{key}: {value}" for key, value in taint.toleration().items()) for taint in pool.taints)
+    return ", ".join(f"`{{{text}}}`" for text in texts)
+
+
+def _node_resources(pool: Pool) -> str:
+    """Returns the resources for pods on each node of a pool."""
+    return ", ".join(f"{quantity_text(name, amount)} {name}" for name, amount in pool.node.items())
 
 
 def _has_nvswitch(pool: Pool) -> bool:
@@ -117,6 +224,7 @@ def _replacement_values(cluster: Cluster) -> dict[str, object]:
         "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
         "keeps_runs": [pool for pool in cluster.pools if pool.keeps_runs],
         "without_spare": [pool for pool in cluster.pools if pool.is_static and not pool.can_start_spare_node],
+        "warm": [pool for pool in cluster.pools if pool.warm_nodes],
         "blocks": [pool for pool in cluster.pools if pool.hold_at],
         "ready_minutes": pods_ready_minutes(cluster),
         "attempts": cluster.spec.kueue.start_attempts,
@@ -140,9 +248,35 @@ def _has_plain_reservation(pool: Pool) -> bool:
     return pool.spec.reservations is not None and pool.spec.reservations.block is None
 
 
+def _access_values(cluster: Cluster) -> dict[str, object]:
+    """Returns the values of the sections about groups, and about the IAM roles of ServiceAccounts."""
+    groups = [
+        (tenant.name, members.spec.groups, _role_with_namespaces(members))
+        for tenant in cluster.tenants
+        for members in tenant.members
+    ]
+    return {
+        "groups": groups
+        + ([("all tenants and the platform", cluster.auditors, "auditor")] if cluster.auditors else []),
+        "group_prefix": _group_prefix(cluster),
+        "service_accounts": [
+            (namespace.name, name, account.role)
+            for _, namespace in cluster.namespaces
+            for name, account in namespace.spec.service_accounts.items()
+        ],
+        "quote": quote,
+    }
+
+
+def _role_with_namespaces(members: Members) -> str:
+    """Returns the role of members, with its namespaces if the spec lists them: "view in nlp-lab"."""
+    listed = members.spec.namespaces
+    return f"{members.spec.role} in {', '.join(listed)}" if listed else members.spec.role
+
+
 def _group_prefix(cluster: Cluster) -> str:
     """Returns the prefix that all groups of members have, up to the colon; empty if they have no common prefix."""
-    groups = [group for tenant in cluster.tenants for group in tenant.spec.members.groups]
+    groups = [*(group for tenant in cluster.tenants for group in tenant.groups), *cluster.auditors]
     prefixes = {match[0] if (match := _PREFIX.match(group)) else "" for group in groups}
     return prefixes.pop() if len(prefixes) == 1 else ""
 
@@ -158,14 +292,26 @@ def _users(cluster: Cluster, pool: Pool) -> list[str]:
     ]
 
 
-def _node_labels(cluster: Cluster) -> list[str]:
-    """Returns the node labels that kube-state-metrics must export because alerts use them."""
-    labels = ["gpuc.dev/pool"]
-    if any(len(pool.instances) > 1 for pool in cluster.gpu_pools):
-        labels.append("node.kubernetes.io/instance-type")
-    if any(pool.mig_by_operator for pool in cluster.gpu_pools):
-        labels.append("nvidia.com/mig.config.state")
-    return labels
+def _alert_values(cluster: Cluster) -> dict[str, object]:
+    """Returns the alerts with their severities and metrics, and the XIDs without an alert by reason."""
+    severities: dict[str, set[str]] = {}
+    metrics: dict[str, set[str]] = {}
+    for alert in alerts(cluster) if cluster.spec.observability else ():
+        severities.setdefault(alert.name, set()).add(alert.severity)
+        metrics.setdefault(alert.name, set()).update(alert.metrics)
+    harmless: dict[str, list[int]] = {}
+    for xid in cluster.catalog.xids.values():
+        if xid.action == "none":
+            harmless.setdefault(xid.reason, []).append(xid.xid)
+    used: set[str] = set().union(*metrics.values())
+    return {
+        "alerts": [
+            (name, " or ".join(sorted(severities[name])), ", ".join(sorted(metrics[name])) or "none")
+            for name in sorted(severities)
+        ],
+        "state_metrics": sorted(metric for metric in used if metric.startswith("kube_")),
+        "harmless_xids": {reason: ", ".join(map(str, sorted(codes))) for reason, codes in harmless.items()},
+    }
 
 
 def _template_kinds(cluster: Cluster) -> set[str]:
@@ -183,11 +329,6 @@ def _render(template: str, **values: object) -> str:
 @cache
 def _environment() -> Environment:
     jinja = environment(Path(__file__).parent)
-    jinja.filters["tags"] = lambda tags: ", ".join(f"`{key}={value}`" for key, value in tags.items())
-    jinja.filters["filters"] = _filters
+    jinja.filters["selection"] = selection
+    jinja.filters["selector"] = selector
     return jinja
-
-
-def _filters(tags: dict[str, str]) -> str:
-    """Formats EC2 tags as filters of the aws command."""
-    return " ".join(f"'Name=tag:{key},Values={value}'" for key, value in tags.items())

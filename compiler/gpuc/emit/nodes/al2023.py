@@ -7,24 +7,34 @@ from gpuc.emit.nodes.partition import gpus_by_layout, uniform_gpu_count
 from gpuc.emit.nodes.template import render
 from gpuc.model import Cluster, GpuPool, Pool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT
+from gpuc.spec.node_settings import BOUNDARY
 
 _FABRIC_STATES = ("hopper", "blackwell")
 """GPU architectures whose GPUs have a fabric state in nvidia-smi -q: NVSwitches of the third generation and later."""
 
 
 def al2023(cluster: Cluster, pool: Pool) -> str:
-    """Returns a MIME archive, to which Karpenter adds its own NodeConfig. Empty for pools without GPUs and EFA.
+    """Returns a MIME archive, to which Karpenter adds its own NodeConfig. Empty if the nodes need no part of gpuc.
+
+    cloud-init runs the scripts in the order of the archive, and also the second if the first fails. The script of the
+    spec is the second: it cannot keep the script of gpuc from running. Karpenter would read a script outside of an
+    archive as a NodeConfig if the script happens to be valid YAML.
 
     The node joins the cluster before its GPUs are prepared: Karpenter waits only 15 minutes for a node to join. The
     GPU gate removes the startup taint of the node after the GPUs are prepared.
 
     Source: awslabs/amazon-eks-ami v20260724: nodeadm-run.service starts the kubelet after cloud-init is done;
-    templates/al2023/runtime/gpu has the units that load the driver and use the GPUs
+    templates/al2023/runtime/gpu has the units that load the driver and use the GPUs; aws/karpenter-provider-aws v1.14.1
+    pkg/providers/amifamily/bootstrap/nodeadm.go (parseUserData); canonical/cloud-init 22.2 cloudinit/subp.py (runparts)
     """
-    if not pool.is_gpu and not pool.has_efa:
+    has_part = pool.is_gpu or pool.has_efa
+    if not has_part and not pool.own_user_data:
         return ""
     return render(
         "al2023.j2",
+        has_part=has_part,
+        own_script=pool.own_user_data,
+        boundary=BOUNDARY,
         pool=pool.name,
         has_gpus=pool.is_gpu,
         has_efa=pool.has_efa,

@@ -8,11 +8,17 @@ from gpuc.model import Cluster, Pool
 
 
 def bottlerocket(cluster: Cluster, pool: Pool) -> str:
-    """Returns TOML settings for pools with complete or time-sliced GPUs. Empty for pools without GPUs.
+    """Returns TOML settings for pools with complete or time-sliced GPUs, and then the settings of the spec.
 
     Source: bottlerocket-os/bottlerocket-settings-sdk, kubelet-device-plugins and kubernetes models
     """
     if not pool.is_gpu:
-        return ""
+        return pool.own_user_data
     replicas = pool.sharing.replicas if pool.sharing and pool.sharing.kind == "timeSlicing" else 0
-    return render("bottlerocket.j2", replicas=replicas, pins_cpus=pool.pins_cpus, topology_policy=TOPOLOGY_POLICY)
+    return render(
+        "bottlerocket.j2",
+        replicas=replicas,
+        pins_cpus=pool.pins_cpus,
+        topology_policy=TOPOLOGY_POLICY,
+        own_settings=pool.own_user_data,
+    )

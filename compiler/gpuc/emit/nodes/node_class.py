@@ -7,11 +7,9 @@ from gpuc.emit.nodes.user_data import user_data
 from gpuc.kubernetes.amounts import CPU, GIB, quantity_text
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, POOL_LABEL, TENANT_KEY
 from gpuc.model.pool import GP3_IOPS, GP3_THROUGHPUT, SYSTEM_CPU_MILLI
-
-CLUSTER_TAG = "gpuc.dev/cluster"
-"""Tag of instances and volumes for cost allocation, together with the tag of the pool."""
+from gpuc.model.tags import node_tags
+from gpuc.spec.cloud import SecurityGroups, Subnets
 
 _BOTTLEROCKET_OS_GIB = 4
 """Size of the volume for the operating system. Pods do not use this volume."""
@@ -25,10 +23,10 @@ def node_class(cluster: Cluster, pool: Pool) -> Body:
     aws = cluster.aws
     spec: Body = {
         **_image(pool),
-        "role": aws.node_role,
-        # Tags cannot select zones. The zone requirement of the NodePool selects among these subnets.
-        "subnetSelectorTerms": [{"tags": dict(aws.subnets.tags)}],
-        "securityGroupSelectorTerms": [{"tags": dict(aws.security_groups.tags)}],
+        **({"role": aws.node_role} if aws.node_role else {"instanceProfile": aws.instance_profile}),
+        # The terms cannot select zones. The zone requirement of the NodePool selects among these subnets.
+        "subnetSelectorTerms": _terms(aws.subnets),
+        "securityGroupSelectorTerms": _terms(aws.security_groups),
         **_capacity(cluster, pool),
         **_network(pool),
         "metadataOptions": {
@@ -38,8 +36,8 @@ def node_class(cluster: Cluster, pool: Pool) -> Body:
             "httpPutResponseHopLimit": 1,
             "httpTokens": "required",
         },
-        "blockDeviceMappings": _disks(pool),
-        "tags": _tags(cluster, pool),
+        "blockDeviceMappings": _encrypted(_disks(pool), aws.volume_kms_key),
+        "tags": node_tags(cluster, pool),
     }
     if pool.uses_instance_store:
         spec["instanceStorePolicy"] = "RAID0"
@@ -50,20 +48,14 @@ def node_class(cluster: Cluster, pool: Pool) -> Body:
     return {"spec": spec}
 
 
-def _tags(cluster: Cluster, pool: Pool) -> dict[str, str]:
-    """Returns the tags of instances and volumes, by which AWS Cost Explorer divides the costs.
+def _terms(selector: Subnets | SecurityGroups) -> list[Body]:
+    """Returns the terms of a selector: one term with all tags, or one term for each id."""
+    return [{"id": name} for name in selector.ids] if selector.ids else [{"tags": dict(selector.tags or {})}]
 
-    The tags of the spec are less important than those of gpuc. A change of a tag replaces the nodes (drift), because
-    Karpenter does not change the tags of instances.
 
-    Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash, Tags)
-    """
-    tags = {**cluster.aws.tags, CLUSTER_TAG: cluster.name, POOL_LABEL: pool.name}
-    tags[ENVIRONMENT_LABEL] = cluster.spec.environment
-    tenants = cluster.tenants_of(pool)
-    if len(tenants) == 1:
-        tags |= {TENANT_KEY: tenants[0].name, COST_LABEL: tenants[0].spec.cost_centre}
-    return dict(sorted(tags.items()))
+def _encrypted(disks: list[Body], key: str | None) -> list[Body]:
+    """Returns the disks with the KMS key that encrypts them; EC2 uses the default key of the account without a key."""
+    return [{**disk, "ebs": {**disk["ebs"], "kmsKeyID": key}} for disk in disks] if key else disks
 
 
 def _image(pool: Pool) -> Body:

@@ -7,12 +7,15 @@ from gpuc.emit.nodes.template import render
 from gpuc.kubernetes.amounts import CPU, quantity_text
 from gpuc.model import Cluster, Pool
 from gpuc.model.pool import SYSTEM_CPU_MILLI
+from gpuc.spec.node_settings import BOUNDARY
 
 
 def ubuntu(cluster: Cluster, pool: Pool) -> str:
     """Returns a shell script that joins the node to the cluster with the taint karpenter.sh/unregistered.
 
-    Karpenter removes the taint when it registers the node, and then sets the labels and taints of the pool.
+    Karpenter removes the taint when it registers the node, and then sets the labels and taints of the pool. With a
+    script of the spec, the result is a MIME archive. The script of the spec is first, because the other script starts
+    the kubelet.
 
     Source: aws/karpenter-provider-aws v1.14.1, concepts/nodeclasses, amiFamily Custom
     """
@@ -23,4 +26,10 @@ def ubuntu(cluster: Cluster, pool: Pool) -> str:
             f"--topology-manager-policy={TOPOLOGY_POLICY}",
             f"--system-reserved=cpu={quantity_text(CPU, SYSTEM_CPU_MILLI)}",
         ]
-    return render("ubuntu.j2", eks_cluster=cluster.aws.eks_cluster, kubelet_arguments=" ".join(arguments))
+    return render(
+        "ubuntu.j2",
+        own_script=pool.own_user_data,
+        boundary=BOUNDARY,
+        eks_cluster=cluster.aws.eks_cluster,
+        kubelet_arguments=" ".join(arguments),
+    )

@@ -10,6 +10,7 @@ from gpuc.emit.nodes.ubuntu import ubuntu
 from gpuc.model import Cluster, Pool
 
 _RENDERERS: dict[str, Callable[[Cluster, Pool], str]] = {
+    "al2": lambda _, pool: pool.own_user_data,
     "al2023": al2023,
     "bottlerocket": bottlerocket,
     "ubuntu": ubuntu,
@@ -18,5 +19,4 @@ _RENDERERS: dict[str, Callable[[Cluster, Pool], str]] = {
 
 def user_data(cluster: Cluster, pool: Pool) -> str:
     """Returns the user data of the nodes of a pool, without the user data that Karpenter adds. It may be empty."""
-    render = _RENDERERS.get(pool.image.id)
-    return render(cluster, pool) if render else ""
+    return _RENDERERS[pool.image.id](cluster, pool)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpuc import isolation
 from gpuc.isolation import access, dns_egress
 from gpuc.lint.checks import monitoring, object_consistency, quotas, references, shared_members
-from gpuc.lint.checks.scheduling import unreachable_queues
+from gpuc.lint.checks.scheduling import refused_workloads, unreachable_queues
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify import constraints
@@ -17,6 +17,7 @@ TOPICS = (
     references,
     quotas,
     unreachable_queues,
+    refused_workloads,
     constraints,
     isolation,
     dns_egress,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.admission.pod_security import LEVELS, PREFIX, VERSION
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, nearest, write
 from gpuc.manifest.manifest import Manifest
@@ -23,11 +23,8 @@ NO_MODE = declare_rule(
     "Pod Security ignores the label and does not enforce the intended level.",
     "k8s.io/pod-security-admission v0.35 api/constants.go",
 )  # fmt: skip
-_PREFIX = "pod-security.kubernetes.io/"
-_LEVELS = ("privileged", "baseline", "restricted")
 _MODES = ("enforce", "audit", "warn")
-_KEYS = tuple(f"{_PREFIX}{mode}{part}" for mode in _MODES for part in ("", "-version"))
-_VERSION = re.compile(r"latest|v1\.(?:0|[1-9][0-9]*)")
+_KEYS = tuple(f"{PREFIX}{mode}{part}" for mode in _MODES for part in ("", "-version"))
 _MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
 
 
@@ -41,7 +38,7 @@ def pod_security(manifest: Manifest) -> Iterator[ObjectFinding]:
 
 def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[ObjectFinding]:
     for key, value in pairs(labels):
-        if not isinstance(key, str) or not key.startswith(_PREFIX):
+        if not isinstance(key, str) or not key.startswith(PREFIX):
             continue
         label_path = (*path, key)
         if key not in _KEYS:
@@ -50,9 +47,9 @@ def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[ObjectFindi
             message = f'"{key}" is not a label of Pod Security{hint}'
             yield ObjectFinding(NO_MODE, manifest, label_path, message, write(suggestion), on_key=True)
         elif key.endswith("-version"):
-            if not _VERSION.fullmatch(str(value)):
+            if not VERSION.fullmatch(str(value)):
                 message = f'"{value}" is neither latest nor a version such as v1.35'
                 yield ObjectFinding(NO_LEVEL, manifest, label_path, message)
-        elif value not in _LEVELS:
-            fix = write(nearest(str(value), _LEVELS))
-            yield ObjectFinding(NO_LEVEL, manifest, label_path, f'"{value}" is not one of {", ".join(_LEVELS)}', fix)
+        elif value not in LEVELS:
+            fix = write(nearest(str(value), LEVELS))
+            yield ObjectFinding(NO_LEVEL, manifest, label_path, f'"{value}" is not one of {", ".join(LEVELS)}', fix)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.catalog import load
 from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.objects.node_pools import Nodes, Overlays, Pool
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.trace.instance_capacity import EFA, GPU, instance_labels
+from gpuc.trace.instance_capacity import EFA, GPU
+from gpuc.trace.instance_labels import instance_labels
 
 
 def unqueued_pools(objects: ObjectSet, nodes: Nodes) -> list[Pool]:
@@ -31,9 +31,10 @@ def devices(pool: Pool, overlays: Overlays) -> set[str]:
 
 
 def _devices(pool: Pool, type_name: str, overlays: Overlays) -> Iterator[str]:
-    row = load().instances.get(type_name)
+    catalog = overlays.catalog
+    row = catalog.instance_type(type_name)
     counts = {GPU: row.gpu_count, EFA: row.efa} if row else {}
-    for overlay in reversed(overlays.of(pool, type_name, instance_labels(type_name) if row else {})):
+    for overlay in reversed(overlays.of(pool, type_name, instance_labels(catalog, type_name) if row else {})):
         for name, value in overlay.value.capacity.items():
             counts[name] = amount(name, value) or 0
     yield from (name for name, count in counts.items() if count and ("/" in name or name.startswith("hugepages-")))

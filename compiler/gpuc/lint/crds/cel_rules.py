@@ -15,9 +15,10 @@ from typing import Any
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.cel.program import Failed, NotEvaluated, Value, compiled
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.place import place
 from gpuc.lint.crds.cel_values import cel_value, escaped
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import ObjectFinding, place
+from gpuc.objects.object_finding import ObjectFinding
 
 BROKEN_RULE = declare_rule(
     "CRD001",

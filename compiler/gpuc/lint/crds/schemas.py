@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.catalog.schemas import Table
+from gpuc.catalog.schemas.schema_errors import ErrorKind, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.tables import are_names
@@ -17,7 +18,6 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify.fields.illegal_metadata import verify_metadata
 from gpuc.verify.schema import MISSING_FIELD, UNKNOWN_FIELD, WRONG_VALUE
-from gpuc.verify.schema_errors import ErrorKind, schema_errors, validator
 
 _RULES = {ErrorKind.UNKNOWN: UNKNOWN_FIELD, ErrorKind.VALUE: WRONG_VALUE, ErrorKind.MISSING: MISSING_FIELD}
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuc.catalog.schemas.deduplicate import deduplicated
+from gpuc.catalog.schemas.schema_errors import validator
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.lint.crds.cel_values import FORMATS
-from gpuc.verify.schema_errors import validator
 
 _NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
 
+_OF_OTHER_TEAM = re.compile(r"(?:^|/)clusters/[^/]+/values/([a-z-]+)\.yaml$")
+"""The path of the Helm values of a component that another team installs."""
 MapDocument = tuple[str, int, dict[str, Any]]
 """The file, the index of the document in the file, and the data of a YAML map that is not a Kubernetes object."""
 
@@ -61,6 +64,23 @@ def chart_installs(
         yield from _kustomization(file, index, data, loaded)
     for chart in loaded.charts.values():
         yield from _umbrella(chart, loaded)
+    yield from _of_other_teams(other_maps)
+
+
+def _of_other_teams(maps: list[MapDocument]) -> Iterator[ChartInstall]:
+    """Yields the charts that other teams install with the values that gpuc writes: components with `managed: false`.
+
+    The version is that of the newest release set, because the file does not contain the declared version.
+    """
+    from gpuc.catalog import load
+
+    releases = load().releases
+    known = releases[max(releases)]
+    for file, index, data in maps:
+        match = _OF_OTHER_TEAM.search(file)
+        if match is not None and match[1] in known:
+            release = known[match[1]]
+            yield ChartInstall(release.chart, release.version, (ValuesSource(file, index, (), data),))
 
 
 @dataclass(frozen=True, slots=True)

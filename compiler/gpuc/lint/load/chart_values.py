@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,19 +10,19 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.schemas import chart, kueue_configuration
+from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
+from gpuc.diagnostics.place import place
 from gpuc.diagnostics.spelling import misspelt
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
 from gpuc.lint.load.source_map import SourceMap
 from gpuc.lint.load.yaml_text import read
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import dig
 from gpuc.verify.charts.unknown_key import unknown_key
 from gpuc.verify.charts.wrong_type import wrong_type
 from gpuc.verify.null_fields import null_fields
-from gpuc.verify.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -191,9 +192,16 @@ def _is_harmless(error: SchemaError, data: dict[str, Any]) -> bool:
     return is_number or is_filled_later(value)
 
 
+_PLACEHOLDER = re.compile(r"\$\w+|\$\(\w+\)|<[^<>]+>|__\w+__|_|[A-Z]{2,}( [A-Z]{2,}){2,}")
+
+
 def is_filled_later(value: Any) -> bool:
-    """Returns whether a value has a variable that ApplicationSets, Flux or envsubst replace before the apply."""
-    return isinstance(value, str) and ("{{" in value or "${" in value)
+    """Returns whether a value has a variable that ApplicationSets, Flux or envsubst replace before the apply.
+
+    Programs also replace complete values such as $NAME, <NAME>, __NAME__, "FILLED BY THE OPERATOR", and the _ instead
+    of the name in patches of Kustomize.
+    """
+    return isinstance(value, str) and ("{{" in value or "${" in value or bool(_PLACEHOLDER.fullmatch(value)))
 
 
 def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.lint.load.source_map import SourceMap
 from gpuc.lint.load.yaml_text import DUPLICATE_KEY
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.objects.object_set import dig
 
 _SENTENCES_MAX = 10
 
@@ -30,6 +31,20 @@ class LoadedObjects:
         """Returns the line and column of the value at a path of an object; None for objects without a file."""
         index, *prefix = manifest.origin
         return self.source_map.mark(manifest.file, index, (*prefix, *path)) if isinstance(index, int) else None
+
+    def document(self, manifest: Manifest) -> Body:
+        """Returns an object with all of its metadata: also owner references, finalizers, and fields that do not exist.
+
+        Nulls are omitted, as the API server omits them.
+        """
+        document = manifest.document()
+        index, *prefix = manifest.origin
+        written = self.source_map.document(manifest.file, index) if isinstance(index, int) else None
+        metadata = dig(written, *prefix, "metadata")
+        if not isinstance(metadata, dict):
+            return document
+        present = {key: value for key, value in metadata.items() if value is not None}
+        return {**document, "metadata": {**document["metadata"], **present}}
 
     @property
     def unread_summary(self) -> Iterator[str]:

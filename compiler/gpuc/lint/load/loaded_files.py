@@ -179,7 +179,7 @@ def _manifest(file: str, origin: Path, metadata: dict[str, Any], data: dict[str,
         namespace=str(metadata.get("namespace") or ""),
         labels=_map(metadata.get("labels")),
         annotations=_map(metadata.get("annotations")),
-        body=_as_applied(body, is_builtin),
+        body=as_applied(body, is_builtin),
     )
 
 
@@ -194,7 +194,7 @@ def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
         yield (), data
 
 
-def _as_applied(value: Any, is_builtin: bool, name: str = "") -> Any:
+def as_applied(value: Any, is_builtin: bool, name: str = "") -> Any:
     """Returns a value as the API server reads it: without the nulls of maps, and with quantities as strings.
 
     Args:
@@ -207,9 +207,9 @@ def _as_applied(value: Any, is_builtin: bool, name: str = "") -> Any:
         if is_builtin and name in _QUANTITY_MAPS:
             return {key: str(child) if _is_number(child) else child for key, child in present.items()}
         inner = {"value": "averageValue"} if name == "target" else {}
-        return {key: _as_applied(child, is_builtin, inner.get(key) or key) for key, child in present.items()}
+        return {key: as_applied(child, is_builtin, inner.get(key) or key) for key, child in present.items()}
     if isinstance(value, list):
-        return [_as_applied(item, is_builtin) for item in value]
+        return [as_applied(item, is_builtin) for item in value]
     return str(value) if is_builtin and name in _QUANTITY_FIELDS and _is_number(value) else value
 
 

@@ -27,6 +27,10 @@ class SourceMap:
         """Adds the text of a file."""
         self._texts[file] = text
 
+    def document(self, file: str, index: int) -> Any:
+        """Returns the content of a document of a file."""
+        return self._document(file, index)
+
     def mark(self, file: str, index: int, path: Path, *, on_key: bool = False) -> Mark:
         """Returns the mark of the value at a path of a document, or of the closest parent that the document has.
 

@@ -48,22 +48,27 @@ class YamlText:
     findings: list[Finding] = field(default_factory=list)
 
 
-def read(text: str, file: str) -> YamlText:
-    """Returns the documents of a text, up to the first syntax error."""
-    result = _read(((root, count, FULL_TEXT) for root, count in roots(text)), text, file)
+def read(text: str, file: str, *, values_max: int = VALUES_MAX) -> YamlText:
+    """Returns the documents of a text, up to the first syntax error.
+
+    Args:
+        values_max: the limit of values that the aliases of one document add.
+    """
+    result = _read(((root, count, FULL_TEXT) for root, count in roots(text)), text, file, values_max)
     stream = json_spans(text) if result.findings else []
     if len(stream) > 1:
-        return _read(((root, count, span) for span in stream for root, count in roots(span.of(text))), text, file)
+        objects = ((root, count, span) for span in stream for root, count in roots(span.of(text)))
+        return _read(objects, text, file, values_max)
     return result
 
 
-def _read(documents: Iterator[tuple[Any, int, Span]], text: str, file: str) -> YamlText:
+def _read(documents: Iterator[tuple[Any, int, Span]], text: str, file: str, values_max: int) -> YamlText:
     from yaml import YAMLError
 
     result = YamlText()
     try:
         for index, (root, node_count, span) in enumerate(documents):
-            builder = _Builder(file, span, VALUES_MAX + node_count, result.findings)
+            builder = _Builder(file, span, values_max, node_count, result.findings)
             if root is not None and (value := builder.build(root)) is not _REFUSED:
                 result.documents.append((index, value))
     except LimitError as error:
@@ -108,11 +113,12 @@ _REFUSED = object()
 class _Builder:
     """Builds the maps, lists and scalars of one YAML document, up to a limit: aliases can repeat values many times."""
 
-    def __init__(self, file: str, span: Span, values_max: int, findings: list[Finding]) -> None:
+    def __init__(self, file: str, span: Span, values_max: int, node_count: int, findings: list[Finding]) -> None:
         self._file = file
         self._span = span
         self._findings = findings
-        self._values_left = values_max
+        self._values_max = values_max
+        self._values_left = values_max + node_count
 
     def build(self, node: Any) -> Any:
         """Returns the data of a node. If the data exceeds a limit, adds a finding and returns _REFUSED."""
@@ -126,7 +132,7 @@ class _Builder:
     def _value(self, node: Any, depth: int) -> Any:
         self._values_left -= 1
         if self._values_left < 0:
-            raise LimitError(f"the aliases of this document expand to more than {VALUES_MAX} values", node)
+            raise LimitError(f"the aliases of this document expand to more than {self._values_max} values", node)
         if depth > DEPTH_MAX:
             raise LimitError(f"the document is nested more than {DEPTH_MAX} levels deep, with aliases expanded", node)
         kind = node.id

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Finding, StageError
+from gpuc.kubernetes.argocd import argocd_url
 from gpuc.model.cluster import SPEC, Cluster
 from gpuc.model.resolve.names import unknown
 from gpuc.model.resolve.pools import resolve_pools
@@ -15,6 +16,9 @@ from gpuc.model.resolve.queues import resolve_cohorts, resolve_queues
 from gpuc.model.resolve.tenants import resolve_profiles, resolve_tenants
 from gpuc.policy.library import Policy, policies
 from gpuc.spec.cluster import ClusterSpec, Spec
+
+ABOUT_QUEUES = ("gpu-queue", "queue-required")
+"""The policies that demand a queue. Without queues the ResourceQuotas of the namespaces count all GPUs."""
 
 
 def resolve(
@@ -35,12 +39,14 @@ def resolve(
     tenants = resolve_tenants(spec, pools, profiles, queues, cohorts, findings)
     if findings:
         raise StageError(findings)
+    known_policies = dict(sorted({**policies(), **own_policies}.items()))
     return Cluster(
         name=cluster_spec.metadata.name,
         file=file,
         spec=spec,
         catalog=catalog,
-        policies=dict(sorted({**policies(), **own_policies}.items())),
+        policies=_policies(spec, known_policies),
+        known_policies=known_policies,
         components=components,
         pools=tuple(pools.values()),
         profiles=tuple(profiles.values()),
@@ -50,8 +56,16 @@ def resolve(
     )
 
 
+def _policies(spec: Spec, known: Mapping[str, Policy]) -> dict[str, Policy]:
+    """Returns the admission policies of the cluster. Empty without the section `policies`."""
+    if spec.policies is None:
+        return {}
+    unused = () if spec.queues else ABOUT_QUEUES
+    return {name: policy for name, policy in known.items() if name not in unused}
+
+
 def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[str, Release]:
-    """Returns the charts of the release set, with the version overrides of the spec."""
+    """Returns the charts of the release set, with the versions, namespaces and repositories of the spec."""
     from dataclasses import replace
 
     path = (*SPEC, "releases")
@@ -65,4 +79,12 @@ def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[s
             findings.append(unknown("component", name, known, (*path, "components", name), on_key=True))
         else:
             components[name] = replace(known[name], version=version)
+    for name, settings in spec.components.items():
+        if name not in known:
+            findings.append(unknown("component", name, known, (*SPEC, "components", name), on_key=True))
+            continue
+        if settings.namespace is not None:
+            components[name] = replace(components[name], namespace=settings.namespace)
+        if settings.repository is not None:
+            components[name] = replace(components[name], repo=argocd_url(settings.repository))
     return components

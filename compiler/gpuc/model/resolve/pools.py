@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.records import Daemonset, Image, InstanceType, MigProfileSet, Release
+from gpuc.catalog.records import EKS, FLEET, NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import MIB
 from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.layout import place
 from gpuc.model.pool import Pool
-from gpuc.model.resolve.names import unknown
+from gpuc.model.resolve.instances import resolve_instances
 from gpuc.model.sharing import LayoutError, Sharing, layouts_by_gpu
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Image as ImageSpec
@@ -29,10 +29,6 @@ HARDWARE = declare_rule(
     "KRP018", Severity.ERROR, "Instance types of a node pool differ in their hardware, or do not match its purpose.",
     "Karpenter finds no instance type for the pod, or starts nodes with different resources.",
     "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0",
-)  # fmt: skip
-UNSUPPORTED = declare_rule(
-    "KRP101", Severity.ERROR, "An instance type is not supported for node pools.",
-    "The specifications of the instance type are not published, or the instance type has only a fraction of a GPU.",
 )  # fmt: skip
 
 
@@ -58,7 +54,7 @@ def _pool(
     findings: list[Finding],
 ) -> Pool | None:  # fmt: skip
     count_before = len(findings)
-    instances = _instances(pool_spec, path, catalog, findings)
+    instances = resolve_instances(pool_spec, path, catalog, findings)
     if not instances or len(findings) > count_before:
         return None
     findings.extend(_hardware_findings(pool_spec, instances, path))
@@ -70,6 +66,7 @@ def _pool(
         instances=tuple({instance.type: instance for instance in instances}.values()),
         image=image,
         ami=ami,
+        own_user_data=pool_spec.user_data or spec.cloud.aws.user_data or "",
         zones=tuple(pool_spec.zones or spec.cloud.aws.zones),
         dedicated_to=_dedicated_to(name, spec),
         network_policy_engine=spec.cloud.aws.network_policy_engine,
@@ -84,29 +81,6 @@ def _pool(
     if sharing is None or len(findings) > count_before:
         return None
     return GpuPool(**{**vars(general), "sharing": sharing}, gpu=gpu, profiles=profiles)
-
-
-def _instances(pool_spec: PoolSpec, path: Path, catalog: Catalog, findings: list[Finding]) -> tuple[InstanceType, ...]:
-    instances = []
-    for index, name in enumerate(pool_spec.instances):
-        where = (*path, "instances", index)
-        if name in catalog.unsupported_instances:
-            findings.append(
-                UNSUPPORTED.at(
-                    where, f"instance type {name} is not supported: {catalog.unsupported_instances[name].reason}"
-                )
-            )
-        elif name not in catalog.instances:
-            findings.append(unknown("instance type", name, catalog.instances, where))
-        elif catalog.instances[name].gpu and not catalog.instances[name].gpu_count:
-            findings.append(
-                UNSUPPORTED.at(
-                    where, f"instance type {name} has only a fraction of a GPU, which Karpenter does not count as a GPU"
-                )
-            )
-        else:
-            instances.append(catalog.instances[name])
-    return tuple(instances)
 
 
 def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> list[Finding]:
@@ -140,7 +114,10 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
                 (*path, "sharing"), "sharing is not allowed in a node pool with purpose general, which has no GPUs"
             )
         )
-    elif not general and first.gpu and not pool_spec.sharing:
+    if pool_spec.shared and first.gpu:
+        message = f"shared is true, but {first.type} has GPUs; expected a node pool without GPUs"
+        findings.append(HARDWARE.at((*path, "shared"), message, fix="remove shared"))
+    if not general and first.gpu and not pool_spec.sharing:
         message = "sharing of a GPU node pool is missing; expected exclusive, mig, timeSlicing or mps"
         findings.append(HARDWARE.at(path, message))
     return findings
@@ -218,8 +195,10 @@ def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:
 def _dedicated_to(pool: str, spec: Spec) -> str:
     """Returns the name of the first dedicated tenant with quota of the pool; empty if there is none.
 
-    Rules report other tenants that use the pool.
+    A shared pool is dedicated to no tenant. Rules report other tenants that use a dedicated pool.
     """
+    if spec.pools[pool].shared:
+        return ""
     users = [name for queue in spec.queues.values() if pool in queue.quota for name in queue.tenants]
     users += [
         name
@@ -239,10 +218,10 @@ def _daemonsets(
         kinds.add("gpu")
     if pool_spec.fabric == "efa":
         kinds.add("efa")
-    known = [row for row in catalog.daemonsets if row.component == "eks" or row.component in components]
+    known = [row for row in catalog.daemonsets if row.component in (EKS, FLEET, *components)]
     # Memory is rounded up to MiB, as the request of a DaemonSet in the catalog.
     declared = [
-        Daemonset(name, "spec", agent.nodes, int(agent.cpu.removesuffix("m")), -(-agent.memory // MIB), ())
+        Daemonset(name, NODE_AGENT, agent.nodes, int(agent.cpu.removesuffix("m")), -(-agent.memory // MIB), ())
         for name, agent in spec.node_agents.items()
     ]
     return tuple(row for row in (*known, *declared) if row.nodes in kinds)

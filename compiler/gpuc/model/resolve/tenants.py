@@ -10,8 +10,10 @@ from gpuc.model.queue import Cohort, Queue
 from gpuc.model.quota import ceiling, quota_nodes
 from gpuc.model.resolve.names import unknown
 from gpuc.model.resolve.quota_units import QUOTA_UNIT, resources
-from gpuc.model.tenant import Namespace, NamespaceQuota, Profile, Tenant
+from gpuc.model.tenant import Members, Namespace, NamespaceQuota, Profile, Tenant
 from gpuc.spec.cluster import Spec
+from gpuc.spec.network import Allowed
+from gpuc.spec.tenants import Members as MembersSpec
 from gpuc.spec.tenants import Namespace as NamespaceSpec
 from gpuc.spec.tenants import Tenant as TenantSpec
 
@@ -46,7 +48,8 @@ def resolve_tenants(
             profile = profiles.get(settings.nccl or "")
             namespaces.append(Namespace(namespace, where, settings, profile, namespace_queues, quotas, most))
         _check_exceptions(tenant_spec, path, findings)
-        tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues))
+        members = _members(tenant_spec, path, findings)
+        tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues, members))
     return tuple(tenants)
 
 
@@ -62,15 +65,34 @@ def _namespace_queues(
     return tuple(queue for queue in tenant_queues if queue.name in settings.queues)
 
 
+def _members(tenant: TenantSpec, path: Path, findings: list[Finding]) -> tuple[Members, ...]:
+    """Returns the members of a tenant, and adds a finding for each unknown namespace."""
+    where: Path = (*path, "members")
+    entries = [(where, tenant.members)] if isinstance(tenant.members, MembersSpec) else []
+    if isinstance(tenant.members, list):
+        entries = [((*where, index), entry) for index, entry in enumerate(tenant.members)]
+    resolved = []
+    for place, entry in entries:
+        for number, name in enumerate(entry.namespaces or ()):
+            if name not in tenant.namespaces:
+                where = (*place, "namespaces", number)
+                findings.append(unknown("namespace of the tenant", name, tenant.namespaces, where))
+        resolved.append(Members(place, entry, tuple(entry.namespaces or tenant.namespaces)))
+    return tuple(resolved)
+
+
 def _check_exceptions(tenant: TenantSpec, path: Path, findings: list[Finding]) -> None:
     """Adds a finding for each network exception of a tenant that names an unknown namespace."""
-    named = [("egress", index, entry.only) for index, entry in enumerate(tenant.network.egress)]
-    named += [("ingress", index, entry.only) for index, entry in enumerate(tenant.network.ingress)]
-    for direction, index, namespaces in named:
-        for number, name in enumerate(namespaces or ()):
+    network, where = tenant.network, (*path, "network")
+    entries: list[tuple[Path, Allowed]] = [((*where, "egress", i), entry) for i, entry in enumerate(network.egress)]
+    entries += [((*where, "ingress", i), entry) for i, entry in enumerate(network.ingress)]
+    entries += [((*where, "internet"), network.internet)] if network.internet else []
+    for position, entry in entries:
+        for number, name in enumerate(entry.only or ()):
             if name not in tenant.namespaces:
-                where = (*path, "network", direction, index, "only", number)
-                findings.append(unknown("namespace of the tenant", name, tenant.namespaces, where))
+                findings.append(
+                    unknown("namespace of the tenant", name, tenant.namespaces, (*position, "only", number))
+                )
 
 
 def _namespace_quotas(

@@ -77,7 +77,7 @@ class ArgoCluster(Started):
             argo_crds: Argo CD's CustomResourceDefinitions. Empty if Argo CD runs in a separate cluster.
             progress: a function that receives each line of progress.
         """
-        upstream = definitions(programs, crds, spec.cluster.spec.kueue.frameworks, outside_charts=True)
+        upstream = definitions(programs, crds, spec.cluster.frameworks, outside_charts=True)
         namespaces = {chart: name for chart, name in namespaces_of_charts(spec.synced).items() if chart in PROFILES}
         self._settings: Settings = replace(
             settings(spec, upstream),

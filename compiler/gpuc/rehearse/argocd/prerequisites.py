@@ -44,7 +44,7 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
 
 def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
     """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
-    callers = {ingress.namespace for tenant in cluster.tenants for ingress in tenant.spec.network.ingress}
+    callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
     names = {*missing_namespaces(synced), *callers}
     return [namespace(name) for name in sorted(names)]
 

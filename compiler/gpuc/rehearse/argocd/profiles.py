@@ -52,7 +52,7 @@ class Launch:
     """The command line and environment of a process."""
 
     program: str
-    """The name of a program that `make tools` builds."""
+    """The name of a program that `gpuc tools` builds."""
     arguments: list[str]
     environment: dict[str, str]
     ready_url: str

@@ -7,7 +7,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.rehearse.programs import MissingProgramsError, tools_folder
+from gpuc.rehearse.programs import MissingProgramsError, missing_programs
+from gpuc.tools.selection import OTHERS
 
 BUILT = ("argocd", "helm")
 DATA = ("argocd-crds", "argocd-config", "charts")
@@ -23,7 +24,7 @@ class ArgoPrograms:
     git: Path
 
     def path(self, name: str) -> Path:
-        """Returns the path of a program that `make tools-argocd` builds."""
+        """Returns the path of a program that `gpuc tools --argocd` builds."""
         return self.folder / "bin" / name
 
     def data(self, name: str) -> Path:
@@ -32,19 +33,16 @@ class ArgoPrograms:
 
 
 def find_argo_programs() -> ArgoPrograms:
-    """Finds the programs in $GPUC_TOOLS/argocd, else in the build for this checkout, else in the last build.
+    """Finds the programs that `gpuc tools --argocd` builds, and the programs on PATH.
 
     Raises:
         MissingProgramsError: if a program is missing. The message explains how to install the program.
     """
-    folder = tools_folder("argocd")
+    folder = OTHERS["argocd"].home()
     missing = [name for name in BUILT if not os.access(folder / "bin" / name, os.X_OK)]
     missing += [name for name in DATA if not (folder / "data" / name).is_dir()]
     if missing:
-        raise MissingProgramsError(
-            f"--argocd needs programs that are not in {folder}: {', '.join(missing)}. "
-            "Run `make tools-argocd` in a checkout of gpuc to build these programs."
-        )
+        raise MissingProgramsError(missing_programs(OTHERS["argocd"], "--argocd needs", missing))
     found = {name: shutil.which(name) for name in FROM_PATH}
     for name, path in found.items():
         if path is None:

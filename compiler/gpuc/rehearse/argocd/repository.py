@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from gpuc.catalog.schemas import custom_kinds
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.argocd.applications import CHART_GROUPS, ChartSource, GitSource, chart_of, git_sources
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
@@ -101,17 +102,22 @@ class FleetRepository:
         """
         reasons: dict[Path, str] = {}
         missing_charts: dict[str, str] = {}  # by API group
+        lacks_further_chart = False
         specs = {file: spec for file in sorted(folder.glob("*.yaml")) if (spec := application_spec(file))}
         for file, spec in specs.items():
             chart = chart_of(spec)
             if chart and not self.has_chart(chart):
                 missing = f"chart {chart.name} {chart.version} of {chart.repository} is missing"
                 reasons[file] = f"{missing}; set --charts to a folder that contains the chart"
+                lacks_further_chart = lacks_further_chart or chart.name not in CHART_GROUPS
                 missing_charts |= dict.fromkeys(CHART_GROUPS.get(chart.name, ()), chart.name)
         for file, spec in specs.items():
-            for group in sorted(self._groups(spec) & missing_charts.keys()):
+            groups = self._groups(spec)
+            for group in sorted(groups & missing_charts.keys()):
                 chart_name = missing_charts[group]
                 reasons.setdefault(file, f"objects of the API group {group} need chart {chart_name}, which is missing")
+            for group in sorted(filter(_is_unknown, groups)) if lacks_further_chart else ():
+                reasons.setdefault(file, f"objects of the API group {group} can need a chart that is missing")
         return reasons
 
     def _groups(self, spec: Body) -> set[str]:
@@ -126,6 +132,12 @@ class FleetRepository:
 
     def _run(self, *arguments: str, environment: dict[str, str] | None = None, content: str | None = None) -> str:
         return run_git(self.git, self.clone, arguments, environment or {}, content)
+
+
+def _is_unknown(group: str) -> bool:
+    """Returns whether an API group is neither built into Kubernetes nor of a component of gpuc."""
+    is_builtin = "." not in group or group.endswith(".k8s.io")
+    return not is_builtin and group not in {api.partition("/")[0] for api, _ in custom_kinds()}
 
 
 def fleet_repository(

@@ -138,8 +138,8 @@ def _similar_types(cluster: Cluster, pool: Pool) -> list[str]:
     used = [instance.type for instance in pool.instances]
     return [
         instance.type
-        for instance in cluster.catalog.instances.values()
-        if instance.type not in used and (instance.gpu, instance.family) == (first.gpu, first.family)
+        for instance in cluster.catalog.family(first.family)
+        if instance.type not in used and instance.gpu == first.gpu
     ]
 
 
@@ -150,7 +150,7 @@ def _set(path: Path, value: object) -> Step:
 def _pool_rank(pool: Pool) -> tuple[bool, bool, int]:
     kind = pool.sharing.kind if pool.sharing else ""
     return (
-        pool.is_static,
+        bool(pool.always_running),
         bool(pool.dedicated_to),
         _SHARING_MODES.index(kind) if kind in _SHARING_MODES else len(_SHARING_MODES),
     )

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
+from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import Client, condition_is_true
 from gpuc.rehearse.plane.etcd import start_etcd
@@ -20,7 +21,7 @@ from gpuc.rehearse.plane.kwok import start_kwok
 from gpuc.rehearse.plane.settings import Settings
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import Process, stop
-from gpuc.rehearse.programs import Programs, cache_root
+from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.run_folder import run_folder
 from gpuc.rehearse.started import Started
 
@@ -47,7 +48,7 @@ class ControlPlane(Started):
             ProgramError: if a program does not start.
             ApiError: if the API server refuses an object that the programs need.
         """
-        folder = stack.enter_context(run_folder(cache_root() / "rehearse"))
+        folder = stack.enter_context(run_folder(Path(cache_folder("rehearse"))))
         self._site = Site(self._programs, folder)
         stack.callback(lambda: stop(reversed(self._site.processes)))
         self.client = Client(self._site.url, self._site.authority.file, self._site.admin)
@@ -80,7 +81,8 @@ class ControlPlane(Started):
         site, settings = self._site, self._settings
         etcd, url = start_etcd(site)
         self._wait_ready("etcd", [etcd])
-        self._wait_ready("API server", [start_api_server(site, url, settings.service_range)])
+        api_server = start_api_server(site, url, settings.service_range, service_accounts=settings.service_accounts)
+        self._wait_ready("API server", [api_server])
         manager = start_controller_manager(site, daemon_sets=settings.from_charts)
         core = [manager, start_scheduler(site), start_kwok(site, settings)]
         started = time.monotonic()
@@ -93,19 +95,26 @@ class ControlPlane(Started):
             self._start_controllers(core, started)
 
     def _start_controllers(self, core: list[Process], started: float) -> None:
-        """Starts Kueue, Gatekeeper and Karpenter, and creates the webhook objects that their charts would install."""
+        """Starts Kueue and Gatekeeper if the cluster has them, and Karpenter, with the webhooks of their charts."""
         site, settings = self._site, self._settings
         kueue_port, gatekeeper_port = site.port(), site.port()
-        prepare_webhook(site, self.client, settings, gatekeeper_port)
-        prepare_webhooks(site, self.client, kueue_port)
+        if settings.has_gatekeeper:
+            prepare_webhook(site, self.client, settings, gatekeeper_port)
+        if settings.kueue_configuration is not None:
+            prepare_webhooks(site, self.client, kueue_port)
         _wait_until_established(self.client)
         self._record(f"{len(settings.crds)} CustomResourceDefinitions", started)
-        kueue = start_kueue(site, settings, kueue_port)
-        late = [start_gatekeeper(site, gatekeeper_port), start_karpenter(site, settings)]
-        started = time.monotonic()
-        mount_certificate(site, self.client, kueue)
-        self._record("certificate of Kueue", started)
-        self._wait_ready("controllers", [*core, kueue, *late])
+        controllers = []
+        if settings.kueue_configuration is not None:
+            controllers.append(start_kueue(site, settings.kueue_configuration, kueue_port))
+        if settings.has_gatekeeper:
+            controllers.append(start_gatekeeper(site, gatekeeper_port))
+        controllers.append(start_karpenter(site, settings))
+        if settings.kueue_configuration is not None:
+            started = time.monotonic()
+            mount_certificate(site, self.client, controllers[0])
+            self._record("certificate of Kueue", started)
+        self._wait_ready("controllers", [*core, *controllers])
 
     def _wait_ready(self, step: str, processes: Iterable[Process]) -> None:
         """Waits until the processes are ready, and records the duration of the step."""

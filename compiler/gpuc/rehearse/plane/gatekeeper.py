@@ -18,6 +18,8 @@ POD = "gatekeeper"
 IGNORE_LABEL = "admission.gatekeeper.sh/ignore"
 AUDIT_SECONDS = 60
 WEBHOOK_TIMEOUT_SECONDS = 10
+SERVICE_ACCOUNT_SECONDS = 60
+"""Maximum wait until the controller manager creates the default ServiceAccount of a namespace."""
 OWN_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "config.gatekeeper.sh", "expansion.gatekeeper.sh")
 SUBRESOURCES = {"pods": ("ephemeralcontainers", "exec", "attach")}
 """Subresources by resource, as in the webhook configuration of Gatekeeper's chart."""
@@ -63,6 +65,8 @@ def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -
     metadata = {"name": SERVICE, "namespace": NAMESPACE}
     service = {"type": "ExternalName", "externalName": "localhost"}
     client.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service})
+    if settings.service_accounts:
+        client.wait_for("v1", "ServiceAccount", "default", lambda _: True, SERVICE_ACCOUNT_SECONDS, NAMESPACE)
     client.create(_pod())
     client.create(
         {

@@ -13,9 +13,20 @@ GARBAGE_COLLECTION = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
 """Environment variables for less frequent garbage collection. With the defaults of Go, garbage collection takes a fifth
 of the API server's CPU time."""
 
+_EKS_PLUGINS = "--enable-admission-plugins=ExtendedResourceToleration"
+"""A plugin that EKS enables: the tolerations of a pod with devices are those that the policies see.
 
-def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RANGE) -> Process:
-    """Starts the API server with RBAC and the default admission plugins except ServiceAccount."""
+Source: https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
+"""
+
+
+def start_api_server(
+    site: Site, etcd_url: str, service_range: str = SERVICE_RANGE, *, service_accounts: bool = False
+) -> Process:
+    """Starts the API server with RBAC, the default admission plugins except ServiceAccount, and those of EKS.
+
+    service_accounts enables the admission plugin ServiceAccount, too.
+    """
     hosts = (LOOPBACK, "localhost", "kubernetes.default.svc")
     certificate, key = site.authority.issue("apiserver", "kube-apiserver", hosts=hosts)
     proxy_certificate, proxy_key = site.authority.issue("front-proxy", "front-proxy-client")
@@ -45,8 +56,9 @@ def start_api_server(site: Site, etcd_url: str, service_range: str = SERVICE_RAN
         "--allow-privileged=true",
         # Endpoints must not contain a loopback address; without this flag the log fills with errors.
         "--endpoint-reconciler-type=none",
-        # This plugin refuses pods until the controller manager has created the default ServiceAccount of the namespace.
-        "--disable-admission-plugins=ServiceAccount",
+        _EKS_PLUGINS,
+        # The plugin ServiceAccount refuses pods until the namespace has its default ServiceAccount.
+        *([] if service_accounts else ["--disable-admission-plugins=ServiceAccount"]),
         # On two cores, queued requests would time out and look like refusals.
         "--enable-priority-and-fairness=false",
         "--max-requests-inflight=0",

@@ -11,7 +11,6 @@ from typing import Any
 
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.plane.settings import Settings
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.ports import LOOPBACK
 from gpuc.rehearse.process import POLL_SECONDS, Process, ProgramError
@@ -70,7 +69,7 @@ def prepare_webhooks(site: Site, client: Client, port: int) -> None:
         )
 
 
-def start_kueue(site: Site, settings: Settings, port: int) -> Process:
+def start_kueue(site: Site, emitted: Mapping[str, Any], port: int) -> Process:
     """Starts Kueue with the emitted configuration, adapted to a process on this machine.
 
     Kueue has the user name of its ServiceAccount, because policies decide by the user who may start a gated pod.
@@ -78,7 +77,7 @@ def start_kueue(site: Site, settings: Settings, port: int) -> Process:
     health = site.port()
     certificates = site.subfolder("kueue-certificates")
     file = site.folder / "kueue.json"
-    configuration = local_configuration(settings.kueue_configuration, LOOPBACK, port, health, certificates)
+    configuration = local_configuration(emitted, LOOPBACK, port, health, certificates)
     file.write_text(json.dumps(configuration))
     environment = {"KUBECONFIG": str(site.kubeconfig_of("kueue", USER))}
     return site.run("kueue", [f"--config={file}"], f"http://{LOOPBACK}:{health}/readyz", environment)

@@ -75,7 +75,7 @@ class Site:
         ready_url: str | Callable[[], bool],
         environment: Mapping[str, str] | None = None,
     ) -> Process:
-        """Starts a program that `make tools` builds. The program ends with the control plane.
+        """Starts a program that `gpuc tools` builds. The program ends with the control plane.
 
         Args:
             name: name of the program.

@@ -32,6 +32,7 @@ SUITES = (
     "counted",
     "deletion",
     "serving",
+    "open_pools",
 )
 """Modules of this package, in the order of the run."""
 NODES_BATCH = "nodes"

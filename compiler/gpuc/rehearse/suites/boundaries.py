@@ -1,4 +1,4 @@
-"""Test cases for tenant boundaries: RBAC, ResourceQuotas, LocalQueues and taints."""
+"""Test cases for the boundaries of tenants and auditors: RBAC, ResourceQuotas, LocalQueues and taints."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from threading import Lock
 from typing import Literal
 
+from gpuc.diagnostics.finding import Path
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
@@ -14,7 +15,7 @@ from gpuc.rehearse.client import Client, Object, condition
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.examples import GATE
 from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.rbac_requests import MemberRequest, member_requests
+from gpuc.rehearse.rbac_requests import AccessRequest, auditor_requests, member_requests
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories, max_per_pod
 from gpuc.rehearse.suites import Case
 from gpuc.rehearse.suites.observe import KARPENTER_MESSAGE
@@ -27,10 +28,11 @@ FILLED_PODS = 32
 
 def cases(cluster: Cluster) -> Iterator[Case]:
     """Yields test cases for RBAC in every tenant namespace, and for the rest in the namespaces that differ in pools."""
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            factory = WorkloadFactory(cluster, tenant, namespace)
-            yield from (_member_case(factory, request) for request in member_requests(factory))
+    for tenant, namespace in cluster.namespaces:
+        factory = WorkloadFactory(cluster, tenant, namespace)
+        for role, groups in tenant.groups_by_role(namespace).items():
+            yield from _member_cases(factory, role or "no role", groups[0])
+    yield from _auditor_cases(cluster)
     for factory in distinct_factories(cluster):
         yield from _quota_cases(factory)
         yield from _priority_cases(factory)
@@ -38,18 +40,32 @@ def cases(cluster: Cluster) -> Iterator[Case]:
         yield from _queue_cases(factory)
 
 
-def _member_case(factory: WorkloadFactory, request: MemberRequest) -> Case:
+def _member_cases(factory: WorkloadFactory, role: str, group: str) -> Iterator[Case]:
+    """Yields the requests of a member of a tenant in a namespace. The group of the member has the role there."""
     tenant = factory.tenant
-    group, namespace = tenant.spec.members.groups[0], factory.namespace.name
+    subject = f"member of {tenant.name} ({role}) in {factory.namespace.name}"
+    path = next(members.path for members in tenant.members if group in members.spec.groups)
+    for request in member_requests(factory, group):
+        yield _access_case(request, subject, f"member-of-{tenant.name}", group, path)
+
+
+def _auditor_cases(cluster: Cluster) -> Iterator[Case]:
+    """Yields the requests of an auditor whose group has no other role."""
+    members = {group for tenant in cluster.tenants for group in tenant.groups}
+    for group in [group for group in cluster.auditors if group not in members][:1]:
+        for request in auditor_requests(cluster):
+            yield _access_case(request, "auditor", "auditor", group, ("spec", "auditors"))
+
+
+def _access_case(request: AccessRequest, subject: str, user: str, group: str, path: Path) -> Case:
     message = f'cannot {request.verb} resource "{request.resource}"'
     expected = Outcome("admitted") if request.allowed else Outcome("refused", by="API server", message=message)
 
     def action(context: RehearsalContext) -> Outcome:
-        member = context.client.impersonate(f"member-of-{tenant.name}", group)
-        return classify_response(member, lambda: request.send(member))
+        client = context.client.impersonate(user, group)
+        return classify_response(client, lambda: request.send(client))
 
-    name = f"member of {tenant.name} ({tenant.spec.members.role}) in {namespace}: {request.verb} {request.name}"
-    path = (*tenant.path, "members")
+    name = f"{subject}: {request.verb} {request.name}"
     return Case(SUITE, name, path, expected, action, request=name, batch="boundaries: members")
 
 
@@ -194,7 +210,7 @@ def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
     """
     if factory.cluster.policy_stage("queue-required") == "deny":
         return
-    without_queue = [] if POD_FRAMEWORKS & set(factory.cluster.spec.kueue.frameworks) else [""]
+    without_queue = [] if POD_FRAMEWORKS & set(factory.cluster.frameworks) else [""]
     for queue in (*without_queue, *factory.other_queues[:1]):
         suffix = f"in queue {queue} of another tenant" if queue else "without a queue"
         name = f"{factory.namespace.name} Job {suffix}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
@@ -11,7 +12,7 @@ from gpuc.model.names import QUEUE_LABEL
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.outcome import Outcome
+from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.sample_namespaces import SampleNamespaces
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.suites import Case
@@ -107,7 +108,7 @@ def _forged_pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
     name = "pod with a forged owner reference and Kueue's labels"
     action = _forge(_admitted_job(factory, queue, "owner-of-pod"), forged)
     expected = _forgery(factory, GPU_QUOTA)
-    yield _case(factory, GPU_QUOTA, name, action, expected, pool)
+    yield _job_case(factory, GPU_QUOTA, name, action, expected, pool)
 
 
 def _forged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -117,12 +118,12 @@ def _forged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
         return
     queue = _queue_of(factory, pool)
     owners = {"Job": _admitted_job(factory, queue, "owner-of-job")}
-    if JOBSET in factory.cluster.spec.kueue.frameworks:
+    if JOBSET in factory.cluster.frameworks:
         owners["JobSet"] = _admitted_job_set(factory, queue)
     expected = _forgery(factory, QUEUE_REQUIRED)
     for kind, owner in owners.items():
         name = f"Job with a forged owner reference to an admitted {kind}"
-        yield _case(factory, QUEUE_REQUIRED, name, _forge(owner, _forged_job(factory, pool)), expected, pool)
+        yield _job_case(factory, QUEUE_REQUIRED, name, _forge(owner, _forged_job(factory, pool)), expected, pool)
 
 
 def _enlarged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -141,7 +142,7 @@ def _enlarged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
         job = _admitted_job(factory, queue, "-".join(name.lower().split()))
         job["spec"] |= {"completionMode": "Indexed", "completions": 1, "parallelism": 1}
         action = _change_running(job, {"spec": {"parallelism": 2, "completions": 2, **changes}})
-        yield _case(factory, QUEUE_REQUIRED, name, action, expected, pool)
+        yield _job_case(factory, QUEUE_REQUIRED, name, action, expected, pool, pods=2)
 
 
 def _forged_job(factory: WorkloadFactory, pool: Pool) -> Callable[[Object], Object]:
@@ -161,7 +162,7 @@ def _decision(factory: WorkloadFactory, policy: str) -> Outcome:
     With Kueue's pod integration, the policy queue-required refuses some of the pods too, and the API server reports
     one refusal at random.
     """
-    integrated = POD_FRAMEWORKS & set(factory.cluster.spec.kueue.frameworks)
+    integrated = POD_FRAMEWORKS & set(factory.cluster.frameworks)
     message = "" if integrated else emitted_name(factory, policy)
     stage = factory.cluster.policy_stage(policy)
     if stage == "deny":
@@ -175,6 +176,14 @@ def _case(
     path: Path = origin(factory.cluster, policy)
     title = f"{factory.namespace.name} {name}"
     return Case(SUITE, title, path, expected, action, pool=pool.name if pool else "", request=title)
+
+
+def _job_case(
+    factory: WorkloadFactory, policy: str, name: str, action: Action, expected: Outcome, pool: Pool, pods: int = 1
+) -> Case:
+    """Returns a test case with a Job that Kueue has to admit first: the Job needs quota of the pool for its pods."""
+    demand = Request({pool.gpu_resource_names[0]: 1}, pods, pool.name)
+    return replace(_case(factory, policy, name, action, expected, pool), queue=_queue_of(factory, pool), demand=demand)
 
 
 def _pod(factory: WorkloadFactory, pool: Pool, name: str = "uncounted") -> Object:

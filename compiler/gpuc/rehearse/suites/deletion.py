@@ -43,12 +43,14 @@ class Deletion:
 def cases(cluster: Cluster) -> Iterator[Case]:
     """Yields requests of members to delete pods, for the namespaces that differ in pools."""
     for factory in distinct_factories(cluster):
-        if factory.tenant.spec.members.role == "view":
+        groups = factory.tenant.groups_by_role(factory.namespace)
+        editors = (*groups.get("edit", ()), *groups.get("admin", ()))
+        if not editors:
             continue
         for deletion in _deletions(grace_limits(cluster)[factory.tenant.name]):
             expected = _above_limit(cluster) if deletion.is_above else Outcome("admitted", message=NO_OBJECTION)
             name = f"{factory.namespace.name} {deletion.name}"
-            action = _delete(factory, deletion)
+            action = _delete(factory, deletion, editors[0])
             yield Case(SUITE, name, origin(cluster, GPU_QUOTA), expected, action, request=name, batch="counted")
 
 
@@ -74,8 +76,8 @@ def _above_limit(cluster: Cluster) -> Outcome:
     return Outcome("admitted", by="policy", message=NAME) if stage == "warn" else Outcome("admitted")
 
 
-def _delete(factory: WorkloadFactory, deletion: Deletion) -> Callable[[RehearsalContext], Outcome]:
-    """Returns an action that deletes a pod with a node, as a member. The deletion is a dry run."""
+def _delete(factory: WorkloadFactory, deletion: Deletion, group: str) -> Callable[[RehearsalContext], Outcome]:
+    """Returns an action that deletes a pod with a node, as a member of a group. The deletion is a dry run."""
     pod = factory.pod(deletion.name.replace(" ", "-"))
     pod["metadata"]["labels"] = {LABEL: pod["metadata"]["name"]}
     pod["spec"]["schedulerName"] = SCHEDULER
@@ -84,7 +86,7 @@ def _delete(factory: WorkloadFactory, deletion: Deletion) -> Callable[[Rehearsal
     options: Object = {"dryRun": ["All"]}
     if deletion.requested is not None:
         options["gracePeriodSeconds"] = deletion.requested
-    user, group = f"member-of-{factory.tenant.name}", factory.tenant.spec.members.groups[0]
+    user = f"member-of-{factory.tenant.name}"
 
     def action(context: RehearsalContext) -> Outcome:
         metadata = context.client.create(pod)["metadata"]

@@ -12,7 +12,7 @@ from gpuc.model.names import EFA, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import HOLD
 from gpuc.rehearse.outcome import Request
-from gpuc.rehearse.sample_workloads import security_context
+from gpuc.rehearse.sample_workloads import REPLACE_FAILED, security_context
 
 SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
 """Requests of a pod for cpu, memory and ephemeral storage if the test case tests another resource."""
@@ -52,6 +52,7 @@ def job_of(cluster: Cluster, work: Work) -> Object:
         "parallelism": request.pods,
         "completions": request.pods,
         "backoffLimit": 0,
+        **REPLACE_FAILED,
         **({"managedBy": NO_CONTROLLER} if work.without_pods else {}),
         "template": {"metadata": {"annotations": annotations}, "spec": _pod(cluster, namespace, work)},
     }
@@ -79,7 +80,7 @@ def _pod(cluster: Cluster, namespace: Namespace, work: Work) -> Object:
     quantities = texts(request.pod)
     container: Object = {
         "name": "work",
-        "image": f"{(cluster.policy_settings('images').get('registries') or [REGISTRY])[0]}case",
+        "image": f"{(cluster.policy_settings('images').get('registries') or [REGISTRY])[0]}case:1",
         "resources": {"requests": quantities, "limits": dict(quantities)},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }

@@ -13,11 +13,10 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-from gpuc.policy.library import policies
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.examples import Example, examples
+from gpuc.rehearse.examples import Example
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.sample_namespaces import SampleNamespaces, constraint_name
 from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
@@ -48,13 +47,12 @@ def cases(cluster: Cluster) -> Iterator[Case]:
 
 
 def _example_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[Case]:
-    for name in namespaces.policies:
-        for example in examples(policies()[name]):
-            if namespaces.serves(example):
-                title = f"{name} {'denied' if example.denied else 'allowed'} example: {example.title}"
-                expected = _expected_for_example(name, example)
-                action = _example_action(namespaces, example)
-                yield Case(SUITE, title, origin(cluster, name), expected, action, request=title)
+    for name, served in namespaces.examples.items():
+        for example in served:
+            title = f"{name} {'denied' if example.denied else 'allowed'} example: {example.title}"
+            expected = _expected_for_example(name, example)
+            action = _example_action(namespaces, example)
+            yield Case(SUITE, title, origin(cluster, name), expected, action, request=title)
 
 
 def _expected_for_example(name: str, example: Example) -> Outcome:
@@ -126,7 +124,7 @@ def emitted_name(factory: WorkloadFactory, policy: str) -> str:
 
 def origin(cluster: Cluster, policy: str) -> Path:
     """Returns the spec path of a policy's stage, or of the default stage if the spec does not name the policy."""
-    return ("spec", "policies", policy if policy in cluster.spec.policies else "default")
+    return ("spec", "policies", policy if policy in cluster.policy_specs else "default")
 
 
 def _sender(factory: WorkloadFactory, sample: SampleObject) -> str:

@@ -40,7 +40,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
             yield from _exhausting_cases(factory, quota)
             yield from _full_node_cases(factory, quota)
         for framework, kind in KINDS.items():
-            if framework in cluster.spec.kueue.frameworks:
+            if framework in cluster.frameworks:
                 yield from _queued_cases(factory, kind)
         yield from _plain_cases(factory)
 
@@ -75,7 +75,7 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
 def _full_node_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
     """Yields pods that request a complete node of each instance type, and a pod that is larger than every node."""
     pool = quota.pool
-    for instance in pool.instances:
+    for number, instance in enumerate(pool.instances):
         full = {name: 1 if name == SHARED_GPU else size for name, size in pool.tenant_allocatable(instance).items()}
         if any(size > factory.namespace.hard.get(name, size) for name, size in full.items()):
             continue
@@ -83,7 +83,9 @@ def _full_node_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterato
         expected = Outcome("bound", pool=pool.name, instance_types=types)
         pod = _sized_pod(factory, pool, f"full-{instance.type.replace('.', '-')}", full)
         name = f"{factory.namespace.name} pod as large as a {instance.type} of {pool.name}"
-        yield Case(SUITE, name, quota.path, expected, _bind(pod), pool=pool.name, request=name, batch="serving nodes")
+        # One pod at a time in a namespace: a ResourceQuota in nodes is smaller than the sum of its complete nodes.
+        batch = f"serving nodes {number}"
+        yield Case(SUITE, name, quota.path, expected, bind(pod), pool=pool.name, request=name, batch=batch)
     largest = max(pool.instances, key=lambda candidate: pool.tenant_allocatable(candidate)[CPU])
     yield from _too_large_case(factory, quota, largest)
 
@@ -98,7 +100,7 @@ def _too_large_case(factory: WorkloadFactory, quota: NamespaceQuota, largest: In
     static = Outcome("pending", by="scheduler")
     expected = static if pool.is_static else Outcome("pending", by="Karpenter", message=NO_NODE)
     action = refusal_action(pod, pool, "")
-    yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving nodes")
+    yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
 
 
 def _queued_cases(factory: WorkloadFactory, kind: str) -> Iterator[Case]:
@@ -128,14 +130,14 @@ def available_pool(cluster: Cluster, queue: ClusterQueue) -> tuple[Pool | None, 
 
 def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
     """Yields a pod without a GPU and without a queue, if Kueue's pod integration is enabled: Kueue must not gate it."""
-    if not POD_FRAMEWORKS & set(factory.cluster.spec.kueue.frameworks):
+    if not POD_FRAMEWORKS & set(factory.cluster.frameworks):
         return
     pool = next((pool for pool in factory.pools if not pool.is_gpu), None)
     name = f"{factory.namespace.name} pod without a GPU and without a queue"
     pod = factory.pod("plain", pool)
     expected = Outcome("bound", pool=pool.name) if pool else Outcome("admitted")
     path = ("spec", "kueue", "frameworks")
-    yield Case(SUITE, name, path, expected, _bind(pod) if pool else partial(_create, pod=pod), request=name)
+    yield Case(SUITE, name, path, expected, bind(pod) if pool else partial(_create, pod=pod), request=name)
 
 
 def replicated(factory: WorkloadFactory, kind: str, pod: Object, replicas: int) -> Object:
@@ -218,7 +220,7 @@ def _start(context: RehearsalContext, document: Object) -> Outcome:
     return Outcome("bound", flavor="+".join(sorted(flavors)), pool=_pools(context, found))
 
 
-def _bind(pod: Object) -> Callable[[RehearsalContext], Outcome]:
+def bind(pod: Object) -> Callable[[RehearsalContext], Outcome]:
     """Returns an action that creates a pod and waits until the pod has a node."""
 
     def action(context: RehearsalContext) -> Outcome:

@@ -45,8 +45,9 @@ def _case(
     """Returns a test case with all pods of a request. The pods of `first` start first and fill a node."""
     expected = expect(cluster, queue, request)
     if expected.verdict == "admitted":
-        # The nodes of a static pool exist already, so pods may spread over them.
-        expected = replace(expected, verdict="bound", borrowed=None, nodes=None if pool.is_static else expected.nodes)
+        # Some nodes may exist already, so pods may spread over them.
+        nodes = None if pool.always_running else expected.nodes
+        expected = replace(expected, verdict="bound", borrowed=None, nodes=nodes)
     if first is None:
         description = f"{request.pods} pods with one {resource}"
         action = partial(
@@ -60,7 +61,7 @@ def _case(
             Work(f"{name} {number}", queue, request_part, keeps_running=True)
             for number, request_part in enumerate((first, rest))
         ]
-        action = partial(fill, jobs=jobs, nodes=None if pool.is_static else 1)
+        action = partial(fill, jobs=jobs, nodes=None if pool.always_running else 1)
     return Case(
         suite="shares",
         name=f"{queue.name} {pool.name} {description}",

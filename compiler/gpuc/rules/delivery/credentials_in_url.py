@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -10,8 +11,14 @@ def credentials_in_url(cluster: Cluster) -> Findings:
 
     gpuc writes the URL into every Argo CD Application. All users who can read the Applications can see the credentials.
     """
-    repo = cluster.spec.delivery.repo
-    if repo.startswith("https://") and "@" in repo.removeprefix("https://").split("/")[0]:
-        url = "https://" + repo.removeprefix("https://").split("@", 1)[1]
-        message = "delivery.repo contains credentials; put the credentials into a repository Secret of Argo CD"
-        yield ("spec", "delivery", "repo"), message, f"set delivery.repo to {url}"
+    urls: list[tuple[str, Path, str]] = [("delivery.repo", ("spec", "delivery", "repo"), cluster.spec.delivery.repo)]
+    for name, chart in cluster.spec.charts.items():
+        urls.append((f"charts.{name}.repository", ("spec", "charts", name, "repository"), chart.repository))
+    for name, component in cluster.spec.components.items():
+        url = component.repository or ""
+        urls.append((f"components.{name}.repository", ("spec", "components", name, "repository"), url))
+    for field, path, url in urls:
+        scheme, _, rest = url.partition("://")
+        if scheme in ("https", "oci") and "@" in rest.split("/")[0]:
+            message = f"{field} contains credentials; put the credentials into a repository Secret of Argo CD"
+            yield path, message, f"set {field} to {scheme}://{rest.split('@', 1)[1]}"

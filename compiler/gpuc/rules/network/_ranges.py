@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ipaddress import IPv4Network
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster
 
 SpecRange = tuple[Path, str]
 """A path in the spec, and the address range at the path."""
 
 
-def parse_range(text: str) -> IPv4Network | None:
-    """Parses an address range. Returns None if the text is invalid; rule NET101 reports invalid ranges."""
-    try:
-        return IPv4Network(text, strict=False)
-    except ValueError:
-        return None
-
-
 def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
     """Yields the address ranges outside of the cluster that pods of tenants may connect to."""
     for tenant in cluster.tenants:
         for index, rule in enumerate(tenant.spec.network.egress):
-            yield (*tenant.path, "network", "egress", index, "cidr"), rule.cidr
+            path = (*tenant.path, "network", "egress", index)
+            if rule.cidr is not None:
+                yield (*path, "cidr"), rule.cidr
+            for number, cidr in enumerate(rule.cidrs or ()):
+                yield (*path, "cidrs", number), cidr
+
+
+def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
+    """Yields the address ranges from which clients may connect to pods of tenants."""
+    for tenant in cluster.tenants:
+        for index, entry in enumerate(tenant.spec.network.ingress):
+            for number, cidr in enumerate(entry.cidrs or ()):
+                yield (*tenant.path, "network", "ingress", index, "cidrs", number), cidr
 
 
 def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
@@ -42,9 +46,9 @@ def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
 
 def overlapping_pod_range(cluster: Cluster, text: str) -> str:
     """Returns the first range of podCidrs that overlaps the given range, or an empty string if there is none."""
-    given = parse_range(text)
+    given = ipv4_network(text)
     for _, pod_text in aws_ranges(cluster, "podCidrs"):
-        pod_range = parse_range(pod_text)
+        pod_range = ipv4_network(pod_text)
         if given is not None and pod_range is not None and given.overlaps(pod_range):
             return pod_text
     return ""

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from ipaddress import IPv4Address
 
+from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import egress_ranges, parse_range
+from gpuc.rules.network._ranges import egress_ranges
 
 METADATA = IPv4Address("169.254.169.254")
 
@@ -20,7 +21,7 @@ def egress_to_metadata(cluster: Cluster) -> Findings:
     account.
     """
     for path, text in egress_ranges(cluster):
-        address_range = parse_range(text)
+        address_range = ipv4_network(text)
         if address_range is not None and METADATA in address_range:
             message = f"egress of tenant {path[2]} to {text} includes {METADATA}, the instance metadata service"
             yield path, message, f"replace {text} by ranges without {METADATA}"

@@ -14,7 +14,7 @@ def ingress_from_tenant(cluster: Cluster) -> Findings:
     owners = {namespace.name: tenant.name for tenant in cluster.tenants for namespace in tenant.namespaces}
     for tenant in cluster.tenants:
         for index, ingress in enumerate(tenant.spec.network.ingress):
-            owner = owners.get(ingress.namespace)
+            owner = owners.get(ingress.namespace or "")
             if owner:
                 path = (*tenant.path, "network", "ingress", index, "namespace")
                 actual = f"ingress of tenant {tenant.name} allows namespace {ingress.namespace} of tenant {owner}"

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import aws_ranges, egress_ranges, parse_range
+from gpuc.rules.network._ranges import aws_ranges, egress_ranges, ingress_ranges
 
 
 @rule("NET101")
@@ -15,8 +16,8 @@ def invalid_range(cluster: Cluster) -> Findings:
     lists = aws_ranges(cluster, "podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
     services = cluster.aws.service_cidr
     single = [(("spec", "cloud", "aws", "serviceCidr"), services)] if services is not None else []
-    for path, text in (*lists, *single, *egress_ranges(cluster)):
-        address_range = parse_range(text)
+    for path, text in (*lists, *single, *egress_ranges(cluster), *ingress_ranges(cluster)):
+        address_range = ipv4_network(text)
         if address_range is None:
             yield path, f"{text} is not an IPv4 range; expected CIDR notation, for example 10.0.0.0/16"
         elif text.partition("/")[0] != str(address_range.network_address):

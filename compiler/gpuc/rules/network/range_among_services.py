@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import aws_ranges, egress_ranges, parse_range
+from gpuc.rules.network._ranges import aws_ranges, egress_ranges
 
 
 @rule(
@@ -17,10 +18,10 @@ def range_among_services(cluster: Cluster) -> Findings:
     connect to the Services of all namespaces, unless an ingress policy denies the connection. Cilium judges the packet
     after the address is replaced, so that the range has no effect.
     """
-    services = parse_range(cluster.aws.service_cidr or "")
+    services = ipv4_network(cluster.aws.service_cidr or "")
     keys = ("podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
     for path, text in (*aws_ranges(cluster, *keys), *egress_ranges(cluster)):
-        address_range = parse_range(text)
+        address_range = ipv4_network(text)
         if services is not None and address_range is not None and address_range.overlaps(services):
             name = f"egress of tenant {path[2]} to {text}" if path[1] == "tenants" else f"{path[3]} {text}"
             yield path, f"{name} overlaps serviceCidr {services}; expected a range without addresses of Services"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
+from gpuc.model.tags import tag_sections
 from gpuc.rules import Findings, rule
 
 RESERVED = ("aws:", "eks:", "kubernetes.io/cluster", "karpenter.sh/", "karpenter.k8s.aws/", "gpuc.dev/")
@@ -14,7 +15,7 @@ def reserved_tag(cluster: Cluster) -> Findings:
     The API server refuses the EC2NodeClass, or EC2 refuses the instance, so no node starts. A tag of gpuc would replace
     the value of the spec.
     """
-    for key in cluster.aws.tags:
-        if prefix := next((prefix for prefix in RESERVED if key.lower().startswith(prefix)), ""):
-            message = f"tag {key} begins with {prefix}, which is reserved; expected another key"
-            yield ("spec", "cloud", "aws", "tags", key), message
+    for path, tags in tag_sections(cluster):
+        for key in tags:
+            if prefix := next((prefix for prefix in RESERVED if key.lower().startswith(prefix)), ""):
+                yield (*path, key), f"tag {key} begins with {prefix}, which is reserved; expected another key"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.policy.library import policies
 from gpuc.rules import Findings, rule
 
 
@@ -11,8 +10,8 @@ def invalid_setting(cluster: Cluster) -> Findings:
 
     The API server refuses the Constraint, or the policy compares objects with a value that never matches.
     """
-    known = policies()
-    for name, policy in cluster.spec.policies.items():
+    known = cluster.known_policies
+    for name, policy in cluster.policy_specs.items():
         settings = known[name].settings if name in known else {}
         for key, value in (policy.model_extra or {}).items():
             if key in settings:

@@ -13,10 +13,10 @@ def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
     pod of a tenant. Only policy queue-required then denies a Job without a queue, which would use GPUs that no quota
     counts.
     """
-    frameworks = [name for name in cluster.spec.kueue.frameworks if name in POD_FRAMEWORKS]
+    frameworks = [name for name in cluster.frameworks if name in POD_FRAMEWORKS]
     stage = cluster.policy_stage("queue-required")
-    if cluster.gpu_pools and frameworks and stage != "deny":
-        key = "queue-required" if "queue-required" in cluster.spec.policies else "default"
+    if "queue-required" in cluster.policies and cluster.gpu_pools and frameworks and stage != "deny":
+        key = "queue-required" if "queue-required" in cluster.policy_specs else "default"
         actual = f"policy queue-required has stage {stage}"
         message = f"{actual}; expected deny, because of framework {', '.join(frameworks)} in kueue.frameworks"
         yield ("spec", "policies", key), message, "set the stage of policy queue-required to deny"

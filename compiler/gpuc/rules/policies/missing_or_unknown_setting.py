@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster
-from gpuc.policy.library import policies
 from gpuc.rules import Findings, rule
 
 
@@ -11,8 +10,8 @@ def missing_or_unknown_setting(cluster: Cluster) -> Findings:
 
     gpuc leaves out a policy without its required settings, and ignores unknown settings.
     """
-    known = policies()
-    for name, policy in cluster.spec.policies.items():
+    known = cluster.known_policies
+    for name, policy in cluster.policy_specs.items():
         if name != "default" and name not in known:
             continue
         settings = known[name].settings if name in known else {}

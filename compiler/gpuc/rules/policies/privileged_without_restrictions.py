@@ -20,10 +20,10 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
         for namespace in tenant.namespaces
         if namespace.spec.pod_security == "privileged"
     ]
-    for policy in RESTRICTIONS if names else ():
+    for policy in RESTRICTIONS if names and cluster.policies else ():
         stage = cluster.policy_stage(policy)
         if stage != "deny":
-            key = policy if policy in cluster.spec.policies else "default"
+            key = policy if policy in cluster.policy_specs else "default"
             actual = f"policy {policy} has stage {stage}"
             message = f"{actual}; expected deny, because these namespaces are privileged: {', '.join(names)}"
             yield ("spec", "policies", key), message, f"set stage of policy {policy} to deny"

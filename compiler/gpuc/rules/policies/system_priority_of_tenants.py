@@ -15,7 +15,7 @@ def system_priority_of_tenants(cluster: Cluster) -> Findings:
     preempts all workloads in its queue. A ResourceQuota then refuses the pods, so the GPUs are idle.
     """
     stage = cluster.policy_stage(_POLICY)
-    if cluster.tenants and stage != "deny":
+    if _POLICY in cluster.policies and cluster.tenants and stage != "deny":
         message = f"stage {stage} of policy {_POLICY}; expected deny, because a system PriorityClass preempts workloads"
-        key = _POLICY if _POLICY in cluster.spec.policies else "default"
+        key = _POLICY if _POLICY in cluster.policy_specs else "default"
         yield ("spec", "policies", key), message, f"set the stage of policy {_POLICY} to deny"

@@ -18,11 +18,13 @@ def uncounted_gpus(cluster: Cluster) -> Findings:
     a workload. Without gpu-queue, pool-selector and toleration-fence, a pod can start nodes of another tenant.
     """
     by_key: dict[str, list[str]] = {}
-    for policy in COUNTING if cluster.gpu_pools else ():
-        if policy == "queue-required" and POD_FRAMEWORKS & set(cluster.spec.kueue.frameworks):
+    for policy in COUNTING if cluster.gpu_pools and cluster.tenants else ():
+        if policy not in cluster.policies:
+            continue
+        if policy == "queue-required" and POD_FRAMEWORKS & set(cluster.frameworks):
             continue  # POL104 reports the policy
         if cluster.policy_stage(policy) != "deny":
-            by_key.setdefault(policy if policy in cluster.spec.policies else "default", []).append(policy)
+            by_key.setdefault(policy if policy in cluster.policy_specs else "default", []).append(policy)
     for key, policies in by_key.items():
         names, stage = ", ".join(policies), cluster.policy_stage(policies[0])
         message = f"stage {stage} of policy {names}; expected deny, because GPUs can be used that no quota counts"

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from gpuc.diagnostics.spelling import nearest
 from gpuc.model import Cluster
-from gpuc.policy.library import policies
 from gpuc.rules import Findings, rule
 
 
@@ -12,8 +11,8 @@ def unknown_policy(cluster: Cluster) -> Findings:
 
     The name may be misspelled. In this case the cluster admits objects that the intended policy would deny.
     """
-    known = policies()
-    for name in cluster.spec.policies:
+    known = cluster.known_policies
+    for name in cluster.policy_specs:
         if name != "default" and name not in known:
             message = f"policy {name} does not exist; expected one of {', '.join(known)}"
             suggestion = nearest(name, [*known, "default"])

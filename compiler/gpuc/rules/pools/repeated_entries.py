@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from gpuc.diagnostics.finding import Path, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.network._exceptions import exceptions
+from gpuc.spec.network import Egress
 
 
 @rule("KRP102", Severity.WARNING)
@@ -14,7 +16,7 @@ def repeated_entries(cluster: Cluster) -> Findings:
     The second value has no effect. Probably another value was intended.
     """
     for path, values in _lists(cluster):
-        name = ".".join(str(step) for step in path[1:])
+        name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])[1:]
         for index, value in enumerate(values):
             if value in values[:index]:
                 yield (*path, index), f"{name} contains {value} twice", f"remove the second {value} from {name}"
@@ -23,6 +25,8 @@ def repeated_entries(cluster: Cluster) -> Findings:
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:
     """Yields the path and the values of every list in which a repeated value has no effect."""
     yield ("spec", "cloud", "aws", "zones"), cluster.aws.zones
+    yield ("spec", "cloud", "aws", "subnets", "ids"), cluster.aws.subnets.ids or []
+    yield ("spec", "cloud", "aws", "securityGroups", "ids"), cluster.aws.security_groups.ids or []
     yield ("spec", "kueue", "frameworks"), cluster.spec.kueue.frameworks
     for pool in cluster.pools:
         yield (*pool.path, "instances"), pool.spec.instances
@@ -31,4 +35,10 @@ def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:
     for queue in cluster.queues:
         yield (*queue.path, "tenants"), queue.spec.tenants
     for tenant in cluster.tenants:
-        yield (*tenant.path, "members", "groups"), tenant.spec.members.groups
+        for members in tenant.members:
+            yield (*members.path, "groups"), members.spec.groups
+            yield (*members.path, "namespaces"), members.spec.namespaces or []
+        for path, exception in exceptions(tenant):
+            yield (*path, "only"), exception.only or []
+            yield (*path, "names"), (isinstance(exception, Egress) and exception.names) or []
+    yield ("spec", "auditors", "groups"), cluster.auditors

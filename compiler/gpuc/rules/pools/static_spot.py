@@ -11,11 +11,14 @@ from gpuc.rules import Findings, rule
     source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, replicas; kubernetes-sigs/karpenter#3198",
 )
 def static_spot(cluster: Cluster) -> Findings:
-    """A static node pool buys spot capacity.
+    """Nodes that always run are spot capacity.
 
-    EC2 can take spot nodes back at any time. If EC2 has no spot capacity, Karpenter requests new nodes again and again.
+    They are the nodes of a static node pool, or the nodes of nodes.min if the node pool buys only spot capacity. EC2
+    can take spot nodes back at any time. If EC2 has no spot capacity, Karpenter requests new nodes again and again.
     """
     for pool in cluster.pools:
-        if pool.is_static and "spot" in pool.spec.purchase:
+        is_only_spot = set(pool.spec.purchase) == {"spot"}
+        if (pool.is_static and "spot" in pool.spec.purchase) or (pool.warm_nodes and is_only_spot):
             path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
-            yield path, f"node pool {pool.name} is static, but buys spot capacity; expected on-demand or reserved"
+            actual = "is static" if pool.is_static else f"has nodes.min {pool.warm_nodes}"
+            yield path, f"node pool {pool.name} {actual}, but buys spot capacity; expected on-demand or reserved"

@@ -18,6 +18,8 @@ UNITS = ("nodes", "shares", "slices", "gpus")
 class CountedQuota(NamedTuple):
     """The quota of a queue or namespace on a pool."""
 
+    owner: str
+    """The name of the queue or namespace."""
     path: Path
     spec: PoolAmount
     amounts: Amounts
@@ -37,13 +39,13 @@ def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
         for queue in cluster.queues:
             for pool_quota in queue.pool_quotas:
                 if pool_quota.pool is pool:
-                    yield CountedQuota(pool_quota.path, queue.spec.quota[pool.name], pool_quota.nominal)
+                    yield CountedQuota(queue.name, pool_quota.path, queue.spec.quota[pool.name], pool_quota.nominal)
         return
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
             for quota in namespace.quotas:
                 if quota.pool is pool:
-                    yield CountedQuota(quota.path, quota.spec, quota.amounts)
+                    yield CountedQuota(namespace.name, quota.path, quota.spec, quota.amounts)
 
 
 def amount_path(path: Path, amount: PoolAmount) -> Path:

@@ -11,9 +11,10 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
     """The quotas for a node pool together are less than the capacity of the node pool.
 
     No workload can use a pool beyond the sum of the quotas: of queues, or of namespaces if `counted` of the pool is
-    quota. Static and reserved nodes beyond this sum are paid for, but not used.
+    quota. Static and reserved nodes beyond this sum are paid for, but not used. Without tenants, all namespaces can use
+    the nodes.
     """
-    for pool in cluster.pools:
+    for pool in cluster.pools if cluster.tenants else ():
         if pool.spec.leaving:
             continue
         pool_quotas = list(quotas(cluster, pool))

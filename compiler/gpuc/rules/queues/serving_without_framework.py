@@ -13,8 +13,8 @@ def serving_without_framework(cluster: Cluster) -> Findings:
     Without these frameworks Kueue manages only jobs. A Deployment on the pool is outside of Kueue, so that no quota
     counts its GPUs, or policy gpu-quota denies its pods.
     """
-    frameworks = cluster.spec.kueue.frameworks
-    for pool in cluster.gpu_pools:
+    frameworks = cluster.frameworks
+    for pool in cluster.gpu_pools if cluster.queues else ():
         if pool.spec.purpose == "inference" and pool.counted == "kueue" and not POD_FRAMEWORKS & set(frameworks):
             names = ", ".join(sorted(POD_FRAMEWORKS))
             message = f"Kueue counts inference pool {pool.name}, but kueue.frameworks has none of {names}"

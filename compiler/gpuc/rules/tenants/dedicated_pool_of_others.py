@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from gpuc.model import Cluster, Tenant
+from itertools import chain
+
+from gpuc.diagnostics.finding import Path
+from gpuc.model import Cluster, Pool, Tenant
 from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import amount_path
 
@@ -10,17 +13,48 @@ from gpuc.rules.queues._units import amount_path
     source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy",
 )
 def dedicated_pool_of_others(cluster: Cluster) -> Findings:
-    """A queue or namespace of other tenants has quota for the node pool of a dedicated tenant.
+    """Other tenants have quota for a node pool of a dedicated tenant, and the node pool is not shared.
 
     The nodes of the node pool have the taint of the dedicated tenant. Kueue or the ResourceQuota would accept workloads
     of other tenants, but the pods of these workloads would stay pending. Without the taint, tenants would share nodes
-    and the EFA network, to which NetworkPolicies do not apply.
+    and the EFA network, to which NetworkPolicies do not apply. A node pool without GPUs can be shared: `shared: true`.
     """
     for tenant in cluster.tenants:
         if tenant.spec.isolation == "dedicated":
-            own = {pool.name for pool in tenant.pools}
+            yield from _general_pools(cluster, tenant)
+            own = {pool.name for pool in tenant.pools if pool.is_gpu}
             yield from _queues(cluster, tenant, own)
             yield from _namespaces(cluster, tenant, own)
+
+
+def _general_pools(cluster: Cluster, tenant: Tenant) -> Findings:
+    """Yields one finding for each pool without GPUs that is not shared, at the quota of the dedicated tenant."""
+    for pool in tenant.pools:
+        others = [f"tenant {other.name}" for other in cluster.tenants_of(pool) if other is not tenant]
+        if others and not (pool.is_gpu or pool.spec.shared):
+            message = (
+                f"node pool {pool.name} is used by dedicated tenant {tenant.name}, and by {', '.join(others)}; "
+                "expected a shared node pool, or a separate node pool"
+            )
+            fix = f"set pools.{pool.name}.shared to true, or remove {pool.name} from the quota of tenant {tenant.name}"
+            yield _own_quota(tenant, pool), message, fix
+
+
+def _own_quota(tenant: Tenant, pool: Pool) -> Path:
+    """Returns the path of the first quota of a tenant for a pool."""
+    queued = (
+        amount_path(pool_quota.path, queue.spec.quota[pool.name])
+        for queue in tenant.queues
+        for pool_quota in queue.pool_quotas
+        if pool_quota.pool is pool
+    )
+    own = (
+        amount_path(quota.path, quota.spec)
+        for namespace in tenant.namespaces
+        for quota in namespace.quotas
+        if quota.pool is pool
+    )
+    return next(chain(queued, own))
 
 
 def _queues(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:

@@ -12,10 +12,11 @@ def group_of_two_tenants(cluster: Cluster) -> Findings:
     Users in the group can move data between the tenants, although the network of the tenants is isolated.
     """
     for tenant in cluster.tenants:
-        for index, group in enumerate(tenant.spec.members.groups):
-            others = [
-                other.name for other in cluster.tenants if other is not tenant and group in other.spec.members.groups
-            ]
-            if others:
-                message = f"group {group} is a member of tenant {tenant.name} and of tenant {', tenant '.join(others)}"
-                yield (*tenant.path, "members", "groups", index), message
+        for members in tenant.members:
+            for index, group in enumerate(members.spec.groups):
+                others = [other.name for other in cluster.tenants if other is not tenant and group in other.groups]
+                if others:
+                    message = (
+                        f"group {group} is a member of tenant {tenant.name} and of tenant {', tenant '.join(others)}"
+                    )
+                    yield (*members.path, "groups", index), message

@@ -14,12 +14,11 @@ def namespace_of_the_platform(cluster: Cluster) -> Findings:
     The quotas, queues and policies of the tenant would stop the controllers in this namespace, and members of the
     tenant could change the controllers.
     """
+    moved = {settings.namespace: name for name, settings in cluster.spec.components.items() if settings.namespace}
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
-            if namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
-                message = f"namespace {namespace.name} of tenant {tenant.name} is a namespace of the platform"
-                yield (
-                    (*namespace.path, "podSecurity"),
-                    message,
-                    f"rename namespace {namespace.name} of tenant {tenant.name}",
-                )
+            owner = f"namespace {namespace.name} of tenant {tenant.name}"
+            if component := moved.get(namespace.name):
+                yield ("spec", "components", component, "namespace"), f"{owner} is the namespace of {component}"
+            elif namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
+                yield (*namespace.path, "podSecurity"), f"{owner} is a namespace of the platform", f"rename {owner}"

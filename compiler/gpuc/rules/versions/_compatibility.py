@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpuc.catalog.schemas import builtin_versions
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 
@@ -16,15 +17,27 @@ def numbers(version: str) -> Numbers:
     return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
+def published_form(cluster: Cluster, name: str) -> str:
+    """Returns the version of a component in the form of its published versions: with or without v."""
+    digits = cluster.components[name].version.removeprefix("v")
+    has_v = cluster.catalog.releases[cluster.spec.releases.set][name].version.startswith("v")
+    return f"v{digits}" if has_v else digits
+
+
 def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
     """Yields a spec path and a message for components that do not support the cluster's Kubernetes version.
 
-    With `certain`, the facts of low confidence in the catalog are ignored; otherwise only these facts are used.
+    With `certain`, the facts of low confidence in the catalog are ignored; otherwise only these facts are used. Yields
+    nothing for a version without schemas, which has a finding of its own.
     """
     cluster_version, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
-    sentences = [*_unsupported(cluster, certain)]
+    if cluster_version not in builtin_versions():
+        return
+    sentences = [*_unsupported(cluster, cluster_version, certain)]
     if sentences:
-        yield kubernetes, f"the Kubernetes version is {cluster_version}, but {', '.join(sentences)}"
+        known = ", ".join(supported_versions(cluster))
+        message = f"the Kubernetes version is {cluster_version}, but {', '.join(sentences)}; expected one of {known}"
+        yield kubernetes, message
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
         for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
@@ -38,14 +51,24 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tupl
                 )
 
 
-def _unsupported(cluster: Cluster, certain: bool) -> Iterator[str]:
-    """Yields a sentence for each component whose supported Kubernetes versions do not include the cluster's version."""
-    cluster_version = numbers(cluster.spec.kubernetes)
+def supported_versions(cluster: Cluster) -> list[str]:
+    """Returns the Kubernetes versions that gpuc has schemas for and that all components of the cluster support."""
+    return [
+        version
+        for version in builtin_versions()
+        if not any(_unsupported(cluster, version, certain) for certain in (True, False))
+    ]
+
+
+def _unsupported(cluster: Cluster, kubernetes: str, certain: bool) -> list[str]:
+    """Returns a sentence for each component whose supported Kubernetes versions do not include a version."""
+    sentences = []
     for name, released in cluster.catalog.releases[cluster.spec.releases.set].items():
         low, high = released.kubernetes_min, released.kubernetes_max
         # The catalog has no range for an overridden version.
         if cluster.components[name].version != released.version or certain != (released.confidence != "low"):
             continue
-        if (low and cluster_version < numbers(low)) or (high and cluster_version > numbers(high)):
+        if (low and numbers(kubernetes) < numbers(low)) or (high and numbers(kubernetes) > numbers(high)):
             bounds = f"{low or 'any'} to {high}" if high else f"{low} and later"
-            yield f"{name} {released.version} supports {bounds}"
+            sentences.append(f"{name} {released.version} supports {bounds}")
+    return sentences

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.versions._compatibility import published_form
 
 
 @rule("VER103", source="NVIDIA/gpu-operator v26.7.0 api/nvidia/v1/clusterpolicy_types.go (ImagePath)")
@@ -10,7 +11,7 @@ def operator_without_images(cluster: Cluster) -> Findings:
 
     gpuc writes the image of each operand into the ClusterPolicy. Without these images the GPU Operator deploys nothing.
     """
-    version = cluster.components["gpu-operator"].version
+    version = published_form(cluster, "gpu-operator")
     if cluster.gpu_pools and version not in cluster.catalog.operands:
         known = ", ".join(sorted(cluster.catalog.operands))
         message = f"gpuc has no operand images for gpu-operator {version}; expected one of {known}"

@@ -3,6 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.versions._compatibility import published_form
 
 
 @rule(
@@ -15,10 +16,21 @@ def version_without_schemas(cluster: Cluster) -> Findings:
 
     gpuc checks objects and Helm values with the schemas of the release set's version. gpuc does not find keys that your
     version removed or changed. The cluster refuses or ignores such keys.
+
+    Compare your version with the version of the release set before you accept the finding: the values of the chart
+    (`helm show values REPOSITORY/CHART --version VERSION` for both versions) for the keys in
+    out/CLUSTER/COMPONENT/values.yaml, the CRDs (`helm show crds`, or `helm template` if the templates contain them) for
+    the fields of the objects in out/CLUSTER, and the release notes for changed defaults, container images and supported
+    Kubernetes versions. Then test the component in a cluster that is not in production.
     """
     released = cluster.catalog.releases[cluster.spec.releases.set]
     for name, version in cluster.spec.releases.components.items():
         known = released[name].version
-        if version != known:
+        if published_form(cluster, name) != known:
             message = f"{name} is {version}; gpuc has schemas for {known}, from release set {cluster.spec.releases.set}"
+            if not cluster.is_managed(name):
+                message = (
+                    f"another team installs {name} {version}; gpuc checked its objects and Helm values with the "
+                    f"schemas of {known}, from release set {cluster.spec.releases.set}"
+                )
             yield ("spec", "releases", "components", name), message

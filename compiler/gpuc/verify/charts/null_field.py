@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
 from gpuc.verify.null_fields import null_fields
-from gpuc.verify.schema_errors import ErrorKind
 
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject

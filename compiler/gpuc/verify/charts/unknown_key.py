@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpuc.catalog.schemas import DERIVE, chart
+from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
-from gpuc.verify.schema_errors import ErrorKind
 
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
@@ -18,7 +18,7 @@ def unknown_key(subject: Subject) -> Iterator[ObjectFinding]:
 
     Helm silently ignores the key, and the setting has no effect.
     """
-    for values in subject.values:
+    for values in (values for values in subject.values if values.has_schema):
         if chart(values.component) is None:
             text = f'chart "{values.component}" has no schema for its values: {DERIVE}'
             yield ObjectFinding(unknown_key.rule, values.manifest, (), text)

@@ -69,6 +69,11 @@ _DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
 """Enforcement points that refuse objects. The other enforcement points, audit and gator, only report violations."""
 OTHER_NAMES = ("namespace", "resource", "resources")
 """Keys whose values are not names of queues or pools, although the keys may be below a list of queues or pools."""
+_CLUSTER_SCOPED = frozenset(
+    ("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "IngressClass", "Namespace", "Node",
+     "PersistentVolume", "PriorityClass", "StorageClass")
+)  # fmt: skip
+"""Kinds that are in no namespace."""
 _SELECTING_MIN = 3
 """The number of constraints with a selector from which a constraint without a selector is a finding."""
 
@@ -81,7 +86,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
             by_kind.setdefault(manifest.kind, []).append(manifest)
     for constraints in by_kind.values():
         for constraint in constraints:
-            yield from _single_constraint(constraint)
+            yield from _single_constraint(objects, constraint)
         yield from _compared(objects, constraints)
     all_constraints = [constraint for constraints in by_kind.values() for constraint in constraints]
     yield from _parameter_names(objects, all_constraints)
@@ -92,7 +97,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
         yield from _without_exclusion(objects, all_constraints)
 
 
-def _single_constraint(constraint: Manifest) -> Iterator[ObjectFinding]:
+def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Iterator[ObjectFinding]:
     match = dig(constraint.body, "spec", "match")
     entries = list(items(dig(match, "kinds")))
     if not entries:
@@ -103,7 +108,8 @@ def _single_constraint(constraint: Manifest) -> Iterator[ObjectFinding]:
         if not dig(entry, "kinds"):
             text = "no kinds are selected: the constraint applies to every kind of these API groups"
             yield ObjectFinding(NO_KINDS, constraint, ("spec", "match", "kinds", index), text)
-    if _denies(constraint) and not _selects(constraint):
+    is_limited = not objects.is_complete and (_has_exclusion(objects) or _kinds(constraint) <= _CLUSTER_SCOPED)
+    if _denies(constraint) and not (_selects(constraint) or is_limited):
         text = "the constraint denies objects in every namespace, also of the platform: select or exclude namespaces"
         yield ObjectFinding(DENIES_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)
 
@@ -156,7 +162,7 @@ def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[Objec
 
     The constraints should select the same kinds of objects, and together all values of a namespace label.
     """
-    if len(constraints) > 1:
+    if len(constraints) > 1 and objects.is_complete:  # users may have different constraints of one kind
         yield from _different_kinds(constraints)
     selected: dict[str, dict[str, Manifest]] = {}
     everywhere = []
@@ -264,13 +270,16 @@ def _unexpanded_kinds(objects: ObjectSet) -> Iterator[ObjectFinding]:
 
 def _without_exclusion(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
     denying = [constraint for constraint in constraints if _denies(constraint)]
-    excluding = any(
-        entry.get("excludedNamespaces")
-        for config in objects.of("config.gatekeeper.sh", "Config")
-        for _, entry in items(dig(config.body, "spec", "match"))
-        if isinstance(entry, dict)
-    )
-    if denying and not excluding:
+    if denying and not _has_exclusion(objects):
         yield ObjectFinding(
             NOTHING_EXCLUDED, denying[0], ("spec", "enforcementAction"), "no Config of Gatekeeper excludes a namespace"
         )
+
+
+def _has_exclusion(objects: ObjectSet) -> bool:
+    """Returns whether a Config of Gatekeeper excludes namespaces."""
+    return any(
+        dig(entry, "excludedNamespaces")
+        for config in objects.of("config.gatekeeper.sh", "Config")
+        for _, entry in items(dig(config.body, "spec", "match"))
+    )

@@ -28,7 +28,7 @@ _NAMES = {
 }
 _SUBDOMAIN_NAME = (SUBDOMAIN, "a DNS subdomain (RFC 1123)")
 _LABEL_VALUED = frozenset(
-    ("ClusterQueue", "Job", "JobSet", "LocalQueue", "NodePool", "Pod", "ResourceFlavor", "WorkloadPriorityClass")
+    ("ClusterQueue", "Job", "JobSet", "LocalQueue", "NodePool", "ResourceFlavor", "WorkloadPriorityClass")
 )
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
 _ANNOTATIONS_BYTES_MAX = 262_144
@@ -82,7 +82,7 @@ def _labels(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     for key, value in manifest.labels.items():
         if not is_label_key(key):
             yield ("labels", key), f'"{key}" is not a valid label key'
-        if not isinstance(value, str) or not is_label_value(value):
+        if value is not None and (not isinstance(value, str) or not is_label_value(value)):
             yield ("labels", key), f"{value!r} is not a valid label value"
 
 
@@ -91,7 +91,7 @@ def _annotations(manifest: Manifest) -> Iterator[tuple[Path, str]]:
     for key, value in manifest.annotations.items():
         if not is_label_key(key.lower()):
             yield ("annotations", key), f'"{key}" is not a valid annotation key'
-        if not isinstance(value, str):
+        if value is not None and not isinstance(value, str):
             yield ("annotations", key), f"{value!r} is not a string"
         total += len(key.encode()) + len(str(value).encode())
     if total > _ANNOTATIONS_BYTES_MAX:

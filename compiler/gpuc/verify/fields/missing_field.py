@@ -3,9 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
-from gpuc.verify.schema_errors import ErrorKind
 
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject

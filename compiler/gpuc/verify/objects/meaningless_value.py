@@ -16,6 +16,8 @@ _MEANINGFUL = frozenset(
     }
 )  # fmt: skip
 """Fields whose empty value has a meaning: to select everything, to allow nothing, or to use the default volume."""
+_RULES = ("egress", "ingress")
+"""Lists of rules of NetworkPolicies. An empty rule allows all traffic."""
 _PARAMETERS = ("spec", "parameters")
 """The path of a constraint's parameters. The policy may compare values with an empty list."""
 _SCHEMA = "openAPIV3Schema"
@@ -46,5 +48,9 @@ def _empties(body: dict[str, Any]) -> Iterator[tuple[str | int, ...]]:
                 if child:
                     if step != _SCHEMA:
                         waiting.append(((*path, step), child))
-                elif step not in _MEANINGFUL and path[:2] != _PARAMETERS:
+                elif not _is_meaningful(path, step) and path[:2] != _PARAMETERS:
                     yield (*path, step)
+
+
+def _is_meaningful(path: tuple[str | int, ...], step: str | int) -> bool:
+    return path[-1] in _RULES if isinstance(step, int) and path else step in _MEANINGFUL

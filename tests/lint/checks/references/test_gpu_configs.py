@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from gpuc.diagnostics.place import place
 from gpuc.lint.checks.references import findings
-from gpuc.objects.object_finding import place
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT

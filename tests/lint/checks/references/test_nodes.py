@@ -151,8 +151,10 @@ def test_a_taint_that_only_the_flavor_lists_is_reported() -> None:
 
 def test_pods_tolerate_the_nodes_that_they_select_or_leave_that_to_kueue() -> None:
     bare = "{nodeSelector: {example.com/pool: trainers}}"
-    assert warnings(POOLS, work(bare)) == [("REF024", "Deployment default/work", "")]
-    assert warnings(POOLS, work(bare, kind="DaemonSet")) == [("REF024", "DaemonSet default/work", "")]
+    assert warnings(POOLS, work(bare)) == [("REF085", "Deployment default/work", "")], "other nodes may have the label"
+    assert warnings(POOLS, work(bare, kind="DaemonSet")) == [("REF085", "DaemonSet default/work", "")]
+    named = "{nodeSelector: {karpenter.sh/nodepool: trainers}}"
+    assert warnings(POOLS, work(named)) == [("REF024", "Deployment default/work", "")]
     assert warnings(POOLS, work(bare, labels="{kueue.x-k8s.io/queue-name: a}")) == []
     tolerant = "{nodeSelector: {example.com/pool: trainers}, tolerations: [{key: nvidia.com/gpu, value: present}]}"
     assert warnings(POOLS, work(tolerant)) == []
@@ -160,6 +162,50 @@ def test_pods_tolerate_the_nodes_that_they_select_or_leave_that_to_kueue() -> No
     asks = f"{{nodeSelector: {{example.com/pool: trainers}}, {devices}}}"
     assert warnings(POOLS, work(asks)) == [], "an admission plugin may add the toleration for a requested resource"
     assert ids(POOLS, work(asks), is_complete=True) == ["REF024"]
+
+
+GPU_POOL = """
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: gpu}
+spec:
+  template:
+    spec:
+      requirements:
+        - {key: kubernetes.io/os, operator: In, values: [linux]}
+        - {key: kubernetes.io/arch, operator: In, values: [amd64]}
+        - {key: topology.kubernetes.io/zone, operator: In, values: [us-east-1a]}
+        - {key: karpenter.sh/capacity-type, operator: In, values: [on-demand]}
+        - {key: node.kubernetes.io/instance-type, operator: In, values: [p5.48xlarge]}
+      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]
+"""
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "kubernetes.io/os: linux",
+        "beta.kubernetes.io/os: linux",
+        "kubernetes.io/arch: amd64",
+        "topology.kubernetes.io/zone: us-east-1a",
+        "topology.kubernetes.io/region: us-east-1",
+        "karpenter.sh/capacity-type: on-demand",
+    ],
+)
+def test_lint02_labels_that_all_nodes_have_select_no_node_pool(label: str) -> None:
+    """Karpenter itself, and most charts, select linux: their pods run on other nodes."""
+    for kind in ("Deployment", "DaemonSet"):
+        assert warnings(GPU_POOL, work(f"{{nodeSelector: {{{label}}}}}", kind=kind)) == []
+    assert warnings(GPU_POOL, flavor(f"{{{label}}}", "tolerations: []")) == []
+    assert warnings(GPU_POOL, work("{nodeSelector: {kubernetes.io/os: linux}}"), is_complete=True) != []
+
+
+def test_lint02_labels_that_other_nodes_can_have_are_a_warning() -> None:
+    selector = "{node.kubernetes.io/instance-type: p5.48xlarge, kubernetes.io/os: linux}"
+    assert warnings(GPU_POOL, work(f"{{nodeSelector: {selector}}}")) == [("REF085", "Deployment default/work", "")]
+    assert warnings(GPU_POOL, flavor(selector, "tolerations: []")) == [("REF085", "ResourceFlavor trainers", "")]
+    pool = "{karpenter.sh/nodepool: gpu}"
+    assert warnings(GPU_POOL, flavor(pool, "tolerations: []")) == [("REF022", "ResourceFlavor trainers", "")]
 
 
 def test_pods_tolerate_a_taint_by_its_name() -> None:

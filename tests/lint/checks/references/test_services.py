@@ -101,3 +101,47 @@ def test_every_service_of_the_templates_is_needed(name: str) -> None:
         assert [(finding.rule.id, finding.manifest.name, finding.path) for finding in other] == [
             ("REF032", service.name, path)
         ]
+
+
+RATINGS = """
+apiVersion: v1
+kind: Service
+metadata: {name: ratings}
+spec: {selector: {app: ratings}, ports: [{port: 80, targetPort: web}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: ratings, namespace: default}
+spec: {template: {metadata: {labels: {app: ratings}}, spec: {containers: [{name: a, ports: [{name: PORT}]}]}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: unicorn}
+spec: {template: {metadata: {labels: {app: unicorn}}, spec: {containers: [{name: a}]}}}
+---
+apiVersion: monitoring.coreos.com/v1
+kind: ServiceMonitor
+metadata: {name: ratings, namespace: default}
+spec: {selector: {matchLabels: {team: a}}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: scraped, labels: {team: a}}
+"""
+
+
+def test_lint15_an_object_without_a_namespace_is_in_namespace_default() -> None:
+    """kubectl creates the Service and the pods in the same namespace."""
+    named = RATINGS.replace("PORT", "web")
+    assert ids(named) == ids(named.replace(", namespace: default", "")) == []
+    assert (
+        ids(
+            named.replace(
+                "name: ratings}\nspec: {selector: {app", "name: ratings, namespace: default}\nspec: {selector: {app"
+            )
+        )
+        == []
+    )
+    elsewhere = named.replace("namespace: default}\nspec: {template", "namespace: prod}\nspec: {template")
+    assert reported(elsewhere) == [("REF032", "Service ratings", "")]
+    assert reported(RATINGS.replace("PORT", "wbe"))[0][:2] == ("OBJ022", "Service ratings")

@@ -13,7 +13,7 @@ from gpuc.lint.checks.monitoring.chart_labels import ANY, InstalledCharts, Label
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group, items, labels
+from gpuc.objects.object_set import ObjectSet, dig, group, home_namespace, items, labels
 from gpuc.objects.pods import pods
 from gpuc.objects.selectors import selector, wanted_labels
 
@@ -117,14 +117,15 @@ class _Targets:
     def _namespaces_with_workloads(self) -> frozenset[str]:
         """Namespaces with objects of the input that may create services or pods."""
         return frozenset(
-            manifest.namespace
+            home_namespace(manifest)
             for manifest in self.objects.manifests
             if group(manifest) != GROUP and manifest.kind not in _WITHOUT_TARGETS
         )
 
     def has(self, namespace: str, kind: str) -> bool:
         """Returns whether the input has targets in a namespace. selectors.py compares the labels of these targets."""
-        return namespace in self._labels_in_input[kind]
+        known = self._labels_in_input[kind]
+        return namespace in known or (namespace == "default" and "" in known)
 
     def are_known(self, namespace: str) -> bool:
         """Returns whether all targets in a namespace are known.

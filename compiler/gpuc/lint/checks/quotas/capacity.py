@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from gpuc.catalog import load
+from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import MIB, Amounts, amount
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL, normal
@@ -20,7 +20,8 @@ from gpuc.lint.checks.unqueued_pools import unqueued_pools
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.node_pools import Pool as PoolOfNodes
 from gpuc.objects.object_set import ObjectSet, dig, labels, pairs
-from gpuc.trace.instance_capacity import EFA, GPU, instance_labels
+from gpuc.trace.instance_capacity import EFA, GPU
+from gpuc.trace.instance_labels import devices, instance_labels
 
 NODES = "nodes"
 GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
@@ -188,19 +189,20 @@ def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
         # A pool with a limit of 0 nodes has no capacity for quotas: Karpenter does not replace its nodes.
         limits = {NODES: 0 if limits.get(NODES) == 0 else replicas}
     names = sorted(pool.listed(INSTANCE_TYPE))
-    is_known = all(name in load().instances for name in names)
-    started = [name for name in names if is_known and pool.can_start(instance_labels(name))]
-    types = tuple(_capacity(name, pool, overlays) for name in started)
+    catalog = overlays.catalog
+    rows = [catalog.instance_type(name) for name in names]
+    known = [row for row in rows if row is not None] if None not in rows else []
+    types = tuple(_capacity(row, pool, overlays) for row in known if pool.can_start(instance_labels(catalog, row.type)))
     return Pool(pool.name, limits, types, _POOL in pool.labels)
 
 
-def _capacity(name: str, pool: PoolOfNodes, overlays: Overlays) -> Capacity:
-    row = load().instances[name]
+def _capacity(row: InstanceType, pool: PoolOfNodes, overlays: Overlays) -> Capacity:
+    catalog = overlays.catalog
     capacity = {NODES: 1, "cpu": row.vcpu * 1000, "memory": row.memory_mib * MIB, EFA: row.efa}
-    capacity[GPU] = row.gpu_count
+    capacity |= {GPU: row.gpu_count, **devices(catalog, row.type)}
     possible: Capacity = {}
     decided: set[str] = set()
-    for overlay in overlays.of(pool, name, instance_labels(name)):
+    for overlay in overlays.of(pool, row.type, instance_labels(catalog, row.type)):
         for resource, quantity in overlay.value.capacity.items():
             value = amount(resource, quantity)
             if value is None or resource in decided:

@@ -12,7 +12,7 @@ from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, items, labels, pairs
+from gpuc.objects.object_set import dig, home_namespace, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels, selector
 
@@ -49,7 +49,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     defaults = _defaults(index)
     workloads: dict[str, list[Pods]] = {}
     for pods in index.pods:
-        workloads.setdefault(pods.manifest.namespace, []).append(pods)
+        workloads.setdefault(home_namespace(pods.manifest), []).append(pods)
         for path, container in pods.containers():
             yield from _amounts(pods, path, container, defaults.get(pods.manifest.namespace, {}))
             yield from _probes(pods, path, container)
@@ -57,10 +57,10 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         yield from _bounds(manifest)
     services: dict[str, list[Manifest]] = {}
     for service in index.tree.of("", "Service"):
-        services.setdefault(service.namespace, []).append(service)
-        yield from _targets(service, workloads.get(service.namespace, []))
+        services.setdefault(home_namespace(service), []).append(service)
+        yield from _targets(service, workloads.get(home_namespace(service), []))
     for monitor in index.tree.of("monitoring.coreos.com", "ServiceMonitor"):
-        yield from _endpoints(monitor, services.get(monitor.namespace, []))
+        yield from _endpoints(monitor, services.get(home_namespace(monitor), []))
 
 
 def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.toleration import untolerated
 from gpuc.lint.checks.references.overlays import types_of
@@ -35,15 +36,13 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     accepted = tolerations(raw)
     for pool in index.nodes.pools:
         taint = untolerated(pool.taints, accepted)
-        if taint and _serves_gpus(pool):
+        if taint and _serves_gpus(index.tree.catalog, pool):
             message = f"nodes of NodePool {pool.name} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(KEPT_OFF, policies[0], _TOLERATIONS, message)
 
 
-def _serves_gpus(pool: Pool) -> bool:
+def _serves_gpus(catalog: Catalog, pool: Pool) -> bool:
     """Returns whether the pool's nodes have GPUs and the operator runs pods on these nodes."""
-    from gpuc.catalog import load
-
-    instances = [load().instances.get(name) for name in types_of(pool)]
+    instances = [catalog.instances.get(name) for name in types_of(catalog, pool)]
     has_gpus = any(instance is not None and instance.gpu for instance in instances)
     return pool.labels.get(_DEPLOY_LABEL) != "false" and has_gpus

@@ -21,7 +21,7 @@ from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.instance_capacity import instance_labels
+from gpuc.trace.instance_labels import instance_labels
 
 WRONG_DEVICES = declare_rule(
     "REF054",
@@ -95,13 +95,12 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _pool(pool: Pool, sharing: Sharing, index: Index) -> Iterator[ObjectFinding]:
-    from gpuc.catalog import load
-
-    for name in types_of(pool):
-        instance = load().instances.get(name)
+    catalog = index.tree.catalog
+    for name in types_of(catalog, pool):
+        instance = catalog.instances.get(name)
         if instance is None or not instance.gpu or not instance.gpu_count:
             continue
-        overlays = index.overlays.of(pool, name, instance_labels(name))
+        overlays = index.overlays.of(pool, name, instance_labels(catalog, name))
         by_name = {overlay.value.name: overlay for overlay in overlays}
         for resource, effective in capacity(overlay.value for overlay in overlays).items():
             overlay = by_name[effective.name]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.trace.instance_capacity import instance_labels
+from gpuc.trace.instance_labels import instance_labels
 
 PARTIAL_OVERLAY = declare_rule(
     "REF053",
@@ -55,30 +56,30 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     if not index.tree.has("karpenter.sh", "NodeOverlay"):
         return
     for pool in index.nodes.pools:
-        declared = {name: _declared(index, pool, name) for name in types_of(pool)}
+        declared = {name: _declared(index, pool, name) for name in types_of(index.tree.catalog, pool)}
         for resource in sorted(set().union(*(resources.has for resources in declared.values()))):
             without = [name for name, resources in declared.items() if _lacks(resources, resource)]
             if without and len(without) < len(declared):
                 yield from _partial(pool, resource, without, declared)
 
 
-def types_of(pool: Pool) -> list[str]:
+def types_of(catalog: Catalog, pool: Pool) -> list[str]:
     """Returns the instance types that a pool lists and does not exclude.
 
     The list is empty if a requirement cannot be evaluated.
     """
     names = sorted(pool.listed(INSTANCE_TYPE))
     required = [key for key in pool.offer if key.startswith(_PROVIDER_PREFIX)]
-    if any(key not in instance_labels(name) for name in names for key in required):
+    if any(key not in instance_labels(catalog, name) for name in names for key in required):
         return []
-    return [name for name in names if pool.can_start(instance_labels(name))]
+    return [name for name in names if pool.can_start(instance_labels(catalog, name))]
 
 
 def _declared(index: Index, pool: Pool, name: str) -> Declared:
     """Returns the resources of an instance type. The first overlay that certainly applies decides about a resource."""
     declared = Declared()
     decided: set[str] = set()
-    for overlay in index.overlays.of(pool, name, instance_labels(name)):
+    for overlay in index.overlays.of(pool, name, instance_labels(index.tree.catalog, name)):
         for resource, amount in overlay.value.capacity.items():
             if resource in decided:
                 continue

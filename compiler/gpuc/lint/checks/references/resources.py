@@ -15,7 +15,7 @@ from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.objects.paths import matching_values, pattern
-from gpuc.trace.instance_capacity import instance_labels
+from gpuc.trace.instance_labels import instance_labels
 
 NOT_COVERED = declare_rule(
     "REF050",
@@ -186,9 +186,10 @@ def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
 def _overlay_resources(index: Index) -> dict[str, list[str]]:
     """Returns the extended resources and huge pages that overlays add to nodes, by node pool."""
     by_pool: dict[str, list[str]] = {}
+    catalog = index.tree.catalog
     for pool in index.nodes.pools:
-        for name in types_of(pool) or [""]:
-            for overlay in index.overlays.of(pool, name, instance_labels(name) if name else {}):
+        for name in types_of(catalog, pool) or [""]:
+            for overlay in index.overlays.of(pool, name, instance_labels(catalog, name) if name else {}):
                 names = _capacity(overlay.manifest) if overlay.is_sure else ()
                 by_pool.setdefault(pool.name, []).extend(
                     name for name in names if "/" in name or name.startswith("hugepages-")

@@ -12,7 +12,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import NAMESPACE_NAME, dig, group, items, labels
+from gpuc.objects.object_set import NAMESPACE_NAME, dig, group, home_namespace, items, labels
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
@@ -151,13 +151,13 @@ class _Candidates(NamedTuple):
 def _pods(index: Index) -> Iterator[ObjectFinding]:
     by_namespace: dict[str, list[dict[str, str]]] = {}
     for pods in index.pods:
-        by_namespace.setdefault(pods.manifest.namespace, []).append(pods.labels)
+        by_namespace.setdefault(home_namespace(pods.manifest), []).append(pods.labels)
     kinds: dict[str, set[tuple[str, str]]] = {}
     for manifest in index.tree.manifests:
-        kinds.setdefault(manifest.namespace, set()).add((group(manifest), manifest.kind))
+        kinds.setdefault(home_namespace(manifest), set()).add((group(manifest), manifest.kind))
     for kind, field_path in POD_SELECTORS:
         for manifest in index.tree.of(*_kind(kind)):
-            namespace = manifest.namespace
+            namespace = home_namespace(manifest)
             is_shared = namespace in ALWAYS - {"default"} and not index.tree.is_complete
             own = by_namespace.get(namespace, []) if not is_shared else []  # other programs run there
             candidates = _Candidates("pods", own, _closed(kinds[namespace]), index.tree.is_complete)
@@ -223,13 +223,13 @@ def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candid
 
 
 def _monitors(index: Index) -> Iterator[ObjectFinding]:
-    services = [(service.namespace, labels(service.labels)) for service in index.tree.of("", "Service")]
-    templates = [(pods.manifest.namespace, pods.labels) for pods in index.pods]
+    services = [(home_namespace(service), labels(service.labels)) for service in index.tree.of("", "Service")]
+    templates = [(home_namespace(pods.manifest), pods.labels) for pods in index.pods]
     for kind, noun, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
         for monitor in index.tree.of("monitoring.coreos.com", kind):
             namespace_selector = dig(monitor.body, "spec", "namespaceSelector")
             names = {name for _, name in items(dig(namespace_selector, "matchNames")) if isinstance(name, str)}
-            names = names or {monitor.namespace}
+            names = names or {home_namespace(monitor)}
             is_any = dig(namespace_selector, "any") is True
             candidates = _Candidates(noun, [own for namespace, own in known if is_any or namespace in names])
             raw = dig(monitor.body, "spec", "selector")

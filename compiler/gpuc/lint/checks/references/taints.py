@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.kubernetes.node_pool import HOSTNAME, INSTANCE_TYPE, NODE_POOL, WELL_KNOWN, is_well_known, normal
 from gpuc.kubernetes.toleration import Taint, Toleration, tolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
@@ -52,6 +53,15 @@ MISSPELT_TAINT = declare_rule(
     "The pods do not tolerate the taint: a DaemonSet does not run on the nodes, and other pods stay Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
+OTHER_NODES_POSSIBLE = declare_rule(
+    "REF085",
+    Severity.WARNING,
+    "Pods or a ResourceFlavor do not tolerate a taint of the node pools with the selected labels.",
+    "The pods stay Pending, unless the cluster has other nodes with the labels, for example of a managed node group.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
+_ON_ALL_NODES = frozenset((*WELL_KNOWN, HOSTNAME)) - {NODE_POOL, INSTANCE_TYPE}
+"""Labels that nodes outside of the node pools have too, so that these labels select no node pool."""
 _QUEUE = "kueue.x-k8s.io/queue-name"
 
 
@@ -64,7 +74,8 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
         labels = dig(flavor.body, "spec", "nodeLabels")
         if labels and (pools := index.nodes.matching(labels)):
-            yield from _flavor(flavor, pools, added, devices)
+            if rule := _flavor_rule(labels, index):
+                yield from _flavor(flavor, pools, added, devices, rule)
             yield from _unknown_taints(flavor, pools)
     keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup_taints)}
     for pods in index.pods:
@@ -81,8 +92,30 @@ def _covered(objects: ObjectSet) -> frozenset[str]:
     )
 
 
+def _flavor_rule(labels: Any, index: Index) -> Rule | None:
+    """Returns the rule for a flavor that does not tolerate the taints of its node pools.
+
+    A label that is not well known is a label of the node pools. Other nodes have it only if the input has other nodes.
+    """
+    keys = {normal(key) for key, _ in pairs(labels)}
+    if index.nodes.is_complete and not all(is_well_known(key) for key in keys):
+        return FLAVOR_KEPT_OFF
+    return _rule(keys, FLAVOR_KEPT_OFF, index)
+
+
+def _rule(keys: Iterable[str], certain: Rule, index: Index) -> Rule | None:
+    """Returns the rule for pods with node labels that do not tolerate the taints of all node pools with the labels.
+
+    Returns None if all nodes have the labels. Partial input may lack nodes that have the same labels as a node pool.
+    """
+    selecting = set(keys) - _ON_ALL_NODES
+    if index.tree.is_complete or NODE_POOL in selecting:
+        return certain
+    return OTHER_NODES_POSSIBLE if selecting else None
+
+
 def _flavor(
-    flavor: Manifest, pools: list[Pool], added: Iterable[Toleration], devices: frozenset[str]
+    flavor: Manifest, pools: list[Pool], added: Iterable[Toleration], devices: frozenset[str], certain: Rule
 ) -> Iterator[ObjectFinding]:
     spec = dig(flavor.body, "spec")
     accepted = (*tolerations(dig(spec, "tolerations")), *added)
@@ -102,7 +135,7 @@ def _flavor(
             )
             path, fix = _intended(dig(spec, "tolerations"), taint)
             is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
-            rule = LEFT_TO_ADMISSION if is_device_taint else FLAVOR_KEPT_OFF
+            rule = LEFT_TO_ADMISSION if is_device_taint else certain
             yield ObjectFinding(rule, flavor, ("spec", *path), message, fix)
 
 
@@ -137,9 +170,10 @@ def _unknown_taints(flavor: Manifest, pools: list[Pool]) -> Iterator[ObjectFindi
 
 def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
     labels = dict(pairs(dig(pods.spec, "nodeSelector")))
-    named = [key for key in labels if key in index.nodes.values]
-    pools = index.nodes.matching(labels) if named else []
-    if not pools or _is_queued(pods):
+    keys = {normal(key) for key in labels if isinstance(key, str)}
+    rule = _rule(keys & index.nodes.values.keys(), PODS_KEPT_OFF, index)
+    pools = index.nodes.matching(labels) if rule and keys & index.nodes.values.keys() else []
+    if rule is None or not pools or _is_queued(pods):
         return
     accepted = pods.tolerations
     unmet = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)] for pool in pools]
@@ -147,7 +181,7 @@ def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
     if all(unmet) and not (not index.tree.is_complete and all(taint.key in requested for taint in unmet[0])):
         names = ", ".join(str(taint) for taint in unmet[0])
         message = f"nodes of NodePool {pools[0].name} have the taint {names}, which the pods do not tolerate"
-        yield ObjectFinding(PODS_KEPT_OFF, pods.manifest, (*pods.path, "spec", "tolerations"), message)
+        yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "tolerations"), message)
 
 
 def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import NamedTuple
 
+from gpuc.admission.gatekeeper import PARAMETERS
+from gpuc.admission.policies import Policies
+from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, quantity_text
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.created import object_creations, pod_creation
+from gpuc.trace.described import described_workload
 from gpuc.trace.kueue_scope import managed_kind
-from gpuc.trace.policies import PARAMETERS, PolicyViolation, violations
 from gpuc.trace.quota import Node
-from gpuc.trace.workload import PodSet, Workload
+from gpuc.trace.workload import Workload
 
 REFUSED = declare_rule(
     "SCD008", Severity.ERROR, "A constraint refuses every pod that requests a resource of a ClusterQueue.",
@@ -29,11 +34,15 @@ WARNED = declare_rule(
 _POOL = "gpuc.dev/pool"
 _PERMITTING = {
     "GpucGpuLimits": "limits",
+    "GpucGpuQuota": "pools",
     "GpucGpuResources": "resources",
     "GpucPoolSelector": "pools",
     "GpucQueueRequired": "queues",
 }
-"""The parameter of a constraint that permits pods, by the kind of the constraint."""
+"""The parameter of a constraint that permits pods, by the kind of the constraint.
+
+The decisions of these constraints depend only on the queue, the node selector and the resources of a pod. Constraints
+of other kinds can permit pods with other fields."""
 Smallest = Mapping[str, tuple[Manifest, dict[str, Amounts]]]
 """By flavor: the ResourceFlavor, and by resource the smallest pod that requests the resource."""
 
@@ -44,41 +53,71 @@ class _Refusal(NamedTuple):
     resource: str
     flavor: str
     local: Manifest
-    violation: PolicyViolation
+    decision: Decision
 
 
 def policy_conflicts(cluster: ClusterIndex, queue: Node, smallest: Smallest) -> Iterator[ObjectFinding]:
     """Yields one finding for every constraint that the smallest pod of a resource violates."""
+    policies = _policies(cluster)
     by_constraint: dict[int, list[_Refusal]] = {}
     for local in cluster.local_queues.get(queue.name, ()):
         for flavor, pods in smallest.values():
             for resource, pod in pods.items():
-                for violation in _violations(cluster, local, flavor, pod):
-                    refusal = _Refusal(resource, flavor.name, local, violation)
-                    by_constraint.setdefault(id(violation.manifest), []).append(refusal)
+                for decision in _violations(cluster, policies, local, flavor, pod):
+                    refusal = _Refusal(resource, flavor.name, local, decision)
+                    by_constraint.setdefault(id(decision.manifest), []).append(refusal)
     for refusals in by_constraint.values():
-        violation = refusals[0].violation
-        rule = REFUSED if violation.is_denied else WARNED
-        yield ObjectFinding(rule, violation.manifest, _path(violation.manifest), _message(queue, refusals))
+        decision = refusals[0].decision
+        assert decision.manifest is not None, "the decision of a constraint names the constraint"
+        rule = REFUSED if decision.outcome == "denied" else WARNED
+        yield ObjectFinding(rule, decision.manifest, _path(decision.manifest), _message(queue, refusals))
 
 
-def _violations(cluster: ClusterIndex, local: Manifest, flavor: Manifest, pod: Amounts) -> list[PolicyViolation]:
-    """Returns the violations of a pod. If some violations are denied, the list has only these violations.
+@lru_cache(maxsize=1)
+def _policies(cluster: ClusterIndex) -> Policies:
+    """Returns the policies of the cluster, with the constraints of _PERMITTING only."""
+    others = [
+        manifest
+        for manifest in cluster.objects.manifests
+        if group(manifest) == "constraints.gatekeeper.sh" and manifest.kind not in _PERMITTING
+    ]
+    left_out = {id(manifest) for manifest in others}
+    manifests = [manifest for manifest in cluster.objects.manifests if id(manifest) not in left_out]
+    return Policies(ObjectSet(manifests, is_complete=cluster.objects.is_complete, values=cluster.objects.values))
+
+
+def _violations(
+    cluster: ClusterIndex, policies: Policies, local: Manifest, flavor: Manifest, pod: Amounts
+) -> list[Decision]:
+    """Returns the decisions that deny a pod. Without such decisions, the list has the decisions that warn.
 
     The list is empty if the pod without a node selector, or the pod that selects the flavor's node pool, has none.
     """
     requests = {name: quantity_text(name, count) for name, count in pod.items()}
-    container = {"resources": {"requests": requests, "limits": requests}}
     pool = dig(flavor.body, "spec", "nodeLabels", _POOL)
-    choices: list[dict[str, Any]] = [{}, {"nodeSelector": {_POOL: pool}}] if isinstance(pool, str) else [{}]
-    found: list[PolicyViolation] = []
-    kind = managed_kind(cluster)
-    for choice in choices:
-        work = Workload((PodSet({"containers": [container], **choice}),), local.namespace, local.name, *kind)
-        found = list(violations(cluster, work))
+    choices: list[dict[str, str]] = [{}, {_POOL: pool}] if isinstance(pool, str) else [{}]
+    found: list[Decision] = []
+    for node_labels in choices:
+        workload = described_workload(cluster, local.namespace, local.name, requests, node_labels)
+        found = [
+            decision
+            for request in _requests(cluster, workload)
+            for decision in policies.decide(request)
+            if decision.manifest is not None
+            and decision.manifest.kind in _PERMITTING
+            and decision.outcome in ("denied", "warned")
+        ]
         if not found:
             break
-    return [violation for violation in found if violation.is_denied] or found
+    return [decision for decision in found if decision.outcome == "denied"] or found
+
+
+def _requests(cluster: ClusterIndex, workload: Workload) -> Iterator[Request]:
+    """Yields the requests that create a Job and its pod; only the pod if Kueue manages other kinds than Job."""
+    if managed_kind(cluster)[0] == "Job":
+        yield from (creation.request for creation in object_creations(workload, (), cluster.accounts))
+    pods = workload.pod_sets[0]
+    yield pod_creation(workload, pods, (), gated=False, accounts=cluster.accounts).request
 
 
 def _path(manifest: Manifest) -> Path:
@@ -91,7 +130,7 @@ def _message(queue: Node, refusals: list[_Refusal]) -> str:
     resources = ", ".join(dict.fromkeys(refusal.resource or "cpu and memory" for refusal in refusals))
     flavors = ", ".join(dict.fromkeys(refusal.flavor for refusal in refusals))
     namespaces = ", ".join(dict.fromkeys(refusal.local.namespace for refusal in refusals))
-    violation = refusals[0].violation
-    result = "is refused" if violation.is_denied else "gets a warning"
+    decision = refusals[0].decision
+    result = "is refused" if decision.outcome == "denied" else "gets a warning"
     provided = f"ClusterQueue {queue.name} gives namespace {namespaces} quota for {resources} of flavor {flavors}"
-    return f"{provided}, but every pod that requests {resources} {result}: {violation.message}"
+    return f"{provided}, but every pod that requests {resources} {result}: {decision.message}"

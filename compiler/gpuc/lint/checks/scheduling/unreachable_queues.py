@@ -11,17 +11,19 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, pods_that_fit, quantity_text
+from gpuc.kubernetes.selector import equals
+from gpuc.lint.checks.references.node_labels import FLAVOR_WITHOUT_NODES
 from gpuc.lint.checks.scheduling.policy_conflicts import policy_conflicts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet, dig, items, labels
+from gpuc.trace.admission_steps import limit_steps
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.limits import container_limits, namespace_steps
 from gpuc.trace.nodes import MatchingPool, matching_pools, max_pods, pod_demand
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage
 from gpuc.trace.tracer import trace_workload
-from gpuc.trace.workload import QUEUE_LABEL, PodSet, Workload, pod_requests, workload_of
+from gpuc.trace.workload import QUEUE_LABEL, PodSet, Workload, workload_of
 
 NO_QUOTA = declare_rule(
     "SCD001", Severity.WARNING, "A ClusterQueue names a flavor for which it has no quota.",
@@ -58,7 +60,8 @@ _KARPENTER_KNOWS = ("nvidia.com/", "amd.com/", "vpc.amazonaws.com/efa", "hugepag
 Agents on nodes may add resources with other prefixes."""
 _DEVICES = ("nvidia.com/", "amd.com/")
 _REPORTED_ELSEWHERE = (
-    Stage.API, Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.PRIORITY, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP
+    Stage.API, Stage.LOCAL_QUEUE, Stage.CLUSTER_QUEUE, Stage.PRIORITY, Stage.POLICY, Stage.NODE_POOL, Stage.STARTUP,
+    Stage.SUSPENDED,
 )  # fmt: skip
 """Stages that fail because of one object or one reference. Other checks report these failures."""
 _DEPENDS_ON_OTHER_FILES = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.NODE)
@@ -107,7 +110,7 @@ def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
     for manifest in cluster.objects.manifests:
         if manifest.labels.get(QUEUE_LABEL) is None or (work := workload_of(manifest)) is None:
             continue
-        step = trace_workload(cluster, work, policies=False).failure
+        step = trace_workload(cluster, work, admission=False).failure
         if step is None or step.stage in _REPORTED_ELSEWHERE:
             continue
         is_certain = cluster.objects.is_complete or step.stage not in _DEPENDS_ON_OTHER_FILES
@@ -150,7 +153,8 @@ def _of_flavor(
     if not pools:
         return
     if all(match.pool.is_known for match in pools) and not any(max_pods(match, demand) for match in pools):
-        yield _no_node(pools[0])
+        is_by_flavor = not any(match.types for match in pools) and any(match.pool.types for match in pools)
+        yield _no_type(flavor, pools) if is_by_flavor else _no_node(pools[0])
         return
     for name, pod in pods.items():
         yield from _unadvertised(cluster, queue, path, flavor, pools, name, pod)
@@ -167,6 +171,20 @@ def _of_flavor(
         names = ", ".join(match.pool.name for match in pools)
         message = f"Topology {topology} needs running nodes, but NodePool {names} is not static (spec.replicas)"
         yield ObjectFinding(topology_without_static_nodes.rule, flavor, ("spec", "topologyName"), message)
+
+
+def _no_type(flavor: Manifest, matches: list[MatchingPool]) -> ObjectFinding:
+    """Returns the finding about a flavor whose node labels exclude all instance types of its node pools."""
+    path: Path = ("spec", "nodeLabels")
+    wanted = labels(dig(flavor.body, *path))
+    pools = [match.pool for match in matches]
+    excluding = [
+        key for key, value in wanted.items() if not any(pool.types_for([equals(key, value)]) for pool in pools)
+    ]
+    names = ", ".join(pool.name for pool in pools)
+    shown = ", ".join(f"{key}: {wanted[key]}" for key in excluding or wanted)
+    message = f"no instance type that node pool {names} allows has {shown}"
+    return ObjectFinding(FLAVOR_WITHOUT_NODES, flavor, (*path, *excluding[:1]), message)
 
 
 def _no_node(match: MatchingPool) -> ObjectFinding:
@@ -204,13 +222,13 @@ def _unadvertised(
 def _closed_namespaces(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
     """Yields findings about namespaces of the ClusterQueue whose limits refuse the smallest pod of every resource."""
     for local in cluster.local_queues.get(queue.name, ()):
-        limits = container_limits(cluster, local.namespace)
         first = None
         for pod in smallest:
-            spec = {"containers": [{"resources": {"requests": {k: quantity_text(k, v) for k, v in pod.items()}}}]}
+            amounts = {name: quantity_text(name, count) for name, count in pod.items()}
+            # The limits of devices have to be equal to the requests, and a LimitRange or ResourceQuota can need limits.
+            spec = {"containers": [{"name": "main", "resources": {"requests": amounts, "limits": dict(amounts)}}]}
             work = Workload((PodSet(spec),), local.namespace, local.name)
-            steps = list(namespace_steps(cluster, work, limits, pod_requests(spec, limits)))
-            failed = next((step for step in steps if step.failed), None)
+            failed = next((step for step in limit_steps(cluster, work) if step.failed), None)
             if failed is None:
                 first = None
                 break

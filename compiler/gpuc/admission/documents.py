@@ -1,0 +1,129 @@
+"""The kind, the namespace and the pod of the object in a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.objects.namespace_labels import ALWAYS, Namespaces
+from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.symbol_table import SymbolTable
+
+CONTAINERS = ("initContainers", "containers")
+"""The fields of a pod spec with the containers that can have resources, in the order of admission checks."""
+ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
+
+_TEMPLATES: dict[tuple[str, str], Path] = {
+    ("", "Pod"): (),
+    ("", "PodTemplate"): ("template",),
+    ("", "ReplicationController"): ("spec", "template"),
+    ("apps", "ReplicaSet"): ("spec", "template"),
+    ("apps", "Deployment"): ("spec", "template"),
+    ("apps", "StatefulSet"): ("spec", "template"),
+    ("apps", "DaemonSet"): ("spec", "template"),
+    ("batch", "Job"): ("spec", "template"),
+    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
+}
+"""The path of the pod template in the built-in kinds that have one.
+
+Source: k8s.io/pod-security-admission v0.35.4 admission/admission.go, defaultPodSpecResources and ExtractPodSpec
+"""
+
+
+class PodPart(NamedTuple):
+    """A pod, or the pod template of a workload."""
+
+    path: Path
+    """The path of the pod or pod template in the document; empty for a Pod."""
+    metadata: Any
+    spec: Any
+
+    def containers(self, fields: tuple[str, ...] = ALL_CONTAINERS) -> Iterator[tuple[Path, Any]]:
+        """Yields the path and the value of every container."""
+        for field in fields:
+            for number, container in items(dig(self.spec, field)):
+                yield (*self.path, "spec", field, number), container
+
+
+def api_group(document: Body) -> str:
+    """Returns the API group of an object; the empty string for the core group."""
+    return str(document.get("apiVersion") or "").rpartition("/")[0]
+
+
+def kind(document: Body) -> str:
+    """Returns the kind of an object."""
+    return str(document.get("kind") or "")
+
+
+def namespace_of(document: Body) -> str:
+    """Returns the namespace of an object; the empty string if it has none."""
+    return str(dig(document, "metadata", "namespace") or "")
+
+
+def is_pod(document: Body) -> bool:
+    """Returns whether an object is a Pod."""
+    return (api_group(document), kind(document)) == ("", "Pod")
+
+
+def pod_part(document: Body) -> PodPart | None:
+    """Returns the pod or the pod template of a built-in kind; None for other objects."""
+    path = _TEMPLATES.get((api_group(document), kind(document)))
+    if path is None:
+        return None
+    template = dig(document, *path)
+    return PodPart(path, dig(template, "metadata"), dig(template, "spec"))
+
+
+def container_name(path: Path, container: Any) -> str:
+    """Returns the kind and the name of a container: "init container setup".
+
+    Args:
+        path: the path of the container, whose second last step is the field of the pod spec.
+    """
+    words = {"initContainers": "init container", "ephemeralContainers": "ephemeral container"}
+    return f"{words.get(str(path[-2]), 'container')} {dig(container, 'name') or path[-1]}"
+
+
+def dotted(path: Path) -> str:
+    """Returns a path as text: "spec.containers[0].image"."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
+@lru_cache(maxsize=4)
+def symbols(objects: ObjectSet) -> SymbolTable:
+    """Returns the names of all objects. The last tables are cached."""
+    return SymbolTable(objects)
+
+
+@lru_cache(maxsize=8)
+def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, list[Manifest]]:
+    by_namespace: dict[str, list[Manifest]] = {}
+    for manifest in objects.of("", kind):
+        by_namespace.setdefault(manifest.namespace, []).append(manifest)
+    return by_namespace
+
+
+def in_namespace(objects: ObjectSet, kind: str, namespace: str) -> list[Manifest]:
+    """Returns the objects of a kind of the core API group in a namespace."""
+    return _by_namespace(objects, kind).get(namespace, [])
+
+
+@lru_cache(maxsize=4)
+def _namespaces(objects: ObjectSet) -> Namespaces:
+    return Namespaces(objects)
+
+
+def namespace_labels(objects: ObjectSet, name: str) -> dict[str, str] | None:
+    """Returns the labels of a namespace; None if the labels are unknown.
+
+    The labels come from the Namespace object and from the managedNamespaceMetadata of Applications. In a complete
+    object set, a namespace that an Application creates, and a namespace of every cluster, has no other labels.
+    """
+    namespaces = _namespaces(objects)
+    if name in namespaces.labels:
+        return namespaces.labels[name]
+    is_known = name in ALWAYS or name in namespaces.named
+    return {} if is_known and objects.is_complete else None

@@ -1,0 +1,115 @@
+"""Expands workloads to the pods that Gatekeeper evaluates before a controller creates them.
+
+Source: gatekeeper v3.23.0 pkg/expansion/system.go and db.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from gpuc.admission.policy_review import Review, strings
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.objects.object_set import ObjectSet, dig, items
+
+_DEPTH_MAX = 30
+
+
+class Expanded(NamedTuple):
+    """An object that Gatekeeper expands from another object."""
+
+    review: Review
+    template: Manifest
+    """The ExpansionTemplate."""
+
+    @property
+    def action(self) -> str:
+        """The enforcement action that replaces the action of constraints; empty if the template has none."""
+        return str(dig(self.template.body, "spec", "enforcementAction") or "")
+
+    @property
+    def prefix(self) -> str:
+        """The start of the messages of violations."""
+        return f"[Implied by {self.template.name}] "
+
+
+class Expansions:
+    """The ExpansionTemplates of an object set."""
+
+    def __init__(self, objects: ObjectSet) -> None:
+        self._templates: dict[tuple[str, str, str], list[Manifest]] = {}
+        for manifest in objects.of("expansion.gatekeeper.sh", "ExpansionTemplate"):
+            for _, row in items(dig(manifest.body, "spec", "applyTo")):
+                for group in strings(dig(row, "groups")):
+                    for version in strings(dig(row, "versions")):
+                        for kind in strings(dig(row, "kinds")):
+                            self._templates.setdefault((group, version, kind), []).append(manifest)
+
+    def expand(self, review: Review, depth: int = 0) -> Iterator[Expanded | Manifest]:
+        """Yields the expanded objects of an object, and of the expanded objects.
+
+        Yields the ExpansionTemplate itself if the object does not have the template of the expanded object: the
+        webhook then fails.
+        """
+        for template in self._templates.get((review.group, review.version, review.kind), ()):
+            body = _expanded(review, dig(template.body, "spec"))
+            if body is None or depth == _DEPTH_MAX:
+                yield template
+                continue
+            expanded = Expanded(_review(review, body), template)
+            yield from self.expand(expanded.review, depth + 1)
+            yield expanded
+
+
+def _expanded(review: Review, spec: Any) -> Body | None:
+    """Returns the expanded object; None if the path of the template does not exist."""
+    source = dig(review.document, *str(dig(spec, "templateSource")).split("."))
+    kind = dig(spec, "generatedGVK")
+    if not isinstance(source, dict) or not isinstance(kind, dict):
+        return None
+    group, version, name = (str(dig(kind, key) or "") for key in ("group", "version", "kind"))
+    metadata = dict(found) if isinstance(found := source.get("metadata"), dict) else {}
+    metadata["name"] = f"{review.name}-{name}".lower()
+    if review.namespace:
+        metadata["namespace"] = review.namespace
+    owner = {"apiVersion": str(review.document.get("apiVersion")), "kind": review.kind, "name": review.name}
+    owners = [item for _, item in items(metadata.get("ownerReferences"))]
+    if not any(all(dig(item, key) == value for key, value in owner.items()) for item in owners):
+        metadata["ownerReferences"] = [*owners, {**owner, "uid": ""}]
+    return {**source, "apiVersion": f"{group}/{version}" if group else version, "kind": name, "metadata": metadata}
+
+
+def _review(parent: Review, body: Body) -> Review:
+    """Returns the review of an expanded object. Its request has no user.
+
+    Source: gatekeeper v3.23.0 pkg/target/target.go (unstructuredToAdmissionRequest)
+    """
+    group, _, version = body["apiVersion"].rpartition("/")
+    name, nothing = body["metadata"]["name"], {"group": "", "version": "", "resource": ""}
+    kind = {"group": group, "version": version, "kind": body["kind"]}
+    request = {
+        "uid": "",
+        "kind": kind,
+        "resource": nothing,
+        "requestKind": kind,
+        "requestResource": nothing,
+        "name": name,
+        **({"namespace": parent.namespace} if parent.namespace else {}),
+        "operation": "CREATE",
+        "userInfo": {},
+        "dryRun": False,
+        "options": None,
+    }
+    return replace(
+        parent,
+        document=body,
+        group=group,
+        version=version,
+        kind=body["kind"],
+        resource="",
+        name=name,
+        request=request,
+        source="Generated",
+        cache={},
+    )

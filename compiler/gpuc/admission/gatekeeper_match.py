@@ -1,0 +1,96 @@
+"""Decides whether the match of a Gatekeeper constraint or mutator includes an object.
+
+Source: gatekeeper v3.23.0 pkg/mutation/match/match.go, pkg/wildcard/wildcard.go,
+pkg/drivers/k8scel/transform/cel_snippets.go and make_vap_objects.go (ConstraintToBinding)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gpuc.admission.policy_review import Review, strings
+from gpuc.kubernetes.selector import matches
+from gpuc.objects.object_set import dig, items
+from gpuc.objects.selectors import selector
+
+_SOURCES = (None, "", "All")
+
+
+def in_match(match: Any, review: Review, *, by_api_server: bool = False) -> bool | None:
+    """Returns whether a match includes an object; None if this depends on unknown labels of the namespace.
+
+    Args:
+        match: the field spec.match, unvalidated; None includes all objects.
+        by_api_server: whether the API server matches the object, with the ValidatingAdmissionPolicy that Gatekeeper
+            creates from a ConstraintTemplate. The policy ignores the fields scope and source.
+    """
+    if not (
+        has_kind(dig(match, "kinds"), review)
+        and _has_name(dig(match, "name"), review)
+        and (by_api_server or (_has_scope(dig(match, "scope"), review) and _has_source(dig(match, "source"), review)))
+        and _has_namespace(match, review)
+        and _has_labels(dig(match, "labelSelector"), review)
+    ):
+        return False
+    namespaces = dig(match, "namespaceSelector")
+    if namespaces is None or not (review.namespace or review.is_namespace):
+        return True
+    return review.scope.selected(namespaces)
+
+
+def has_kind(rows: Any, review: Review) -> bool:
+    """Returns whether a list of apiGroups and kinds contains the kind of an object; an empty list has all kinds."""
+    entries = [row for _, row in items(rows)]
+    return not entries or any(
+        _contains(strings(dig(row, "kinds")), review.kind) and _contains(strings(dig(row, "apiGroups")), review.group)
+        for row in entries
+    )
+
+
+def in_wildcards(patterns: Iterable[str], name: str) -> bool:
+    """Returns whether a name matches one of the patterns. The only wildcard is a star at the start or the end."""
+    return any(_in_wildcard(pattern, name) for pattern in patterns)
+
+
+def _in_wildcard(pattern: str, name: str) -> bool:
+    if pattern.startswith("*") and pattern.endswith("*"):
+        return pattern.removeprefix("*").removesuffix("*") in name
+    if pattern.startswith("*"):
+        return name.endswith(pattern[1:])
+    return name.startswith(pattern[:-1]) if pattern.endswith("*") else pattern == name
+
+
+def _contains(values: list[str], value: str) -> bool:
+    return not values or "*" in values or value in values
+
+
+def _has_name(pattern: Any, review: Review) -> bool:
+    """Returns whether the name matches. A prefix pattern can match the field generateName, too."""
+    if not isinstance(pattern, str) or not pattern or _in_wildcard(pattern, review.name):
+        return True
+    prefix = dig(review.document, "metadata", "generateName")
+    return isinstance(prefix, str) and bool(prefix) and pattern.endswith("*") and _in_wildcard(pattern, prefix)
+
+
+def _has_scope(scope: Any, review: Review) -> bool:
+    if scope == "Cluster":
+        return review.is_namespace or not review.namespace
+    return scope != "Namespaced" or (bool(review.namespace) and not review.is_namespace)
+
+
+def _has_source(source: Any, review: Review) -> bool:
+    return source in _SOURCES or source == review.source
+
+
+def _has_namespace(match: Any, review: Review) -> bool:
+    """Returns whether the namespace matches. For a Namespace object, its own name counts."""
+    namespace = review.name if review.is_namespace else review.namespace
+    if not namespace:
+        return True
+    included, excluded = strings(dig(match, "namespaces")), strings(dig(match, "excludedNamespaces"))
+    return (not included or in_wildcards(included, namespace)) and not in_wildcards(excluded, namespace)
+
+
+def _has_labels(raw: Any, review: Review) -> bool:
+    return raw is None or matches(selector(raw), review.labels)

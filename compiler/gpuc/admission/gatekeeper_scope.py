@@ -1,0 +1,140 @@
+"""Decides whether Gatekeeper's validating webhook receives a request: Helm values, webhook configuration and Config."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from gpuc.admission.admission_rules import in_rules
+from gpuc.admission.gatekeeper_match import in_wildcards
+from gpuc.admission.policy_expressions import Evaluation, policy_source
+from gpuc.admission.policy_review import Review, strings
+from gpuc.cel.program import NotEvaluated, Value
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
+
+_CHART = "gatekeeper"
+_WEBHOOK = "validation.gatekeeper.sh"
+_DEFAULT_NAMESPACE = "gatekeeper-system"
+_IGNORE_LABEL = "admission.gatekeeper.sh/ignore"
+_ALL: dict[str, list[str]] = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"]}
+_ROOTS = ("object", "oldObject", "request", "authorizer", "namespaceObject", "variables")
+_PROCESSES = frozenset(("*", "webhook"))
+_ACCOUNT = "gatekeeper-admin"
+
+
+class GatekeeperScope:
+    """The requests that Gatekeeper evaluates, and the options of Gatekeeper that decide how."""
+
+    def __init__(self, objects: ObjectSet) -> None:
+        self._objects = objects
+        self._values: Any = objects.values.get(_CHART)
+
+    @property
+    def expands(self) -> bool:
+        """Whether Gatekeeper expands a workload to its pods."""
+        return dig(self._values, "enableGeneratorResourceExpansion") is not False
+
+    @property
+    def mutates(self) -> bool:
+        """Whether Gatekeeper's mutators change objects."""
+        return dig(self._values, "disableMutation") is not True
+
+    @property
+    def evaluates_cel(self) -> bool:
+        """Whether Gatekeeper evaluates CEL expressions."""
+        return dig(self._values, "enableK8sNativeValidation") is not False
+
+    @property
+    def has_webhook(self) -> bool:
+        """Whether Gatekeeper has a validating webhook."""
+        return dig(self._values, "disableValidatingWebhook") is not True
+
+    def makes_policies(self, source: Any) -> bool:
+        """Returns whether Gatekeeper creates a ValidatingAdmissionPolicy from the CEL source of a ConstraintTemplate.
+
+        Source: gatekeeper v3.23.0 pkg/controller/constraint/constraint_controller.go (ShouldGenerateVAP)
+        """
+        wanted = dig(source, "generateVAP")
+        default = dig(self._values, "defaultCreateVAPForTemplates") is not False
+        return default if wanted is None else wanted is True
+
+    @property
+    def makes_bindings(self) -> bool:
+        """Whether Gatekeeper binds these policies for constraints without scoped enforcement actions."""
+        return dig(self._values, "defaultCreateVAPBindingForConstraints") is not False
+
+    @property
+    def limits_policies(self) -> bool:
+        """Whether these policies apply only to the requests that the webhook receives.
+
+        Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go
+        """
+        return self.has_webhook and dig(self._values, "syncVAPEnforcementScope") is not False
+
+    @cached_property
+    def namespace(self) -> str:
+        """The namespace of Gatekeeper, which contains the Config."""
+        names = (config.namespace for config in self._objects.of("config.gatekeeper.sh", "Config"))
+        return next((name for name in names if name), _DEFAULT_NAMESPACE)
+
+    def receives(self, review: Review) -> bool | None:
+        """Returns whether Gatekeeper evaluates a request; None if gpuc cannot decide this.
+
+        Source: gatekeeper v3.23.0 pkg/webhook/policy.go (Handle)
+        """
+        if dig(review.request, "userInfo", "username") == f"system:serviceaccount:{self.namespace}:{_ACCOUNT}":
+            return False
+        if in_wildcards(self._excluded, review.name if review.is_namespace else review.namespace):
+            return False
+        included = in_rules(self._webhook, review)
+        if included is False or not dig(self._webhook, "matchConditions"):
+            return included
+        fields = {"object": review.document, "oldObject": None, "request": review.request}
+        conditions = policy_source(self._webhook, "matchConditions", _ROOTS)
+        result = Evaluation(conditions, fields, {}, {}).applies()
+        if isinstance(result, NotEvaluated):
+            return None
+        if isinstance(result, Value):
+            return included if result.value is True else False
+        return False if conditions.ignores_failures else None
+
+    @cached_property
+    def _excluded(self) -> tuple[str, ...]:
+        """Patterns of the namespaces that the Config excludes from the webhook."""
+        return tuple(
+            pattern
+            for config in self._objects.of("config.gatekeeper.sh", "Config")
+            for _, match in items(dig(config.body, "spec", "match"))
+            if _PROCESSES & set(strings(dig(match, "processes")))
+            for pattern in strings(dig(match, "excludedNamespaces"))
+        )
+
+    @cached_property
+    def _webhook(self) -> Any:
+        """The webhook: from a ValidatingWebhookConfiguration of the input, otherwise from the values of the chart."""
+        for manifest in self._objects.of("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"):
+            for _, webhook in items(manifest.body.get("webhooks")):
+                if dig(webhook, "name") == _WEBHOOK:
+                    return {**webhook, "resourceRules": dig(webhook, "rules")}
+        return {
+            "failurePolicy": dig(self._values, "validatingWebhookFailurePolicy") or "Ignore",
+            "namespaceSelector": {"matchExpressions": list(self._namespace_requirements())},
+            "objectSelector": dig(self._values, "validatingWebhookObjectSelector") or {},
+            "matchPolicy": "Exact",
+            "matchConditions": dig(self._values, "validatingWebhookMatchConditions"),
+            "resourceRules": dig(self._values, "validatingWebhookCustomRules")
+            or [{**_ALL, "scope": dig(self._values, "validatingWebhookScope") or "*"}],
+        }
+
+    def _namespace_requirements(self) -> Iterator[dict[str, Any]]:
+        """Yields the requirements of the webhook's namespaceSelector.
+
+        Source: gatekeeper v3.23.0 charts/gatekeeper/templates/
+        gatekeeper-validating-webhook-configuration-validatingwebhookconfiguration.yaml
+        """
+        yield {"key": _IGNORE_LABEL, "operator": "DoesNotExist"}
+        declared = dict(pairs(dig(self._values, "validatingWebhookExemptNamespacesLabels")))
+        for key, names in {NAMESPACE_NAME: [], **declared}.items():
+            own = [self.namespace] if key == NAMESPACE_NAME else []
+            yield {"key": key, "operator": "NotIn", "values": [*strings(names), *own]}

@@ -1,0 +1,205 @@
+"""LimitRanges: the defaults and bounds of a namespace for the resources of containers and pods.
+
+Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/limitranger/admission.go; pkg/apis/core/v1/defaults.go
+(SetDefaults_LimitRangeItem)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
+from typing import Any, NamedTuple
+
+from gpuc.admission.documents import CONTAINERS, container_name, in_namespace, is_pod, kind, namespace_of, pod_part
+from gpuc.admission.pod_resources import Resources, of_pod_in_limit_range, quantities, quantity_text
+from gpuc.admission.request import Decision, Request
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.quantity import quantity
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+
+_CLAIM = "PersistentVolumeClaim"
+_MAX_MILLI = 2**63 // 1000
+"""The largest value that the plugin compares in thousandths (apimachinery, MaxMilliValue)."""
+
+
+class _Subject(NamedTuple):
+    """The pod or the container whose resources a limit bounds."""
+
+    name: str
+    path: Path
+    """The path of the pod spec or the container in the document."""
+    requests: Resources
+    limits: Resources
+
+
+def effective_limits(limit_range: Manifest) -> Iterator[tuple[Path, Body]]:
+    """Yields the path and the value of every limit of a LimitRange, with the defaults of the API server.
+
+    For containers, max is the default of `default`, `default` that of `defaultRequest`, and then min.
+    """
+    for number, limit in items(dig(limit_range.body, "spec", "limits")):
+        if not isinstance(limit, dict):
+            continue
+        path: Path = ("spec", "limits", number)
+        if limit.get("type") != "Container":
+            yield path, limit
+            continue
+        default = {**dict(pairs(limit.get("max"))), **dict(pairs(limit.get("default")))}
+        request = {**dict(pairs(limit.get("min"))), **default, **dict(pairs(limit.get("defaultRequest")))}
+        yield path, {**limit, "default": default, "defaultRequest": request}
+
+
+def container_defaults(limit_range: Manifest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the default requests and limits of a LimitRange for containers. The last limit with a resource counts."""
+    requests: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
+    for _, limit in effective_limits(limit_range):
+        if limit.get("type") == "Container":
+            requests.update(limit["defaultRequest"])
+            limits.update(limit["default"])
+    return requests, limits
+
+
+def limit_range_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
+    """Yields the decisions of the LimitRanges of the namespace about a Pod or a PersistentVolumeClaim.
+
+    Args:
+        request: the request after `mutated`, with the defaults of the LimitRanges.
+    """
+    manifests = in_namespace(objects, "LimitRange", namespace_of(request.document))
+    if kind(request.document) == _CLAIM:
+        for manifest in manifests:
+            yield from _claim_decisions(manifest, request.document)
+        return
+    pod = pod_part(request.document)
+    if pod is None or not is_pod(request.document):
+        return
+    yield from _different_defaults(manifests)
+    for manifest in manifests:
+        denials = [
+            decision
+            for path, limit in effective_limits(manifest)
+            for subject in _subjects(pod.spec, limit.get("type"))
+            for decision in _decisions(manifest, path, limit, subject)
+        ]
+        yield from denials or [Decision("allowed", str(manifest), "", manifest, ("spec", "limits"))]
+
+
+def _claim_decisions(manifest: Manifest, claim: Body) -> Iterator[Decision]:
+    """Yields a denial for every bound of a LimitRange that the storage of a PersistentVolumeClaim violates."""
+    requests = quantities(dig(claim, "spec", "resources", "requests"))
+    subject = _Subject(f"{_CLAIM} {dig(claim, 'metadata', 'name')}", ("spec",), requests, requests)
+    for path, limit in effective_limits(manifest):
+        if limit.get("type") != _CLAIM:
+            continue
+        for name, bound in quantities(limit.get("min")).items():
+            yield from _minimum(manifest, (*path, "min", name), subject, name, bound)
+        for name, bound in quantities(limit.get("max")).items():
+            if requests.get(name, bound) > bound:
+                most = quantity_text(name, bound)
+                message = f"{subject.name} requests {_of(requests, name)}; the maximum is {most}"
+                fix = f"request at most {most} {name}"
+                yield _denied(manifest, (*path, "max", name), subject, "requests", name, message, fix)
+
+
+def _different_defaults(manifests: list[Manifest]) -> Iterator[Decision]:
+    """Yields an "unknown" decision if two LimitRanges have different defaults, because their order is random."""
+    known: dict[tuple[str, str], tuple[Any, Manifest]] = {}
+    for manifest in manifests:
+        for side, defaults in zip(("requests", "limits"), container_defaults(manifest), strict=True):
+            for name, value in defaults.items():
+                first, other = known.setdefault((side, name), (value, manifest))
+                if quantity(first) != quantity(value):
+                    message = f"{other} and {manifest} have different defaults for the {side} of {name}"
+                    yield Decision("unknown", str(manifest), message, manifest, ("spec", "limits"))
+
+
+def _subjects(spec: Any, type_: Any) -> Iterator[_Subject]:
+    if type_ == "Pod":
+        requests, limits = (of_pod_in_limit_range(spec, side) for side in ("requests", "limits"))
+        yield _Subject("the pod", ("spec",), requests, limits)
+    elif type_ == "Container":
+        for field in reversed(CONTAINERS):
+            for number, container in items(dig(spec, field)):
+                path: Path = ("spec", field, number)
+                resources = dig(container, "resources")
+                both = quantities(dig(resources, "requests")), quantities(dig(resources, "limits"))
+                yield _Subject(container_name(path, container), path, *both)
+
+
+def _decisions(manifest: Manifest, path: Path, limit: Body, subject: _Subject) -> Iterator[Decision]:
+    """Yields a decision for every bound of a limit that a pod or a container violates."""
+    for name, bound in quantities(limit.get("min")).items():
+        yield from _minimum(manifest, (*path, "min", name), subject, name, bound)
+    for name, bound in quantities(limit.get("max")).items():
+        yield from _maximum(manifest, (*path, "max", name), subject, name, bound)
+    for name, bound in quantities(limit.get("maxLimitRequestRatio")).items():
+        yield from _ratio(manifest, (*path, "maxLimitRequestRatio", name), subject, name, bound)
+
+
+def _minimum(manifest: Manifest, path: Path, subject: _Subject, name: str, bound: Fraction) -> Iterator[Decision]:
+    least = quantity_text(name, bound)
+    request, limit, minimum = _comparable(subject.requests.get(name), subject.limits.get(name), bound)
+    if request is None:
+        message = f"{subject.name} has no request for {name}; the minimum is {least}"
+        yield _denied(manifest, path, subject, "requests", name, message, f"request at least {least} {name}")
+    elif request < minimum:
+        message = f"{subject.name} requests {_of(subject.requests, name)}; the minimum is {least}"
+        yield _denied(manifest, path, subject, "requests", name, message, f"request at least {least} {name}")
+    elif limit is not None and limit < minimum:
+        message = f"{subject.name} has a limit of {_of(subject.limits, name)}; the minimum is {least}"
+        yield _denied(manifest, path, subject, "limits", name, message, f"set a limit of at least {least} {name}")
+
+
+def _maximum(manifest: Manifest, path: Path, subject: _Subject, name: str, bound: Fraction) -> Iterator[Decision]:
+    most = quantity_text(name, bound)
+    request, limit, maximum = _comparable(subject.requests.get(name), subject.limits.get(name), bound)
+    if limit is None:
+        message = f"{subject.name} has no limit of {name}; the maximum is {most}"
+        yield _denied(manifest, path, subject, "limits", name, message, f"set a limit of at most {most} {name}")
+    elif limit > maximum:
+        message = f"{subject.name} has a limit of {_of(subject.limits, name)}; the maximum is {most}"
+        yield _denied(manifest, path, subject, "limits", name, message, f"set a limit of at most {most} {name}")
+    elif request is not None and request > maximum:
+        message = f"{subject.name} requests {_of(subject.requests, name)}; the maximum is {most}"
+        yield _denied(manifest, path, subject, "requests", name, message, f"request at most {most} {name}")
+
+
+def _ratio(manifest: Manifest, path: Path, subject: _Subject, name: str, bound: Fraction) -> Iterator[Decision]:
+    most = quantity_text("", bound)
+    request, limit, _ = _comparable(subject.requests.get(name), subject.limits.get(name), bound)
+    side = "requests" if not request else "limits"
+    if not request or not limit:
+        message = f"{subject.name} has no {side[:-1]} of {name}; the limit may be at most {most} times the request"
+        yield _denied(manifest, path, subject, side, name, message, f"set a request and a limit of {name}")
+    elif Fraction(limit, request) > bound:
+        both = f"{_of(subject.limits, name)}, {_of(subject.requests, name)}"
+        message = f"limit and request of {subject.name} are {both}; the limit may be at most {most} times the request"
+        fix = f"set a limit of at most {most} times the request of {name}"
+        yield _denied(manifest, path, subject, "limits", name, message, fix)
+
+
+def _comparable(
+    request: Fraction | None, limit: Fraction | None, bound: Fraction
+) -> tuple[int | None, int | None, int]:
+    """Returns the values as the plugin compares them: thousandths, or integers if a value is too large; rounded up."""
+    values = [ceil(value) for value in (request or 0, limit or 0, bound)]
+    scale = 1000 if all(value <= _MAX_MILLI for value in values) else 1
+    return (
+        None if request is None else ceil(request * scale),
+        None if limit is None else ceil(limit * scale),
+        ceil(bound * scale),
+    )
+
+
+def _of(resources: Resources, name: str) -> str:
+    return f"{quantity_text(name, resources[name])} {name}"
+
+
+def _denied(
+    manifest: Manifest, path: Path, subject: _Subject, side: str, name: str, message: str, fix: str
+) -> Decision:
+    field = (*subject.path, "resources", side, name)
+    return Decision("denied", str(manifest), message, manifest, path, field, fix)

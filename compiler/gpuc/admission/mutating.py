@@ -1,0 +1,168 @@
+"""The changes that the built-in admission plugins make to a Pod before its validation.
+
+Source: k8s.io/kubernetes v1.35.4 pkg/kubeapiserver/options/plugins.go (order of the plugins) and plugin/pkg/admission.
+EKS enables the plugins of https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html, among them
+ExtendedResourceToleration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+from gpuc.admission.documents import in_namespace, is_pod, namespace_of
+from gpuc.admission.limit_ranges import container_defaults
+from gpuc.admission.pod_defaults import add_missing, containers, resources_of, set_default_requests
+from gpuc.admission.pod_resources import is_extended_resource
+from gpuc.admission.request import Request
+from gpuc.admission.tolerations import add_or_update, merge
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+
+DEFAULT_SERVICE_ACCOUNT = "default"
+_TOKEN_VOLUME = "kube-api-access-"
+_TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+BUILT_IN_PRIORITIES = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""The values of the PriorityClasses that every cluster has.
+
+Source: k8s.io/kubernetes v1.35.4 pkg/apis/scheduling/types.go and v1/helpers.go
+"""
+
+
+def mutated(objects: ObjectSet, request: Request) -> Request:
+    """Returns the request with the changes of the built-in admission plugins; unchanged if it is not about a Pod.
+
+    The function first sets the API server's default requests and limits, because LimitRanges depend on them. The name
+    of the volume with the token of the ServiceAccount is random in a cluster, and has a fixed end here.
+    """
+    if not is_pod(request.document) or not isinstance(request.document.get("spec"), dict):
+        return request
+    document = deepcopy(request.document)
+    spec = document["spec"]
+    namespace = namespace_of(document)
+    set_default_requests(spec)
+    for change in _PLUGINS:
+        change(objects, namespace, spec)
+    return request._replace(document=document)
+
+
+def _limit_ranger(objects: ObjectSet, namespace: str, spec: Body) -> None:
+    """Sets the default requests and limits of the LimitRanges; the first LimitRange with a default counts."""
+    for manifest in in_namespace(objects, "LimitRange", namespace):
+        requests, limits = container_defaults(manifest)
+        for container in containers(spec):
+            if limits:
+                add_missing(resources_of(container, "limits"), limits)
+            if requests:
+                add_missing(resources_of(container, "requests"), requests)
+
+
+def _service_account(objects: ObjectSet, namespace: str, spec: Body) -> None:
+    """Sets the ServiceAccount, its image pull secrets, and the volume with its token."""
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount") or DEFAULT_SERVICE_ACCOUNT
+    spec["serviceAccountName"] = name
+    account = objects.find("", "ServiceAccount", str(name), namespace)
+    body = account.body if account is not None else {}
+    if not spec.get("imagePullSecrets") and (secrets := [{"name": dig(s, "name")} for _, s in _secrets(body)]):
+        spec["imagePullSecrets"] = secrets
+    mounts = spec.get("automountServiceAccountToken")
+    if mounts is None:
+        mounts = body.get("automountServiceAccountToken")
+    if mounts is not False:
+        _mount_token(spec)
+
+
+def _secrets(account: Body) -> list[tuple[int, Any]]:
+    return list(items(account.get("imagePullSecrets")))
+
+
+def _mount_token(spec: Body) -> None:
+    """Mounts the token of the ServiceAccount in all containers that do not mount another volume at its path."""
+    volumes = [volume for _, volume in items(spec.get("volumes"))]
+    names = [str(dig(volume, "name")) for volume in volumes]
+    name = next((name for name in names if name.startswith(_TOKEN_VOLUME)), f"{_TOKEN_VOLUME}xxxxx")
+    is_mounted = False
+    for container in containers(spec):
+        mounts = [mount for _, mount in items(container.get("volumeMounts"))]
+        if all(dig(mount, "mountPath") != _TOKEN_PATH for mount in mounts):
+            container["volumeMounts"] = [*mounts, {"name": name, "readOnly": True, "mountPath": _TOKEN_PATH}]
+            is_mounted = True
+    if is_mounted and name not in names:
+        root = {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+        field = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+        token = {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}}
+        sources = [token, {"configMap": root}, {"downwardAPI": {"items": [field]}}]
+        spec["volumes"] = [*volumes, {"name": name, "projected": {"defaultMode": 0o644, "sources": sources}}]
+
+
+def _priority(objects: ObjectSet, namespace: str, spec: Body) -> None:
+    """Sets the priority of the PriorityClass. A missing PriorityClass changes nothing, and denies the pod later."""
+    del namespace  # PriorityClasses are cluster-scoped
+    name = spec.get("priorityClassName")
+    if not name:
+        defaults = [
+            (int(value), manifest.name)
+            for manifest in objects.of("scheduling.k8s.io", "PriorityClass")
+            if manifest.body.get("globalDefault") is True and isinstance(value := manifest.body.get("value"), int)
+        ]
+        if defaults:
+            name = spec["priorityClassName"] = min(defaults)[1]
+    manifest = objects.find("scheduling.k8s.io", "PriorityClass", str(name)) if name else None
+    if name and manifest is None and str(name) not in BUILT_IN_PRIORITIES:
+        return
+    body = manifest.body if manifest is not None else {"value": BUILT_IN_PRIORITIES.get(str(name), 0)}
+    spec.setdefault("priority", body.get("value", 0))
+    spec.setdefault("preemptionPolicy", body.get("preemptionPolicy") or "PreemptLowerPriority")
+
+
+def _toleration_seconds(objects: ObjectSet, namespace: str, spec: Body) -> None:
+    """Adds tolerations with which a pod stays on a node that fails for 300 seconds."""
+    del objects, namespace
+    declared = [toleration for _, toleration in items(spec.get("tolerations"))]
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        is_tolerated = any(
+            dig(toleration, "key") in (key, "", None) and dig(toleration, "effect") in ("NoExecute", "", None)
+            for toleration in declared
+        )
+        if not is_tolerated:
+            added = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+            spec["tolerations"] = [*(toleration for _, toleration in items(spec.get("tolerations"))), added]
+
+
+def _device_tolerations(objects: ObjectSet, namespace: str, spec: Body) -> None:
+    """Adds a toleration for every requested extended resource: of the taint with the name of the resource."""
+    del objects, namespace
+    names = {
+        str(name)
+        for container in containers(spec)
+        for name, _ in pairs(dig(container, "resources", "requests"))
+        if is_extended_resource(str(name))
+    }
+    for name in sorted(names):
+        added = {"key": name, "operator": "Exists", "effect": "NoSchedule"}
+        spec["tolerations"] = add_or_update(spec.get("tolerations"), added)
+
+
+def _runtime_class(objects: ObjectSet, namespace: str, spec: Body) -> None:
+    """Sets the overhead, the node selector and the tolerations of the RuntimeClass."""
+    del namespace  # RuntimeClasses are cluster-scoped
+    name = spec.get("runtimeClassName")
+    manifest = objects.find("node.k8s.io", "RuntimeClass", str(name)) if name else None
+    if manifest is None:
+        return
+    overhead = dig(manifest.body, "overhead", "podFixed")
+    if overhead and not spec.get("overhead"):
+        spec["overhead"] = deepcopy(overhead)
+    scheduling = manifest.body.get("scheduling")
+    if isinstance(scheduling, dict):
+        selector = {**dict(pairs(scheduling.get("nodeSelector"))), **dict(pairs(spec.get("nodeSelector")))}
+        if selector:
+            spec["nodeSelector"] = selector
+        spec["tolerations"] = merge(spec.get("tolerations"), scheduling.get("tolerations"))
+
+
+_PLUGINS: tuple[Callable[[ObjectSet, str, Body], None], ...] = (
+    _limit_ranger, _service_account, _priority, _toleration_seconds, _device_tolerations, _runtime_class,
+)  # fmt: skip
+"""The plugins that change Pods, in the order of the API server."""

@@ -1,0 +1,121 @@
+"""Admission webhooks whose decision gpuc does not know.
+
+gpuc models the webhooks of the charts of its release set: Kueue's and Gatekeeper's. It knows that some other charts
+have no webhooks for the objects of other projects. Every other webhook, and every other chart, can deny an object, so
+the decision is "unknown". The webhooks of a project for its own kinds, for example JobSet's, belong to the validation
+of these kinds. The webhooks of EKS (pod-identity-webhook, vpc-resource-mutating-webhook) are in no tree; they deny no
+pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from gpuc.admission.documents import api_group, kind, namespace_labels, namespace_of
+from gpuc.admission.request import Decision, Request
+from gpuc.catalog import load
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.resource_name import resource_name
+from gpuc.kubernetes.selector import matches
+from gpuc.manifest.manifest import Body
+from gpuc.objects.application_sources import ARGO, Delivery, Source
+from gpuc.objects.object_set import ObjectSet, dig, items, labels
+from gpuc.objects.selectors import selector
+
+_GROUP = "admissionregistration.k8s.io"
+_KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+_MODELED_SERVICES = frozenset(("kueue-webhook-service", "gatekeeper-webhook-service"))
+"""The Services of webhooks that gpuc models.
+
+Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/webhook/service.yaml; open-policy-agent/gatekeeper v3.23.0
+charts/gatekeeper/templates/gatekeeper-webhook-service-service.yaml
+"""
+WITHOUT_WEBHOOKS: Final = frozenset((
+    "dcgm-exporter", "dra-driver-nvidia-gpu", "eks-node-monitoring-agent", "jobset", "kube-prometheus-stack",
+    "kuberay-operator", "kubeflow-trainer", "lws", "node-readiness-controller",
+))  # fmt: skip
+"""Charts outside of the release set that have no webhooks, or only webhooks for kinds and pods of the same project.
+
+Source: kubernetes-sigs/jobset v0.12.0 charts/jobset/templates/webhook and kubernetes-sigs/lws v0.9.0
+charts/lws/templates/webhook (pods with a label of the project); ray-project/kuberay v1.6.2
+ray-operator/config/webhook; kubeflow/trainer v2.3.0 manifests/base/webhook; prometheus-community/helm-charts
+charts/kube-prometheus-stack/templates/prometheus-operator/admission-webhooks (only objects of monitoring.coreos.com);
+values.yaml of the other charts
+"""
+
+
+def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
+    """Yields an "unknown" decision for every webhook and every chart with webhooks that may decide about a request."""
+    for configuration in (manifest for name in _KINDS for manifest in objects.of(_GROUP, name)):
+        for number, webhook in items(configuration.body.get("webhooks")):
+            if _service(webhook) not in _MODELED_SERVICES and _matches(objects, webhook, request.document):
+                path: Path = ("webhooks", number)
+                name = dig(webhook, "name")
+                message = f"gpuc does not call webhook {name} of {configuration}, which can deny the object"
+                yield Decision("unknown", f"webhook {name}", message, configuration, path)
+    for source in _unknown_charts(objects):
+        message = f"gpuc does not know whether chart {source.chart} has webhooks that can deny the object"
+        yield Decision("unknown", f"webhooks of chart {source.chart}", message, source.application, source.path)
+
+
+@lru_cache(maxsize=4)
+def _unknown_charts(objects: ObjectSet) -> tuple[Source, ...]:
+    """Returns one source for every chart whose webhooks gpuc does not know."""
+    if not objects.has(ARGO, "Application"):
+        return ()
+    known = WITHOUT_WEBHOOKS | {row.chart for rows in load().releases.values() for row in rows.values()}
+    by_name: dict[str, Source] = {}
+    for source in Delivery(objects).sources:
+        if (name := source.chart) is not None and name.rpartition("/")[2] not in known:
+            by_name.setdefault(name, source)
+    return tuple(by_name.values())
+
+
+def _service(webhook: Any) -> str:
+    return str(dig(webhook, "clientConfig", "service", "name"))
+
+
+def _matches(objects: ObjectSet, webhook: Any, document: Body) -> bool:
+    """Returns whether the API server can call a webhook for the creation of an object.
+
+    matchConditions are not evaluated: the API server may skip the webhook because of one.
+
+    Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/webhook/predicates
+    """
+    is_exact = dig(webhook, "matchPolicy") == "Exact"
+    if not any(_rule_matches(rule, document, is_exact) for _, rule in items(dig(webhook, "rules"))):
+        return False
+    namespace = namespace_of(document)
+    own = namespace_labels(objects, namespace) if namespace else None
+    namespaces = dig(webhook, "namespaceSelector")
+    if namespaces and own is not None and not matches(selector(namespaces), own):
+        return False
+    wanted = dig(webhook, "objectSelector")
+    return not wanted or matches(selector(wanted), labels(dig(document, "metadata", "labels")))
+
+
+def _rule_matches(rule: Any, document: Body, is_exact: bool) -> bool:
+    """Returns whether a rule matches an object.
+
+    Args:
+        is_exact: whether the version has to match; otherwise the API server converts the object to another version.
+    """
+    group = api_group(document)
+    version = str(document.get("apiVersion") or "").rpartition("/")[2]
+    resource = resource_name("", kind(document))
+    resources = {str(name).removesuffix("/*") for _, name in items(dig(rule, "resources"))}
+    is_namespaced = bool(namespace_of(document))
+    scope = dig(rule, "scope") or "*"
+    return (
+        bool({"*", "CREATE"} & _strings(rule, "operations"))
+        and bool({"*", group} & _strings(rule, "apiGroups"))
+        and (not is_exact or bool({"*", version} & _strings(rule, "apiVersions")))
+        and bool({"*", resource} & resources)
+        and scope in ("*", "Namespaced" if is_namespaced else "Cluster")
+    )
+
+
+def _strings(rule: Any, field: str) -> set[str]:
+    return {str(value) for _, value in items(dig(rule, field))}

@@ -1,0 +1,126 @@
+"""Pod Security: the level that a namespace enforces, and the violations of a pod.
+
+Source: k8s.io/pod-security-admission v0.35.4 admission/admission.go (ValidatePod, ValidatePodController, EvaluatePod),
+api/helpers.go (PolicyToEvaluate). The default of the API server is privileged for all modes, without exemptions
+(admission/api/v1/defaults.go).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, NamedTuple
+
+from gpuc.admission.documents import PodPart, is_pod, namespace_labels, namespace_of, pod_part
+from gpuc.admission.pod_security_baseline import Violation
+from gpuc.admission.pod_security_checks import NEWEST, checks
+from gpuc.admission.request import Decision, Request
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+
+PREFIX: Final = "pod-security.kubernetes.io/"
+LEVELS: Final = ("privileged", "baseline", "restricted")
+_PRIVILEGED, _, _RESTRICTED = LEVELS
+VERSION: Final = re.compile(r"latest|v1\.(0|[1-9][0-9]*)")
+"""The values of the labels enforce-version, warn-version and audit-version."""
+
+
+class Level(NamedTuple):
+    """A level of Pod Security, with the version of its checks."""
+
+    name: str
+    version: str
+    """latest, or a version such as v1.35."""
+
+    @property
+    def minor(self) -> int:
+        """The minor version of Kubernetes whose checks apply."""
+        match = VERSION.fullmatch(self.version)
+        return int(match[1]) if match and match[1] else NEWEST
+
+    def violations(self, pod: PodPart) -> list[Violation]:
+        """Returns the violations of a pod."""
+        if self.name == _PRIVILEGED:
+            return []
+        return [violation for check in checks(self.name, self.minor) for violation in check.run(pod)]
+
+
+class Levels(NamedTuple):
+    """The levels of a namespace."""
+
+    enforce: Level
+    """The level whose violations the API server denies."""
+    warn: Level
+    """The level for whose violations the API server returns a warning."""
+
+
+def levels(labels: Mapping[str, str]) -> Levels:
+    """Returns the levels of a namespace with labels. An invalid label enforces level restricted, and warns of nothing.
+
+    Without a label for warnings, the API server warns of the level that it enforces.
+    """
+    enforced = labels.get(f"{PREFIX}enforce", _PRIVILEGED)
+    is_valid = enforced in LEVELS
+    enforce = Level(enforced if is_valid else _RESTRICTED, labels.get(f"{PREFIX}enforce-version", "latest"))
+    warned = labels.get(f"{PREFIX}warn")
+    version = labels.get(f"{PREFIX}warn-version")
+    if warned is None and is_valid:
+        return Levels(enforce, Level(enforce.name, version or enforce.version))
+    return Levels(enforce, Level(warned if warned in LEVELS else _PRIVILEGED, version or "latest"))
+
+
+def pod_security(objects: ObjectSet, request: Request) -> Iterator[Decision]:
+    """Yields the decision of Pod Security about a Pod, or its warning about the pod template of a workload.
+
+    The API server denies only Pods. It checks the templates of the built-in kinds for warnings, and no other kinds.
+    """
+    pod = pod_part(request.document)
+    if pod is None or not isinstance(pod.spec, dict):
+        return
+    namespace = namespace_of(request.document)
+    labels = namespace_labels(objects, namespace)
+    if labels is None:
+        if is_pod(request.document):
+            message = f"the labels of namespace {namespace} are unknown, so its level of Pod Security is unknown"
+            yield Decision("unknown", "Pod Security", message)
+        return
+    enforce, warn = levels(labels)
+    manifest = objects.find("", "Namespace", namespace)
+    violations = enforce.violations(pod) if is_pod(request.document) else []
+    if violations:
+        yield _decision("denied", enforce, "enforce", namespace, manifest, violations)
+    elif warned := warn.violations(pod):
+        yield _decision("warned", warn, "warn", namespace, manifest, warned)
+    elif is_pod(request.document):
+        yield Decision("allowed", f"Pod Security {enforce.name}", "", manifest, _path("enforce", manifest))
+
+
+def _decision(
+    outcome: Literal["denied", "warned"],
+    level: Level,
+    mode: str,
+    namespace: str,
+    manifest: Manifest | None,
+    violations: list[Violation],
+) -> Decision:
+    """Returns one decision with all violations."""
+    verb = "enforces" if mode == "enforce" else "warns of"
+    reasons = "; ".join(dict.fromkeys(violation.message for violation in violations))
+    return Decision(
+        outcome,
+        f"Pod Security {level.name}",
+        f"namespace {namespace} {verb} Pod Security {level.name} ({level.version}): {reasons}",
+        manifest,
+        _path(mode, manifest),
+        violations[0].path,
+        "; ".join(dict.fromkeys(violation.fix for violation in violations)),
+    )
+
+
+def _path(mode: str, manifest: Manifest | None) -> Path:
+    key = f"{PREFIX}{mode}"
+    labels = manifest.labels if manifest is not None else {}
+    if mode == "warn" and key not in labels:
+        key = f"{PREFIX}enforce"
+    return ("metadata", "labels", key) if key in labels else ()

@@ -1,0 +1,223 @@
+"""The data of a request to create an object from which admission policies decide, and the labels of its namespace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from gpuc.admission.request import Request
+from gpuc.catalog import schemas
+from gpuc.kubernetes.invalid import Invalid
+from gpuc.kubernetes.selector import matches
+from gpuc.manifest.manifest import Body
+from gpuc.objects.namespace_labels import ALWAYS, Namespaces
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels
+from gpuc.objects.selectors import read_selector
+
+Source = Literal["Original", "Generated"]
+_SERVICE_ACCOUNT = "system:serviceaccount:"
+_AUTHENTICATED = "system:authenticated"
+_GENERATED_NAME = "xxxxx"
+"""The characters that replace the random part of a generated name."""
+_BUILT_IN = ("", "apps", "autoscaling", "batch", "policy")
+"""API groups of Kubernetes whose names have no dot."""
+
+
+@dataclass(frozen=True)
+class NamespaceLabels:
+    """The labels of the namespace of a request."""
+
+    labels: Mapping[str, str]
+    is_known: bool
+    """Whether these are all labels of the namespace."""
+    document: Body | None = None
+    """The Namespace object for expressions; None if the input does not contain it."""
+
+    def selected(self, selector: Any) -> bool | None:
+        """Returns whether a LabelSelector selects the namespace; None if this depends on unknown labels.
+
+        An invalid LabelSelector, which the API server refuses, selects nothing.
+        """
+        try:
+            requirements = read_selector(selector)
+        except Invalid:
+            return False
+        if self.is_known:
+            return matches(requirements, self.labels)
+        known = tuple(requirement for requirement in requirements if requirement.key in self.labels)
+        if not matches(known, self.labels):
+            return False
+        return True if len(known) == len(requirements) else None
+
+
+@dataclass(frozen=True)
+class Review:
+    """An object to be created, as admission policies see it."""
+
+    document: Body
+    group: str
+    version: str
+    kind: str
+    resource: str
+    """The plural name of the kind, in lower case: "pods"."""
+    name: str
+    namespace: str
+    """The namespace of the object; empty for objects without a namespace."""
+    scope: NamespaceLabels
+    """The labels of the namespace. For a Namespace object, its own labels."""
+    request: Body
+    """The value of the variable `request` in expressions."""
+    source: Source = "Original"
+    """Whether a user or controller creates the object, or Gatekeeper expands it from another object."""
+    cache: dict[Any, Any] = field(default_factory=dict)
+    """Values of the expressions that depend only on the object and the request."""
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels of the object."""
+        return labels(dig(self.document, "metadata", "labels"))
+
+    @property
+    def is_namespace(self) -> bool:
+        """Whether the object is a Namespace."""
+        return (self.group, self.kind) == ("", "Namespace")
+
+    @property
+    def values(self) -> Body:
+        """The variables of expressions. The variable namespaceObject has no value if the Namespace is unknown."""
+        values: Body = {"object": self.document, "oldObject": None, "request": self.request}
+        if not self.namespace or self.scope.document is not None:
+            values["namespaceObject"] = self.scope.document if self.namespace else None
+        return values
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+class Reviews:
+    """Makes reviews of requests to a cluster."""
+
+    def __init__(self, objects: ObjectSet) -> None:
+        self._objects = objects
+        self._namespaces = Namespaces(objects)
+        self._scopes: dict[str, NamespaceLabels] = {}
+        self._plurals = {
+            (str(dig(crd.body, "spec", "group")), str(dig(crd.body, "spec", "names", "kind"))): str(plural)
+            for crd in objects.of("apiextensions.k8s.io", "CustomResourceDefinition")
+            if (plural := dig(crd.body, "spec", "names", "plural"))
+        }
+
+    def of(self, request: Request) -> Review:
+        """Returns the review of a request.
+
+        A generated name gets a placeholder for its random part, because the API server generates names before it
+        evaluates policies. The API server decodes null in its own kinds as a missing field.
+
+        Source: k8s.io/apiserver v0.35.4 pkg/registry/generic/registry/store.go (create), pkg/registry/rest/create.go
+        """
+        group, _, version = str(request.document.get("apiVersion")).rpartition("/")
+        kind = str(request.document.get("kind"))
+        document = _without_nulls(request.document) if _is_built_in(group) else request.document
+        metadata = dig(document, "metadata")
+        name = str(dig(metadata, "name") or "")
+        if not name and isinstance(prefix := dig(metadata, "generateName"), str) and prefix:
+            name = prefix + _GENERATED_NAME
+            document = {**document, "metadata": {**metadata, "name": name}}
+        namespace = "" if (group, kind) == ("", "Namespace") else str(dig(metadata, "namespace") or "")
+        resource = self._resource(group, version, kind)
+        scope = self.scope(namespace)
+        if (group, kind) == ("", "Namespace"):
+            scope = NamespaceLabels({NAMESPACE_NAME: name, **labels(dig(metadata, "labels"))}, True, None)
+        variable = _request(request, (group, version, kind), resource, name, namespace)
+        return Review(document, group, version, kind, resource, name, namespace, scope, variable)
+
+    def scope(self, namespace: str) -> NamespaceLabels:
+        """Returns the labels of a namespace. An empty name means an object without a namespace."""
+        if namespace not in self._scopes:
+            self._scopes[namespace] = self._labels(namespace)
+        return self._scopes[namespace]
+
+    def _labels(self, namespace: str) -> NamespaceLabels:
+        if not namespace:
+            return NamespaceLabels({}, True)
+        manifest = self._objects.find("", "Namespace", namespace)
+        own = self._namespaces.labels.get(namespace)
+        if manifest is not None and own is not None:
+            return NamespaceLabels(own, True, _namespace(namespace, own, manifest.annotations))
+        named = {NAMESPACE_NAME: namespace, **(own or {})}
+        is_known = self._objects.is_complete and (own is not None or namespace in {*ALWAYS, *self._namespaces.named})
+        return NamespaceLabels(named, is_known, _namespace(namespace, named, {}) if is_known else None)
+
+    def _resource(self, group: str, version: str, kind: str) -> str:
+        """Returns the plural name of a kind: from a CustomResourceDefinition, from the schemas of gpuc, or a guess."""
+        if (group, kind) in self._plurals:
+            return self._plurals[group, kind]
+        api = f"{group}/{version}" if group else version
+        for kubernetes in reversed(schemas.builtin_versions()):
+            if (table := schemas.table(api, kind, kubernetes)) is not None and table.plural:
+                return table.plural
+        return _plural(kind.lower())
+
+
+def _plural(kind: str) -> str:
+    """Returns the regular plural. Source: k8s.io/apimachinery v0.35 pkg/api/meta/restmapper.go (guess of the plural)"""
+    if kind.endswith("s"):
+        return f"{kind}es"
+    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+
+
+def _is_built_in(group: str) -> bool:
+    return group in _BUILT_IN or group in ("networking.k8s.io", "rbac.authorization.k8s.io", "storage.k8s.io")
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _namespace(name: str, own: Mapping[str, str], annotations: Mapping[str, str]) -> Body:
+    """Returns a Namespace object with the fields that expressions can read.
+
+    Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/cel/condition.go (CreateNamespaceObject)
+    """
+    metadata = {"name": name, "labels": dict(own), **({"annotations": dict(annotations)} if annotations else {})}
+    return {"metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+
+
+def _request(request: Request, kind: tuple[str, str, str], resource: str, name: str, namespace: str) -> Body:
+    """Returns the variable `request` of expressions.
+
+    Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/cel/condition.go (CreateAdmissionRequest)
+    """
+    api_group, version, kind_name = kind
+    type_of_kind = {"group": api_group, "version": version, "kind": kind_name}
+    type_of_resource = {"group": api_group, "version": version, "resource": resource}
+    return {
+        "uid": "",
+        "kind": type_of_kind,
+        "resource": type_of_resource,
+        "requestKind": type_of_kind,
+        "requestResource": type_of_resource,
+        **({"name": name} if name else {}),
+        **({"namespace": namespace} if namespace else {}),
+        "operation": "CREATE",
+        "userInfo": {"username": request.user, "groups": _groups(request)},
+        "dryRun": False,
+        "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
+    }
+
+
+def _groups(request: Request) -> list[str]:
+    """Returns the groups of a user, with the groups that the API server adds to service accounts and all users."""
+    groups = list(request.groups)
+    if request.user.startswith(_SERVICE_ACCOUNT):
+        namespace = request.user.removeprefix(_SERVICE_ACCOUNT).partition(":")[0]
+        groups += ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"]
+    return list(dict.fromkeys([*groups, _AUTHENTICATED]))
+
+
+def strings(value: Any) -> list[str]:
+    """Returns the strings of a list of unvalidated data."""
+    return [text for _, text in items(value) if isinstance(text, str)]

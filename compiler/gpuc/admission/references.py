@@ -1,0 +1,201 @@
+"""The objects that a Pod names, and the fields of a Pod with which the scheduler does not schedule it.
+
+Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission: serviceaccount, priority and runtimeclass
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part, symbols
+from gpuc.admission.mutating import BUILT_IN_PRIORITIES
+from gpuc.admission.pod_resources import quantities
+from gpuc.admission.request import Decision, Request
+from gpuc.admission.storage_classes import storage_decisions
+from gpuc.admission.volume_sources import named_objects
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.operator_values import policy_values
+from gpuc.objects.symbol_table import kind_of
+
+_SERVICE_ACCOUNT = kind_of("ServiceAccount")
+_PRIORITY_CLASS = kind_of("scheduling.k8s.io/PriorityClass")
+_RUNTIME_CLASS = kind_of("node.k8s.io/RuntimeClass")
+_SCHEDULER: Final = "default-scheduler"
+_KUEUE_GATES = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
+"""Scheduling gates that Kueue removes when it admits the pod."""
+_MOUNTABLE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
+
+
+def reference_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
+    """Yields the decisions about the objects that a Pod names, and about its scheduling; none for other kinds.
+
+    A missing ServiceAccount, PriorityClass or RuntimeClass denies the Pod. If the object set is not complete, the
+    missing object may exist, and the decision is "unknown".
+
+    Args:
+        request: the request after `mutated`.
+    """
+    pod = pod_part(request.document)
+    if pod is None or not is_pod(request.document):
+        return
+    namespace = namespace_of(request.document)
+    yield from _service_account(objects, namespace, pod)
+    yield from _priority(objects, pod)
+    yield from _runtime_class(objects, pod)
+    yield from _named_objects(objects, namespace, pod)
+    yield from _claims(objects, namespace, pod, request.claims)
+    yield from _scheduling(pod)
+
+
+def _service_account(objects: ObjectSet, namespace: str, pod: PodPart) -> Iterator[Decision]:
+    """The controller manager creates the ServiceAccount "default" of every namespace."""
+    name = str(dig(pod.spec, "serviceAccountName") or "default")
+    if not symbols(objects).has(_SERVICE_ACCOUNT, name, namespace):
+        fix = f"create ServiceAccount {name}, or remove serviceAccountName"
+        message = f"ServiceAccount {namespace}/{name} does not exist"
+        yield _missing(objects, f"ServiceAccount {name}", message, ("spec", "serviceAccountName"), fix)
+    account = objects.find("", "ServiceAccount", name, namespace)
+    if account is not None and str(account.annotations.get(_MOUNTABLE_SECRETS)).lower() in ("true", "t", "1"):
+        message = f"{account} limits the Secrets of its pods with the annotation {_MOUNTABLE_SECRETS}"
+        yield Decision("unknown", str(account), message, account, ("metadata", "annotations", _MOUNTABLE_SECRETS))
+
+
+def _priority(objects: ObjectSet, pod: PodPart) -> Iterator[Decision]:
+    name = dig(pod.spec, "priorityClassName")
+    field: Path = ("spec", "priorityClassName")
+    if not name:
+        value = 0
+    elif symbols(objects).has(_PRIORITY_CLASS, str(name), ""):
+        manifest = objects.find(*_PRIORITY_CLASS, str(name))
+        value = BUILT_IN_PRIORITIES.get(str(name), 0) if manifest is None else manifest.body.get("value", 0)
+        yield from _preemption(pod, name, manifest)
+    else:
+        fix = "remove priorityClassName, or name an existing PriorityClass"
+        message = f"PriorityClass {name} does not exist"
+        yield _missing(objects, f"PriorityClass {name}", message, field, fix)
+        return
+    if (declared := dig(pod.spec, "priority")) not in (None, value):
+        cause = f"PriorityClass {name} has the value {value}" if name else "the pod has no PriorityClass"
+        message = f"spec.priority is {declared}, but {cause}"
+        yield Decision("denied", "Priority", message, field=("spec", "priority"), fix="remove spec.priority")
+
+
+def _preemption(pod: PodPart, name: Any, manifest: Manifest | None) -> Iterator[Decision]:
+    policy = (manifest.body.get("preemptionPolicy") if manifest is not None else None) or "PreemptLowerPriority"
+    if (declared := dig(pod.spec, "preemptionPolicy")) not in (None, policy):
+        message = f"spec.preemptionPolicy is {declared}, but PriorityClass {name} has {policy}"
+        field: Path = ("spec", "preemptionPolicy")
+        yield Decision("denied", "Priority", message, manifest, field=field, fix="remove spec.preemptionPolicy")
+
+
+def _operator_classes(objects: ObjectSet) -> set[str]:
+    """Returns the names of the RuntimeClasses that the GPU operator creates for its ClusterPolicy.
+
+    Source: NVIDIA/gpu-operator v26.7.0 assets/pre-requisites; controllers/object_controls.go (RuntimeClasses);
+    controllers/state_manager.go (isStateEnabled)
+    """
+    specs = [dig(manifest.body, "spec") for manifest in objects.of("nvidia.com", "ClusterPolicy")]
+    specs += [values] if (values := policy_values(objects)) is not None else []
+    names: set[str] = set()
+    for spec in specs:
+        cdi = dig(spec, "cdi")
+        if dig(cdi, "nriPluginEnabled") is True:
+            continue
+        names.add(str(dig(spec, "operator", "runtimeClass") or "nvidia"))
+        names |= set() if dig(cdi, "enabled") is False else {"nvidia-cdi", "nvidia-legacy"}
+    return names
+
+
+def _runtime_class(objects: ObjectSet, pod: PodPart) -> Iterator[Decision]:
+    name, field = dig(pod.spec, "runtimeClassName"), ("spec", "runtimeClassName")
+    manifest = objects.find(*_RUNTIME_CLASS, str(name)) if name else None
+    if name and manifest is None and str(name) not in _operator_classes(objects):
+        fix = "remove runtimeClassName, or name an existing RuntimeClass"
+        message = f"RuntimeClass {name} does not exist"
+        yield _missing(objects, f"RuntimeClass {name}", message, field, fix)
+        return
+    body = manifest.body if manifest is not None else {}
+    expected = quantities(dig(body, "overhead", "podFixed"))
+    declared = dig(pod.spec, "overhead")
+    if declared is not None and quantities(declared) != expected:
+        message = "spec.overhead differs from the overhead of the RuntimeClass"
+        yield Decision("denied", "RuntimeClass", message, manifest, field=("spec", "overhead"), fix="remove overhead")
+    selector = dict(pairs(dig(pod.spec, "nodeSelector")))
+    for key, value in pairs(dig(body, "scheduling", "nodeSelector")):
+        if selector.get(key, value) != value:
+            message = f"nodeSelector {key} is {selector[key]}, but {manifest} selects {value}"
+            path: Path = ("scheduling", "nodeSelector", key)
+            yield Decision("denied", "RuntimeClass", message, manifest, path, ("spec", "nodeSelector", key))
+
+
+def _named_objects(objects: ObjectSet, namespace: str, pod: PodPart) -> Iterator[Decision]:
+    """Yields a decision for every ConfigMap and Secret that the input does not have.
+
+    Tenants create these objects themselves, so that the decision is "assumed", not "unknown". The kubelet starts no
+    container before the objects exist; image pull secrets are optional.
+    """
+    if not objects.is_complete:
+        return
+    reported: set[tuple[str, str]] = set()
+    for kind, name, field in named_objects(pod):
+        if (kind, name) in reported or symbols(objects).has(kind_of(kind), name, namespace):
+            continue
+        reported.add((kind, name))
+        missing = f"{kind} {namespace}/{name} is not in the input"
+        if "imagePullSecrets" in field:
+            message = f"{missing}; the kubelet pulls the images without it"
+            yield Decision("warned", f"{kind} {name}", message, field=field)
+        else:
+            message = f"{missing}; without the {kind}, the containers do not start"
+            yield Decision("assumed", f"{kind} {namespace}/{name}", message, field=field)
+
+
+def _claims(objects: ObjectSet, namespace: str, pod: PodPart, created: Sequence[Body]) -> Iterator[Decision]:
+    """Yields the decisions about the volumes of a pod that a PersistentVolumeClaim provides."""
+    new = {dig(claim, "metadata", "name"): claim for claim in created}
+    for number, volume in items(dig(pod.spec, "volumes")):
+        field: Path = ("spec", "volumes", number)
+        if isinstance(name := dig(volume, "persistentVolumeClaim", "claimName"), str):
+            existing = objects.find("", "PersistentVolumeClaim", name, namespace)
+            if existing is None and name not in new:
+                message = (
+                    f"PersistentVolumeClaim {namespace}/{name} is not in the input; without it, the pod stays Pending"
+                )
+                where = (*field, "persistentVolumeClaim", "claimName")
+                yield Decision("unknown", f"PersistentVolumeClaim {name}", message, field=where)
+            elif existing is not None:
+                yield from storage_decisions(objects, str(existing), dig(existing.body, "spec"), field)
+        elif dig(volume, "ephemeral") is not None:
+            path: Path = ("ephemeral", "volumeClaimTemplate", "spec")
+            name = f"the claim of volume {dig(volume, 'name')}"
+            yield from storage_decisions(objects, name, dig(volume, *path), (*field, *path, "storageClassName"))
+    for claim in created:
+        name = f"PersistentVolumeClaim {dig(claim, 'metadata', 'name')}"
+        yield from storage_decisions(objects, name, dig(claim, "spec"), ())
+    if dig(pod.spec, "resourceClaims"):
+        message = "gpuc does not evaluate ResourceClaims, which the scheduler has to allocate"
+        yield Decision("unknown", "ResourceClaims", message, field=("spec", "resourceClaims"))
+
+
+def _scheduling(pod: PodPart) -> Iterator[Decision]:
+    if node := dig(pod.spec, "nodeName"):
+        message = f"the pod names node {node}: it goes to the kubelet of the node without the scheduler"
+        yield Decision("unknown", "nodeName", message, field=("spec", "nodeName"), fix="remove nodeName")
+    scheduler = dig(pod.spec, "schedulerName") or _SCHEDULER
+    if scheduler != _SCHEDULER:
+        message = f"scheduler {scheduler} schedules the pod; gpuc knows only {_SCHEDULER}"
+        yield Decision("unknown", "schedulerName", message, field=("spec", "schedulerName"), fix="remove schedulerName")
+    for number, gate in items(dig(pod.spec, "schedulingGates")):
+        if (name := dig(gate, "name")) not in _KUEUE_GATES:
+            message = f"the scheduler ignores the pod until its scheduling gate {name} is removed"
+            field: Path = ("spec", "schedulingGates", number)
+            yield Decision("denied", "schedulingGates", message, field=field, fix=f"remove scheduling gate {name}")
+
+
+def _missing(objects: ObjectSet, check: str, message: str, field: Path, fix: str) -> Decision:
+    if objects.is_complete:
+        return Decision("denied", check, message, field=field, fix=fix)
+    return Decision("unknown", check, f"{message} in the input", field=field)

@@ -1,0 +1,45 @@
+"""A request to create an object, and the decisions of the API server's checks about the request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Body, Manifest
+
+
+class Request(NamedTuple):
+    """A request to create an object of a namespace."""
+
+    document: Body
+    """The complete object: apiVersion, kind, metadata with name and namespace, spec; unvalidated."""
+    user: str
+    """The user name: of the user, or of the controller that creates the object."""
+    groups: tuple[str, ...] = ()
+    """The groups of the user, without system:authenticated."""
+    claims: tuple[Body, ...] = ()
+    """For a Pod, the PersistentVolumeClaims that the StatefulSet controller creates before the pod."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The decision of one check about a request.
+
+    A check that cannot be evaluated yields "unknown": the API server may deny the request. "assumed" is about an object
+    that the request needs and that the input does not have, because the users create such objects.
+    """
+
+    outcome: Literal["allowed", "warned", "assumed", "denied", "unknown"]
+    check: str
+    """The name of the check in a report: "constraint images", "Pod Security restricted", "ResourceQuota gpuc"."""
+    message: str
+    """The reason for the outcome; empty for "allowed" without a remark."""
+    manifest: Manifest | None = None
+    """The object of the cluster that decides, for example the constraint; None if the API server itself decides."""
+    path: Path = ()
+    """The path in the object that decides."""
+    field: Path = ()
+    """The path of the field that causes the outcome in the document of the request; empty if it is unknown."""
+    fix: str = ""
+    """A change of the document with which the check allows the request; empty without a certain change."""

@@ -1,0 +1,74 @@
+"""The rights of the members of a namespace: the kinds that a RoleBinding of the namespace lets them create."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.admission.request import Decision, Request
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet, dig, items
+
+_RBAC = "rbac.authorization.k8s.io"
+_CHECK = "RBAC"
+
+
+def member_groups(objects: ObjectSet, namespace: str) -> tuple[str, ...]:
+    """Returns the groups that RoleBindings of a namespace name, in alphabetical order."""
+    subjects = [subject for binding in _bindings(objects, namespace) for subject in _groups(binding)]
+    return tuple(sorted(set(subjects)))
+
+
+def rights(objects: ObjectSet, request: Request) -> Iterator[Decision]:
+    """Yields the decision of the authorizer about a request of a member of the namespace.
+
+    The user is a member of all groups to which a RoleBinding of the namespace gives a Role. Without such a RoleBinding,
+    or with a role that is not among the objects, the user is assumed to have the right.
+    """
+    document = request.document
+    namespace = str(dig(document, "metadata", "namespace") or "")
+    bindings = [binding for binding in _bindings(objects, namespace) if any(_groups(binding))]
+    roles = [_role(objects, binding) for binding in bindings]
+    if not bindings or None in roles:
+        yield Decision("allowed", _CHECK, "the user is assumed to have the right to create the object")
+        return
+    api_group, _, _ = str(document.get("apiVersion")).rpartition("/")
+    resource = plural(str(document.get("kind")))
+    for role in roles:
+        if role is not None and any(_permits(rule, api_group, resource) for _, rule in items(role.body.get("rules"))):
+            yield Decision("allowed", _CHECK, f"{role} lets its groups create {resource}", role, ("rules",))
+            return
+    names = ", ".join(str(role) for role in roles)
+    path: Path = ("rules",)
+    message = f"no role of the namespace lets members create {resource} of API group {api_group or 'core'}: {names}"
+    yield Decision("denied", _CHECK, message, roles[0], path, ("kind",))
+
+
+def plural(kind: str) -> str:
+    """Returns the resource name of a kind of workloads: "jobs" for Job."""
+    return f"{kind.lower()}s"
+
+
+def _bindings(objects: ObjectSet, namespace: str) -> list[Manifest]:
+    return [binding for binding in objects.of(_RBAC, "RoleBinding") if binding.namespace == namespace]
+
+
+def _groups(binding: Manifest) -> Iterator[str]:
+    for _, subject in items(binding.body.get("subjects")):
+        if dig(subject, "kind") == "Group" and not str(dig(subject, "name")).startswith("system:"):
+            yield str(dig(subject, "name"))
+
+
+def _role(objects: ObjectSet, binding: Manifest) -> Manifest | None:
+    """Returns the role of a RoleBinding; None if the role is not among the objects."""
+    kind, name = (str(dig(binding.body, "roleRef", key)) for key in ("kind", "name"))
+    return objects.find(_RBAC, kind, name, binding.namespace if kind == "Role" else "")
+
+
+def _permits(rule: Any, api_group: str, resource: str) -> bool:
+    """Returns whether a rule permits the creation of all objects of a resource."""
+    wanted = (("apiGroups", api_group), ("resources", resource), ("verbs", "create"))
+    return not dig(rule, "resourceNames") and all(
+        any(value in (name, "*") for _, value in items(dig(rule, key))) for key, name in wanted
+    )

@@ -1,0 +1,11 @@
+"""What the API server itself, CustomResourceDefinitions and the webhooks of job controllers refuse.
+
+`validation_errors` checks a new object; `with_defaults` returns the object with the defaults of the API server. The
+versions are Kubernetes 1.35.4, Kueue 0.19.2, JobSet 0.12.0, LeaderWorkerSet 0.9.0, KubeRay 1.6.2, training operator
+1.9.3 and Kubeflow Trainer 2.2.1.
+"""
+
+from gpuc.admission.validation.defaults import with_defaults
+from gpuc.admission.validation.validation import validation_errors
+
+__all__ = ["validation_errors", "with_defaults"]

@@ -1,0 +1,184 @@
+"""Containers and init containers of pods.
+
+Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (validateContainerCommon, validateContainers,
+validateInitContainers)
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from gpuc.admission.validation.environment import environment
+from gpuc.admission.validation.judged_fields import unchecked
+from gpuc.admission.validation.probes import PROBES, lifecycle, probes
+from gpuc.admission.validation.problem import (
+    Problem,
+    Problems,
+    at_least,
+    dns_label,
+    invalid,
+    missing,
+    number,
+    one_of,
+    port_name,
+    text,
+)
+from gpuc.admission.validation.resources import requirements
+from gpuc.admission.validation.security import container_security
+from gpuc.admission.validation.volume_sources import PULL_POLICIES
+from gpuc.admission.validation.volumes import devices, mounts, volume_names
+from gpuc.diagnostics.finding import Path
+from gpuc.objects.object_set import dig, items
+
+_RESTART = ("Always", "OnFailure", "Never")
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_RULES_MAX, _EXIT_CODES_MAX = 20, 255
+
+
+class _Pod(NamedTuple):
+    """The parts of a pod that the checks of its containers read."""
+
+    spec: Any
+    volumes: dict[str, bool]
+    claims: set[str]
+    grace: Any
+    is_pod: bool
+
+
+def containers(path: Path, spec: Any, *, is_pod: bool) -> Problems:
+    """Checks all containers of a pod.
+
+    Args:
+        is_pod: whether the object is a pod; otherwise it is the template of pods.
+    """
+    claims = {text(dig(claim, "name")) for _, claim in items(dig(spec, "resourceClaims"))} - {""}
+    pod = _Pod(spec, volume_names(spec), claims, dig(spec, "terminationGracePeriodSeconds"), is_pod)
+    if not dig(spec, "containers"):
+        yield missing((*path, "containers"))
+    host_ports: set[tuple[Any, ...]] = set()
+    names: set[str] = set()
+    for field in ("containers", "initContainers"):
+        for index, container in items(dig(spec, field)):
+            where: Path = (*path, field, index)
+            yield from _container(where, container, pod)
+            name = text(dig(container, "name"))
+            if name and name in names:
+                yield Problem((*where, "name"), f"two containers of the pod have the name {name}")
+            names.add(name)
+            yield from _host_ports(where, container, host_ports if field == "containers" else set())
+            if field == "containers":
+                yield from _running(where, container, pod)
+            else:
+                yield from _init_container(where, container, pod)
+
+
+def _container(path: Path, container: Any, pod: _Pod) -> Problems:
+    yield from unchecked(path, container, "container")
+    name, image = text(dig(container, "name")), text(dig(container, "image"))
+    if not name:
+        yield missing((*path, "name"))
+    yield from dns_label((*path, "name"), name)
+    if not image:
+        yield missing((*path, "image"))
+    elif pod.is_pod and image != image.strip():
+        yield invalid((*path, "image"), image, "no spaces around the image")
+    for field, allowed in (("terminationMessagePolicy", _MESSAGE_POLICIES), ("imagePullPolicy", PULL_POLICIES)):
+        if dig(container, field) != "":
+            yield from one_of((*path, field), dig(container, field), allowed)
+    yield from _ports(path, container)
+    yield from environment(path, container)
+    yield from mounts(path, container, pod.volumes)
+    yield from devices(path, container, pod.volumes)
+    yield from requirements((*path, "resources"), dig(container, "resources"), pod.claims)
+    yield from _resize(path, container, dig(pod.spec, "restartPolicy"))
+    has_host_users = dig(pod.spec, "hostUsers") is not False
+    yield from container_security((*path, "securityContext"), dig(container, "securityContext"), has_host_users)
+
+
+def _running(path: Path, container: Any, pod: _Pod) -> Problems:
+    """Checks the fields of a container that is not an init container."""
+    yield from lifecycle(path, container, pod.grace)
+    yield from probes(path, container, pod.grace)
+    yield from _restart_rules(path, container)
+
+
+def _init_container(path: Path, container: Any, pod: _Pod) -> Problems:
+    if dig(container, "restartPolicy") == "Always":
+        yield from lifecycle(path, container, pod.grace)
+        yield from probes(path, container, pod.grace)
+    else:
+        for name in (*PROBES, "lifecycle"):
+            if dig(container, name) is not None:
+                message = f"an init container without restartPolicy Always allows no {name}"
+                yield Problem((*path, name), message, f"remove {name}, or add restartPolicy: Always")
+    yield from _restart_rules(path, container)
+
+
+def _restart_rules(path: Path, container: Any) -> Problems:
+    policy, rules = dig(container, "restartPolicy"), [rule for _, rule in items(dig(container, "restartPolicyRules"))]
+    yield from one_of((*path, "restartPolicy"), policy, _RESTART)
+    if rules and policy is None:
+        yield missing((*path, "restartPolicy"), "restartPolicyRules need a restartPolicy")
+    if len(rules) > _RULES_MAX:
+        yield Problem((*path, "restartPolicyRules"), f"{len(rules)} rules; at most {_RULES_MAX} are allowed")
+    for index, rule in enumerate(rules):
+        where: Path = (*path, "restartPolicyRules", index)
+        if dig(rule, "action") not in ("Restart", "RestartAllContainers"):
+            yield invalid((*where, "action"), dig(rule, "action"), "Restart")
+        elif dig(rule, "action") != "Restart":
+            yield invalid((*where, "action"), dig(rule, "action"), "Restart; the feature gate of others is off")
+        codes = dig(rule, "exitCodes")
+        if codes is None:
+            yield missing((*where, "exitCodes"))
+            continue
+        if dig(codes, "operator") not in ("In", "NotIn"):
+            yield invalid((*where, "exitCodes", "operator"), dig(codes, "operator"), "In or NotIn")
+        if len(list(items(dig(codes, "values")))) > _EXIT_CODES_MAX:
+            yield Problem((*where, "exitCodes", "values"), f"more than {_EXIT_CODES_MAX} exit codes")
+
+
+def _ports(path: Path, container: Any) -> Problems:
+    names: set[str] = set()
+    for index, row in items(dig(container, "ports")):
+        where: Path = (*path, "ports", index)
+        name, own = text(dig(row, "name")), dig(row, "containerPort")
+        if name:
+            yield from port_name((*where, "name"), name)
+        if name and name in names:
+            yield Problem((*where, "name"), f"two ports of the container have the name {name}")
+        names.add(name)
+        if not own:
+            yield missing((*where, "containerPort"))
+        else:
+            yield from at_least((*where, "containerPort"), own, 1, 65535)
+        if dig(row, "hostPort"):
+            yield from at_least((*where, "hostPort"), dig(row, "hostPort"), 1, 65535)
+        yield from one_of((*where, "protocol"), dig(row, "protocol") or None, ("TCP", "UDP", "SCTP"))
+
+
+def _host_ports(path: Path, container: Any, used: set[tuple[Any, ...]]) -> Problems:
+    """Checks that no two ports use the same port of the host. Adds the ports of the container to `used`."""
+    for index, row in items(dig(container, "ports")):
+        port = number(dig(row, "hostPort"))
+        if not port:
+            continue
+        key = (dig(row, "protocol") or "TCP", dig(row, "hostIP") or "", port)
+        if key in used:
+            yield Problem((*path, "ports", index, "hostPort"), f"two ports of the pod use the host port {port}")
+        used.add(key)
+
+
+def _resize(path: Path, container: Any, restart: Any) -> Problems:
+    names: set[str] = set()
+    for index, row in items(dig(container, "resizePolicy")):
+        where: Path = (*path, "resizePolicy", index)
+        name, policy = text(dig(row, "resourceName")), text(dig(row, "restartPolicy"))
+        if name in names:
+            yield Problem((*where, "resourceName"), f"two items have the resource {name}")
+        names.add(name)
+        if name not in ("cpu", "memory"):
+            yield invalid((*where, "resourceName"), name, "cpu or memory")
+        if policy not in ("NotRequired", "RestartContainer"):
+            yield invalid((*where, "restartPolicy"), policy, "NotRequired or RestartContainer")
+        elif restart == "Never" and policy != "NotRequired":
+            yield invalid((*where, "restartPolicy"), policy, "NotRequired, because the pod has restartPolicy Never")

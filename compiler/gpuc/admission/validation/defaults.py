@@ -1,0 +1,216 @@
+"""The API server's defaults of an object, and those of the webhooks of JobSet and LeaderWorkerSet.
+
+Kueue's webhooks also change new objects, for example spec.suspend; these changes depend on queues of the cluster.
+
+Source: k8s.io/kubernetes v1.35.4 pkg/apis/batch/v1/defaults.go, pkg/apis/apps/v1/defaults.go,
+pkg/registry/batch/job/strategy.go; kubernetes-sigs/jobset v0.12.0 pkg/webhooks/jobset_webhook.go;
+kubernetes-sigs/lws v0.9.0 pkg/webhooks/leaderworkerset_webhook.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from typing import Any
+
+from gpuc.admission.validation.job import CONTROLLER_IDS, JOB_NAMES, NEW_UID
+from gpuc.admission.validation.pod_defaults import (
+    Fields,
+    child,
+    default_pod,
+    default_pod_spec,
+    default_template,
+    fill,
+    fill_pointers,
+    maps,
+)
+from gpuc.admission.validation.problem import INT32_MAX
+from gpuc.admission.validation.structure import api_group, is_builtin, table_of, without_nulls
+from gpuc.catalog.schemas.structural import Schema
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import dig, items
+
+_SUFFIX, _PREFIX_MAX = "xxxxx", 58
+"""The suffix in place of the five random characters that follow generateName, and the maximum length before it."""
+
+
+def with_defaults(document: Body) -> Body:
+    """Returns a copy of an object with the defaults that the API server sets when the object is created.
+
+    A new Job also gets the labels and the selector that the API server generates. An object with generateName gets a
+    name that ends with "xxxxx".
+    """
+    complete: Body = without_nulls(document)
+    metadata = complete.get("metadata")
+    prefix = dig(metadata, "generateName")
+    if isinstance(metadata, dict) and not metadata.get("name") and isinstance(prefix, str) and prefix:
+        metadata["name"] = prefix[:_PREFIX_MAX] + _SUFFIX
+    known = table_of(complete)
+    if known is not None and not is_builtin(complete):
+        body = {name: complete[name] for name in complete if name not in ("apiVersion", "kind", "metadata", "status")}
+        complete.update(_from_schema(body, known.schema, known.schema))
+    set_defaults = _DEFAULTS.get((api_group(complete), str(complete.get("kind"))))
+    if set_defaults and isinstance(complete.setdefault("spec", {}), dict):
+        set_defaults(complete, complete["spec"])
+    return complete
+
+
+def _pod(_: Body, spec: Fields) -> None:
+    default_pod_spec(spec)
+    default_pod(spec)
+
+
+def _job(document: Body, spec: Fields) -> None:
+    _job_spec(spec)
+    fill(spec, {"manualSelector": False})
+    metadata, template = child(document, "metadata"), child(spec, "template")
+    own = child(child(template, "metadata"), "labels")
+    if own and not metadata.get("labels"):
+        metadata["labels"] = own  # the API server shares the map, and adds the generated labels to both
+    if spec["manualSelector"] is True:
+        return
+    fill(own, {**dict.fromkeys(JOB_NAMES, metadata.get("name") or ""), **dict.fromkeys(CONTROLLER_IDS, NEW_UID)})
+    fill(child(child(spec, "selector"), "matchLabels"), {CONTROLLER_IDS[1]: NEW_UID})
+    metadata["labels"] = deepcopy(metadata.get("labels") or {})
+    if not metadata["labels"]:
+        del metadata["labels"]
+
+
+def _job_spec(spec: Fields) -> None:
+    """Sets the defaults of a Job's spec, also in a CronJob."""
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    has_policy = spec.get("podFailurePolicy") is not None
+    fill_pointers(
+        spec,
+        {
+            "parallelism": 1,
+            "backoffLimit": 6 if spec.get("backoffLimitPerIndex") is None else INT32_MAX,
+            "completionMode": "NonIndexed",
+            "suspend": False,
+            "podReplacementPolicy": "Failed" if has_policy else "TerminatingOrFailed",
+        },
+    )
+    for rule in maps(dig(spec, "podFailurePolicy", "rules")):
+        for condition in maps(rule.get("onPodConditions")):
+            fill(condition, {"status": "True"})
+    default_template(child(spec, "template"))
+
+
+def _cron_job(_: Body, spec: Fields) -> None:
+    fill(
+        spec,
+        {"concurrencyPolicy": "Allow", "suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1},
+    )
+    # SetDefaults_Job applies to Jobs; for a CronJob only the pod template has defaults.
+    fill(child(spec, "jobTemplate"), {"metadata": {}})
+    template = child(child(spec, "jobTemplate"), "spec")
+    for rule in maps(dig(template, "podFailurePolicy", "rules")):
+        for condition in maps(rule.get("onPodConditions")):
+            fill(condition, {"status": "True"})
+    default_template(child(template, "template"))
+
+
+def _deployment(_: Body, spec: Fields) -> None:
+    fill(spec, {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600})
+    strategy = child(spec, "strategy")
+    fill(strategy, {"type": "RollingUpdate"})
+    if strategy.get("type") == "RollingUpdate":
+        fill_pointers(child(strategy, "rollingUpdate"), {"maxUnavailable": "25%", "maxSurge": "25%"})
+    default_template(child(spec, "template"))
+
+
+def _stateful_set(_: Body, spec: Fields) -> None:
+    fill(spec, {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"})
+    strategy = child(spec, "updateStrategy")
+    if not strategy.get("type"):
+        fill(strategy, {"type": "RollingUpdate", "rollingUpdate": {}})
+    if strategy.get("type") == "RollingUpdate":
+        fill(strategy.get("rollingUpdate"), {"partition": 0})
+    fill(child(spec, "persistentVolumeClaimRetentionPolicy"), {"whenDeleted": "Retain", "whenScaled": "Retain"})
+    for claim in maps(spec.get("volumeClaimTemplates")):
+        fill(claim, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}})
+        fill_pointers(claim.get("spec"), {"volumeMode": "Filesystem"})
+    default_template(child(spec, "template"))
+
+
+def _replica_set(_: Body, spec: Fields) -> None:
+    fill(spec, {"replicas": 1})
+    default_template(child(spec, "template"))
+
+
+def _daemon_set(document: Body, spec: Fields) -> None:
+    fill(child(child(document, "metadata"), "annotations"), {"deprecated.daemonset.template.generation": "1"})
+    fill(spec, {"revisionHistoryLimit": 10})
+    strategy = child(spec, "updateStrategy")
+    fill(strategy, {"type": "RollingUpdate"})
+    if strategy.get("type") == "RollingUpdate":
+        fill_pointers(child(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
+    default_template(child(spec, "template"))
+
+
+def _job_set(_: Body, spec: Fields) -> None:
+    fill(child(spec, "successPolicy") if "successPolicy" not in spec else spec["successPolicy"], {"operator": "All"})
+    fill(spec, {"startupPolicy": {"startupPolicyOrder": "AnyOrder"}})
+    for job in maps(spec.get("replicatedJobs")):
+        job_spec = child(child(job, "template"), "spec")
+        fill(job_spec, {"completionMode": "Indexed"})
+        fill(child(child(job_spec, "template"), "spec"), {"restartPolicy": "OnFailure"})
+    fill(child(spec, "network"), {"enableDNSHostnames": True, "publishNotReadyAddresses": True})
+    for index, rule in items(dig(spec, "failurePolicy", "rules")):
+        fill(rule, {"name": f"failurePolicyRule{index}"})
+    for policy in maps(spec.get("volumeClaimPolicies")):
+        fill(policy, {"retentionPolicy": {"whenDeleted": "Delete"}})
+
+
+def _leader_worker_set(_: Body, spec: Fields) -> None:
+    template = child(spec, "leaderWorkerTemplate")
+    fill(template, {"restartPolicy": "RecreateGroupOnPodRestart"})
+    if template.get("restartPolicy") == "Default":
+        template["restartPolicy"] = "None"
+    rollout = child(spec, "rolloutStrategy")
+    fill(rollout, {"type": "RollingUpdate"})
+    if rollout.get("type") == "RollingUpdate":
+        fill(rollout, {"rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0, "partition": 0}})
+    fill(child(spec, "networkConfig"), {"subdomainPolicy": "Shared"})
+
+
+_DEFAULTS: dict[tuple[str, str], Callable[[Body, Fields], None]] = {
+    ("", "Pod"): _pod,
+    ("batch", "Job"): _job,
+    ("batch", "CronJob"): _cron_job,
+    ("apps", "Deployment"): _deployment,
+    ("apps", "StatefulSet"): _stateful_set,
+    ("apps", "ReplicaSet"): _replica_set,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("jobset.x-k8s.io", "JobSet"): _job_set,
+    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
+}
+
+
+def _from_schema(value: Any, schema: Any, root: Schema) -> Any:
+    """Returns a value with the defaults of a CustomResourceDefinition's schema."""
+    schema = _resolved(schema, root)
+    if isinstance(value, list) and isinstance(schema.get("items"), dict):
+        return [_from_schema(item, schema["items"], root) for item in value]
+    if not isinstance(value, dict):
+        return value
+    properties, extra = schema.get("properties", {}), schema.get("additionalProperties")
+    result = dict(value)
+    for name, part in properties.items():
+        resolved = _resolved(part, root)
+        if name not in result and "default" in resolved:
+            result[name] = deepcopy(resolved["default"])
+    for name, item in result.items():
+        part = properties.get(name, extra)
+        if isinstance(part, dict):
+            result[name] = _from_schema(item, part, root)
+    return result
+
+
+def _resolved(schema: Any, root: Schema) -> Schema:
+    """Returns the schema to which a reference leads, with the keywords beside the reference."""
+    if "$ref" not in schema:
+        return dict(schema)
+    own = {key: value for key, value in schema.items() if key != "$ref"}
+    return {**root["$defs"][schema["$ref"].rpartition("/")[2]], **own}

@@ -1,0 +1,188 @@
+"""Tolerations, node affinity, pod affinity and topology spread constraints of pods.
+
+Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (ValidateTolerations, validateAffinity,
+validateTopologySpreadConstraints)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpuc.admission.validation.problem import (
+    Problem,
+    Problems,
+    at_least,
+    dns_label,
+    dns_subdomain,
+    invalid,
+    label_key,
+    label_value,
+    missing,
+    number,
+    one_of,
+    text,
+)
+from gpuc.admission.validation.selectors import label_selector
+from gpuc.diagnostics.finding import Path
+from gpuc.objects.object_set import dig, items, pairs
+
+Labels = dict[str, Any]
+_REQUIRED, _PREFERRED = (
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
+_WEIGHT_MAX = 100
+
+
+def tolerations(path: Path, spec: Any) -> Problems:
+    """Checks the tolerations of a pod."""
+    for index, row in items(dig(spec, "tolerations")):
+        where: Path = (*path, "tolerations", index)
+        key, operator, value, effect = (text(dig(row, name)) for name in ("key", "operator", "value", "effect"))
+        if key:
+            yield from label_key((*where, "key"), key)
+        elif operator != "Exists":
+            yield Problem((*where, "operator"), "a toleration without a key needs the operator Exists", "write Exists")
+        if number(dig(row, "tolerationSeconds")) is not None and effect != "NoExecute":
+            message = "tolerationSeconds needs the effect NoExecute"
+            yield Problem((*where, "effect"), message, "remove tolerationSeconds")
+        if operator in ("", "Equal"):
+            yield from label_value((*where, "value"), value)
+        elif operator == "Exists":
+            if value:
+                message = "the operator Exists allows no value"
+                yield Problem((*where, "value"), message, "remove value, or write operator: Equal")
+        else:
+            yield invalid((*where, "operator"), operator, "Equal or Exists")
+        yield from one_of((*where, "effect"), effect or None, _EFFECTS)
+
+
+def affinity(path: Path, spec: Any, own: Labels) -> Problems:
+    """Checks the node affinity, pod affinity and pod anti-affinity of a pod.
+
+    Args:
+        own: the labels of the pod; empty for a pod template, because the API server merges them into pods only.
+    """
+    where: Path = (*path, "affinity", "nodeAffinity")
+    node = dig(spec, "affinity", "nodeAffinity")
+    if dig(node, _REQUIRED) is not None:
+        terms = dig(node, _REQUIRED, "nodeSelectorTerms")
+        if not terms:
+            yield missing((*where, _REQUIRED, "nodeSelectorTerms"), "expected at least one term")
+        for index, term in items(terms):
+            yield from _node_term((*where, _REQUIRED, "nodeSelectorTerms", index), term, is_required=True)
+    for index, row in items(dig(node, _PREFERRED)):
+        yield from at_least((*where, _PREFERRED, index, "weight"), dig(row, "weight") or 0, 1, _WEIGHT_MAX)
+        yield from _node_term((*where, _PREFERRED, index, "preference"), dig(row, "preference"), is_required=False)
+    for name in ("podAffinity", "podAntiAffinity"):
+        where = (*path, "affinity", name)
+        rules = dig(spec, "affinity", name)
+        for index, term in items(dig(rules, _REQUIRED)):
+            yield from _pod_term((*where, _REQUIRED, index), term, own)
+        for index, row in items(dig(rules, _PREFERRED)):
+            yield from at_least((*where, _PREFERRED, index, "weight"), dig(row, "weight") or 0, 1, _WEIGHT_MAX)
+            yield from _pod_term((*where, _PREFERRED, index, "podAffinityTerm"), dig(row, "podAffinityTerm"), own)
+
+
+def topology_spread(path: Path, spec: Any, own: Labels) -> Problems:
+    """Checks the topology spread constraints of a pod. `own` are the labels as for `affinity`."""
+    seen: set[tuple[str, str]] = set()
+    for index, row in items(dig(spec, "topologySpreadConstraints")):
+        where: Path = (*path, "topologySpreadConstraints", index)
+        key, action = text(dig(row, "topologyKey")), text(dig(row, "whenUnsatisfiable"))
+        yield from at_least((*where, "maxSkew"), dig(row, "maxSkew") or 0, 1)
+        if not key:
+            yield missing((*where, "topologyKey"))
+        if action not in ("DoNotSchedule", "ScheduleAnyway"):
+            yield invalid((*where, "whenUnsatisfiable"), action, "DoNotSchedule or ScheduleAnyway")
+        if (key, action) in seen:
+            yield Problem(where, f"two constraints have topologyKey {key} and whenUnsatisfiable {action}")
+        seen.add((key, action))
+        if dig(row, "minDomains") is not None:
+            yield from at_least((*where, "minDomains"), dig(row, "minDomains"), 1)
+            if action != "DoNotSchedule":
+                yield Problem((*where, "minDomains"), f"minDomains needs DoNotSchedule, not {action}")
+        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            yield from one_of((*where, name), dig(row, name), ("Honor", "Ignore"))
+        yield from label_selector((*where, "labelSelector"), dig(row, "labelSelector"))
+        yield from _label_keys(where, row, own)
+
+
+def node_selector(path: Path, spec: Any) -> Problems:
+    """Checks the node selector of a pod, whose keys and values are labels."""
+    for key, value in pairs(dig(spec, "nodeSelector")):
+        yield from label_key((*path, "nodeSelector", key), key)
+        yield from label_value((*path, "nodeSelector", key), value)
+
+
+def _node_term(path: Path, term: Any, *, is_required: bool) -> Problems:
+    for index, row in items(dig(term, "matchExpressions")):
+        where: Path = (*path, "matchExpressions", index)
+        operator, values = dig(row, "operator"), [value for _, value in items(dig(row, "values"))]
+        yield from _operator(where, operator, values)
+        yield from label_key((*where, "key"), dig(row, "key") or "")
+        for position, value in enumerate(values if is_required else ()):
+            yield from label_value((*where, "values", position), value)
+    for index, row in items(dig(term, "matchFields")):
+        where = (*path, "matchFields", index)
+        values = [value for _, value in items(dig(row, "values"))]
+        if dig(row, "operator") not in ("In", "NotIn"):
+            yield invalid((*where, "operator"), dig(row, "operator"), "In or NotIn")
+        elif len(values) != 1:
+            yield invalid((*where, "values"), values, "exactly one value")
+        if dig(row, "key") != "metadata.name":
+            yield invalid((*where, "key"), dig(row, "key"), "metadata.name")
+        for position, value in enumerate(values):
+            yield from dns_subdomain((*where, "values", position), value)
+
+
+def _operator(path: Path, operator: Any, values: list[Any]) -> Problems:
+    if operator not in _OPERATORS:
+        yield invalid((*path, "operator"), operator, " or ".join(_OPERATORS))
+    elif operator in ("In", "NotIn") and not values:
+        yield missing((*path, "values"), f"{operator} needs values")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        yield Problem((*path, "values"), f"{operator} allows no values", "remove values")
+    elif operator in ("Gt", "Lt") and len(values) != 1:
+        yield invalid((*path, "values"), values, f"exactly one number for {operator}")
+
+
+def _pod_term(path: Path, term: Any, own: Labels) -> Problems:
+    for name in ("labelSelector", "namespaceSelector"):
+        yield from label_selector((*path, name), dig(term, name))
+    for index, namespace in items(dig(term, "namespaces")):
+        yield from dns_label((*path, "namespaces", index), namespace)
+    yield from _label_keys(path, term, own)
+    key = text(dig(term, "topologyKey"))
+    if not key:
+        yield missing((*path, "topologyKey"))
+    else:
+        yield from label_key((*path, "topologyKey"), key)
+
+
+def _label_keys(path: Path, term: Any, own: Labels) -> Problems:
+    """Checks matchLabelKeys and mismatchLabelKeys.
+
+    The API server adds a requirement to the label selector of a pod for each of these keys that the pod has as a label.
+    No two requirements for a key of matchLabelKeys may exist.
+    """
+    selector = dig(term, "labelSelector")
+    keys = {name: [text(key) for _, key in items(dig(term, name))] for name in ("matchLabelKeys", "mismatchLabelKeys")}
+    for field, names in keys.items():
+        if names and selector is None:
+            yield Problem((*path, field), f"{field} needs a labelSelector")
+        for index, key in enumerate(names):
+            yield from label_key((*path, field, index), key)
+    used = {key for key, _ in pairs(dig(selector, "matchLabels"))}
+    required = [text(dig(row, "key")) for _, row in items(dig(selector, "matchExpressions"))]
+    for key in (*required, *(key for names in keys.values() for key in names if key in own)):
+        if key in used and key in keys["matchLabelKeys"]:
+            where = (*path, "matchLabelKeys", keys["matchLabelKeys"].index(key))
+            yield Problem(where, f"{key} is also in labelSelector", f"remove {key} from matchLabelKeys")
+        used.add(key)
+    for key in keys["mismatchLabelKeys"]:
+        if key in keys["matchLabelKeys"]:
+            where = (*path, "mismatchLabelKeys", keys["mismatchLabelKeys"].index(key))
+            yield Problem(where, f"{key} is also in matchLabelKeys")

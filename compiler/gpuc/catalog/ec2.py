@@ -1,0 +1,102 @@
+"""EC2 instance types that Karpenter knows, by family: the figures for the labels and devices of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpuc.catalog.records import InstanceType, Sources
+
+
+@dataclass(frozen=True, slots=True)
+class Ec2Family:
+    """A family of EC2 instance types.
+
+    The fields with one number per size have one number if it is the same for all sizes, and are empty without a number.
+    """
+
+    family: str
+    arch: str
+    cpu_manufacturer: str
+    sizes: tuple[str, ...]
+    vcpu: tuple[int, ...]
+    memory_mib: tuple[int, ...]
+    pods: tuple[int, ...]
+    """Maximum number of pods of the kubelet, without prefix delegation."""
+    source: Sources
+    mhz: tuple[int, ...] = ()
+    """Sustained clock speed."""
+    ebs_mbps: tuple[int, ...] = ()
+    network_mbps: tuple[int, ...] = ()
+    nvme_gb: tuple[int, ...] = ()
+    """Size of the instance store in decimal gigabytes; 0 if there is none."""
+    efa: tuple[int, ...] = ()
+    """Number of EFA devices."""
+    pod_eni: tuple[int, ...] = ()
+    """Number of branch network interfaces (vpc.amazonaws.com/pod-eni)."""
+    gpu: str = ""
+    """Value of karpenter.k8s.aws/instance-gpu-name; empty without a GPU."""
+    gpu_manufacturer: str = ""
+    gpu_count: tuple[int, ...] = ()
+    gpu_memory_mib: tuple[int, ...] = ()
+    accelerator: str = ""
+    """Value of karpenter.k8s.aws/instance-accelerator-name; empty without an accelerator."""
+    accelerator_manufacturer: str = ""
+    accelerator_count: tuple[int, ...] = ()
+    neuron_cores: tuple[int, ...] = ()
+    is_xen: bool = False
+    """Whether the hypervisor is Xen instead of Nitro. Metal sizes have no hypervisor."""
+    is_encrypted: bool = False
+    """Whether the network encrypts in transit."""
+
+    def number(self, values: tuple[int, ...], size: str) -> int:
+        """Returns the number of a size from a field of the family; 0 if the field is empty."""
+        if len(values) <= 1:
+            return values[0] if values else 0
+        return values[self.sizes.index(size)]
+
+    def instance(self, size: str) -> InstanceType:
+        """Returns the instance type of a size. Its GPUs are those of NVIDIA.
+
+        Every network card has one EFA device if the instance type has several network cards. The only exception,
+        p6-b300, is in instances.json.
+
+        Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/zz_generated.vpclimits.go
+        """
+        has_nvidia, efa = self.gpu_manufacturer == "nvidia", self.number(self.efa, size)
+        return InstanceType(
+            type=f"{self.family}.{size}",
+            family=self.family,
+            arch="arm64" if self.arch == "arm64" else "amd64",
+            vcpu=self.number(self.vcpu, size),
+            memory_mib=self.number(self.memory_mib, size),
+            pods=self.number(self.pods, size),
+            source=self.source,
+            gpu_count=self.number(self.gpu_count, size) if has_nvidia else 0,
+            local_nvme_gb=self.number(self.nvme_gb, size),
+            network_cards=max(1, efa),
+            efa=efa,
+        )
+
+    def devices(self, size: str) -> dict[str, int]:
+        """Returns the number of devices of a node, by resource name, except GPUs of NVIDIA and EFA devices.
+
+        Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go, computeCapacity
+        """
+        gpus, accelerators = self.number(self.gpu_count, size), self.number(self.accelerator_count, size)
+        counts = {
+            "amd.com/gpu": gpus if self.gpu_manufacturer == "amd" else 0,
+            "habana.ai/gaudi": gpus if self.gpu_manufacturer == "habana" else 0,
+            "aws.amazon.com/neuron": accelerators if self.accelerator_manufacturer == "aws" else 0,
+            "aws.amazon.com/neuroncore": self.number(self.neuron_cores, size),
+            "vpc.amazonaws.com/pod-eni": self.number(self.pod_eni, size),
+        }
+        return {name: count for name, count in counts.items() if count}
+
+
+@dataclass(frozen=True, slots=True)
+class UnpublishedTypes:
+    """EC2 instance types of one family whose figures Karpenter's instance type reference does not have."""
+
+    family: str
+    sizes: tuple[str, ...]
+    source: Sources

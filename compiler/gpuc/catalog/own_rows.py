@@ -1,0 +1,22 @@
+"""The rows that a fleet adds to the catalog, or with which it replaces rows of gpuc."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpuc.catalog.prices import Price
+from gpuc.catalog.records import Daemonset, Image, InstanceType
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """The rows of a fleet. A row replaces the row of gpuc with the same name. `source` has the texts of the sources."""
+
+    instances: Mapping[str, InstanceType] = field(default_factory=dict)
+    """Instance types by name."""
+    images: Mapping[str, Image] = field(default_factory=dict)
+    """Families of node images by id."""
+    daemonsets: Mapping[str, Daemonset] = field(default_factory=dict)
+    """DaemonSets by name."""
+    prices: tuple[Price, ...] = ()

@@ -1,0 +1,141 @@
+"""What `gpuc catalog show` prints about one entry: its values, and the MIG placements as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, is_dataclass
+from typing import Any
+
+from gpuc.catalog import Catalog
+from gpuc.catalog.records import Gpu, InstanceType, MigProfile, MigProfileSet
+from gpuc.catalog.rows import read
+from gpuc.cli.catalog_entries import FAMILIES, GPUS, MIG, TYPES, Entry
+from gpuc.model.layout import place
+
+_FILES = {TYPES: "instances", GPUS: "gpus", MIG: "mig", "images": "images", "daemonsets": "releases"}
+_FILES |= {"kubernetes": "versions", "regions": "registries"}
+"""The JSON file of the catalog with the sources of a subject."""
+_UNIT = 4
+"""The width of a placement unit in the picture, in characters."""
+
+
+def details(catalog: Catalog, entry: Entry) -> dict[str, Any]:
+    """Returns the values of an entry as JSON data."""
+    values: dict[str, Any] = {"subject": entry.subject, "name": entry.name, "own": entry.is_own}
+    if entry.subject == FAMILIES:
+        return values | {"summary": entry.summary, "types": [row.type for row in entry.row]}
+    row = asdict(entry.row) if is_dataclass(entry.row) and not isinstance(entry.row, type) else dict(entry.row)
+    sources = row.pop("source", ())
+    row.pop("profiles", None)
+    values |= {key: list(value) if isinstance(value, tuple) else value for key, value in row.items()}
+    if entry.subject == TYPES:
+        values |= _prices(catalog, entry.row)
+    if entry.subject in (GPUS, MIG):
+        values |= _mig(catalog, entry.row)
+    values["source"] = _sources(catalog, entry, sources)
+    return values
+
+
+def _sources(catalog: Catalog, entry: Entry, sources: Any) -> list[str]:
+    """Returns the texts of the sources of an entry. Rows of a fleet have texts; rows of gpuc have keys of texts."""
+    if entry.is_own or not sources:
+        return [sources] if isinstance(sources, str) else list(sources)
+    file = _FILES[entry.subject]
+    if entry.subject == TYPES and entry.name not in catalog.instances:
+        file = "ec2"
+    texts = read(file)["sources"]
+    return [texts[key] for key in sources]
+
+
+def _prices(catalog: Catalog, instance: InstanceType) -> dict[str, Any]:
+    prices = [asdict(price) for price in catalog.prices(instance.type)]
+    return {"prices": [{key: value for key, value in price.items() if key != "instance_type"} for price in prices]}
+
+
+def _mig(catalog: Catalog, row: Gpu | MigProfileSet) -> dict[str, Any]:
+    profiles = row if isinstance(row, MigProfileSet) else catalog.profile_sets.get(row.id)
+    if profiles is None:
+        return {"mig_profiles": []}
+    return {"mig_profiles": [_profile(profile, profiles) for profile in profiles.profiles.values()]}
+
+
+def _profile(profile: MigProfile, profiles: MigProfileSet) -> dict[str, Any]:
+    return {
+        "profile": profile.profile,
+        "memory_slices": profile.memory_slices,
+        "starts": list(profile.starts),
+        "size": profile.size,
+        "smi_id": profile.smi_id,
+        "max": _maximum(profile, profiles),
+    }
+
+
+def _maximum(profile: MigProfile, profiles: MigProfileSet) -> int | None:
+    """Returns how many instances of a profile fit on one GPU; None if the placements are unpublished."""
+    if not profiles.placement_units or not profile.starts:
+        return None
+    if profile.media in ("me", "me.all"):
+        return 1
+    counts = range(1, profiles.placement_units + 1)
+    return max((count for count in counts if place({profile.profile: count}, profiles) is not None), default=0)
+
+
+def text(catalog: Catalog, entry: Entry) -> str:
+    """Returns the values of an entry as text."""
+    values = details(catalog, entry)
+    mark = " (row of the fleet)" if entry.is_own else ""
+    lines = [f"{entry.name}: {entry.subject}{mark}"]
+    rows = {key: value for key, value in values.items() if key not in ("subject", "name", "own", "mig_profiles")}
+    for key, value in rows.items():
+        if value in ("", None, []):
+            continue
+        first, *others = _lines(value)
+        lines += [f"  {key:24}  {first}", *(f"  {'':24}  {line}" for line in others)]
+    if "mig_profiles" in values:
+        lines += ["", *_picture(catalog, entry.row)]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
+
+
+def _lines(value: Any) -> list[str]:
+    if isinstance(value, list):
+        return [line for item in value for line in _lines(item)]
+    if isinstance(value, dict):
+        return ["  ".join(f"{item:g}" if isinstance(item, float) else str(item) for item in value.values())]
+    return [{True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)]
+
+
+def _picture(catalog: Catalog, row: Gpu | MigProfileSet) -> Iterator[str]:
+    """Yields the lines of a picture: for each MIG profile its possible positions on the placement units of a GPU."""
+    profiles = row if isinstance(row, MigProfileSet) else catalog.profile_sets.get(row.id)
+    if profiles is None:
+        yield "The GPU does not support MIG."
+        return
+    if not profiles.placement_units:
+        yield f"MIG profiles with unpublished placements: {', '.join(profiles.profiles)}"
+        return
+    width = max(len("profile"), *map(len, profiles.profiles))
+    units = "".join(f"{unit:<{_UNIT}}" for unit in range(profiles.placement_units))
+    yield f"MIG profiles of {', '.join(profiles.gpus)}. A GPU has {profiles.memory_slices} memory slices and "
+    yield f"{profiles.placement_units} placement units. max: instances of the profile on one GPU without others."
+    yield ""
+    yield f"{'profile':{width}}  {'slices':>6}  {'max':>3}  {units}"
+    for profile in profiles.profiles.values():
+        maximum = _maximum(profile, profiles)
+        start = f"{profile.profile:{width}}  {profile.memory_slices:>6}  {maximum if maximum is not None else '?':>3}  "
+        for line in _positions(profile) or ["unpublished"]:
+            yield f"{start}{line}"
+            start = " " * len(start)
+
+
+def _positions(profile: MigProfile) -> list[str]:
+    """Returns lines with the possible positions of a profile. Positions that overlap are in different lines."""
+    lines: list[str] = []
+    for start in sorted(profile.starts):
+        box = f"[{'=' * (_UNIT * profile.size - 2)}]"
+        for number, line in enumerate(lines):
+            if len(line) <= _UNIT * start:
+                lines[number] = f"{line:<{_UNIT * start}}{box}"
+                break
+        else:
+            lines.append(f"{'':<{_UNIT * start}}{box}")
+    return lines

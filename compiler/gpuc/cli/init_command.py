@@ -1,0 +1,85 @@
+"""`gpuc init`: writes the files of a new fleet, and prints what to do next."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from gpuc.cli.arguments import parser_of
+from gpuc.cli.init import MINIMAL, TENANTS, Written, write_fleet
+from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete, questions
+from gpuc.cli.requirement import path_of
+from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.terminal import is_terminal
+from gpuc.diagnostics.usage import UsageError
+
+
+def run_init(arguments: list[str]) -> int:
+    """Runs `gpuc init` and returns the exit code.
+
+    Raises:
+        UsageError: for wrong or missing arguments, and when a file cannot be written.
+    """
+    options = parser_of("init").parse(arguments)
+    directory = Path(options.directory)
+    given = {question.field: getattr(options, question.field) for question in questions()}
+    ask = _ask if is_terminal(sys.stdin) else None
+    settings = complete(given, ask, needs_requirement=not (directory / "requirements.txt").exists())
+    written = write_fleet(directory, settings, MINIMAL if options.minimal else TENANTS)
+    steps = [step for step in _steps(directory, settings, written, is_minimal=options.minimal) if step]
+    write_stdout("\n".join([*_files(directory, written), "next:", *(f"  {step}" for step in steps)]) + "\n")
+    return 0
+
+
+def _ask(prompt: str) -> str:
+    """Asks a question on the terminal.
+
+    Raises:
+        UsageError: when the user closes the input.
+    """
+    try:
+        return input(prompt)
+    except EOFError:
+        raise UsageError("the questions were not answered; no file was written") from None
+
+
+def _files(directory: Path, written: Written) -> Iterator[str]:
+    yield f"{len(written.created)} files were written to {directory}:"
+    yield from (f"  {file}" for file in written.created)
+    if not written.kept:
+        return
+    yield f"{len(written.kept)} files exist and were not changed; `gpuc init NEW_FOLDER` shows what gpuc would write:"
+    for file, lines in written.kept.items():
+        yield f"  {file}" + "".join(f"\n    add the line: {line}" for line in lines)
+
+
+def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal: bool) -> Iterator[str]:
+    """Yields the steps from the files to the first sync."""
+    spec = f"specs/{settings.name}.yaml"
+    if directory != Path():
+        yield f"cd {shlex.quote(str(directory))}"
+    top = _top_of_repository(directory)
+    if top is None:
+        yield "git init --initial-branch main"
+    elif top != directory.resolve():
+        yield f"move .github/workflows/gpuc.yaml to {top}: GitHub reads workflows only at the top of a repository"
+    wheel = path_of(settings.requirement)
+    if wheel and not (directory / wheel).is_file():
+        yield f"copy the wheel to {wheel}, relative to this folder: pip in the CI workflow reads the file from there"
+    if "requirements.txt" in written.kept:
+        yield "check that requirements.txt installs gpuc: the CI workflow installs only this file"
+    resources = "zones, role and tags" if is_minimal else "zones, role, tags and address ranges"
+    yield f"edit {spec}: {resources} of your AWS account, and pools"
+    if settings.repo == EXAMPLE_REPO:
+        file = spec if is_minimal else "specs/base/eks.yaml"
+        yield f"edit {file}: delivery.repo is the URL of your Git repository"
+    yield "gpuc compile"
+    yield f'git add --all && git commit --message "Add the cluster {settings.name}"'
+    yield f"read clusters/{settings.name}/README.md: the resources that the cluster requires, and the first sync"
+
+
+def _top_of_repository(directory: Path) -> Path | None:
+    folder = directory.resolve()
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)

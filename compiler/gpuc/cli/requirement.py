@@ -1,0 +1,52 @@
+"""The line of requirements.txt with which the CI workflow of a new fleet installs gpuc."""
+
+from __future__ import annotations
+
+import re
+
+_EXTRAS = r"(?:\[[a-z]+(?:,[a-z]+)*\])?"
+_NAME = rf"gpuc{_EXTRAS}"
+_FILE = r"gpuc-[0-9A-Za-z._+!-]+\.(?:whl|tar\.gz)"
+_TEXT = r"[!-\[\]-~]"  # printable ASCII without spaces, and without the backslash, which continues a line
+_VERSION = r"(?:===?|~=|!=|<=?|>=?)[0-9][0-9A-Za-z.!+*-]*"
+_PATH = rf"(?!-)((?:[0-9A-Za-z._/+-]*/)?{_FILE}){_EXTRAS}"
+_FORMS = (
+    rf"(?:{_NAME} ?@ ?)?git\+(?:https|ssh|file)://{_TEXT}+",
+    rf"(?:{_NAME} ?@ ?)?(?:https|file)://(?:{_TEXT}*/)?{_FILE}(?:#{_TEXT}+)?",
+    _PATH,
+    rf"{_NAME}(?:{_VERSION}(?:,{_VERSION})*)?",
+)
+"""A Git address, the address or the path of a wheel or sdist, and a version in a package index.
+
+No form begins with a hyphen, so that the line is never an option of pip.
+Source: pip 26.0, docs/html/reference/requirements-file-format.md.
+"""
+EXPECTED = (
+    "the path of a wheel in the new repository (./wheels/gpuc-VERSION-py3-none-any.whl), the https address of a wheel, "
+    "a Git address (git+https://HOST/PATH.git@TAG), or gpuc==VERSION if your package index contains gpuc"
+)
+
+
+def requirement_problem(line: str) -> str:
+    """Returns why a line is no requirement that installs gpuc; an empty string if the line is correct."""
+    if not any(re.fullmatch(form, line) for form in _FORMS):
+        return f"expected {EXPECTED}"
+    address = re.search(r"(https|ssh)://([^/@]*)@", line)
+    if address and not _is_public(address[1], address[2]):
+        return (
+            "the address contains a user name or a password, which Git would store; expected a variable such as "
+            "${TOKEN}, which pip replaces with the value of the environment variable"
+        )
+    return ""
+
+
+def path_of(line: str) -> str:
+    """Returns the path that a requirement names; an empty string for an address, or for a version in an index."""
+    path = re.fullmatch(_PATH, line)
+    return path[1] if path else ""
+
+
+def _is_public(scheme: str, user: str) -> bool:
+    """Returns whether the user part of an address is no secret: only variables, or a user name of SSH."""
+    rest = re.sub(r"\$\{[A-Z0-9_]+\}", "", user)
+    return rest in ("", ":") or (scheme == "ssh" and ":" not in user)

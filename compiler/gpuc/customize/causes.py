@@ -1,0 +1,76 @@
+"""Separates the findings about the output that a customization causes from bugs of gpuc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from gpuc.customize.customizer import Customizer
+from gpuc.diagnostics.finding import Finding, Path
+from gpuc.manifest.manifest import Artifact, Manifest
+from gpuc.model import Cluster
+from gpuc.objects.object_finding import ObjectFinding
+
+_Key = tuple[str, str, str, str, Path, str]
+Verify = Callable[[Sequence[Artifact]], Sequence[ObjectFinding]]
+"""Returns the findings of all checks of the output."""
+
+
+def split_by_cause(
+    cluster: Cluster, emitted: Sequence[Artifact], found: Sequence[ObjectFinding], verify: Verify
+) -> tuple[list[Finding], list[ObjectFinding]]:
+    """Returns the findings that customizations cause, at the lines of the user, and all other findings.
+
+    A finding that exists without any customization has another cause. To find the customization that causes a finding
+    in an object without customized values, gpuc leaves out one customization after the other. Without findings, no
+    check runs again.
+
+    Args:
+        emitted: the artifacts without customizations.
+        found: the findings about the artifacts with customizations.
+    """
+    entries = Customizer(cluster).entries
+    if not entries or not found:
+        return [], list(found)
+    without_any = {_key(finding) for finding in verify(emitted)}
+    others = [finding for finding in found if _key(finding) in without_any]
+    caused = [finding for finding in found if _key(finding) not in without_any]
+    located = {_key(finding): at for finding in caused if (at := finding.manifest.override(finding.path)) is not None}
+    for entry in entries:
+        unlocated = [finding for finding in caused if _key(finding) not in located]
+        if not unlocated:
+            break
+        remaining = {_key(finding) for finding in verify(Customizer(cluster, entry).apply(emitted))}
+        located |= {
+            _key(finding): _value_below(finding, entry) for finding in unlocated if _key(finding) not in remaining
+        }
+    # Several customizations together cause the findings that remain.
+    return _grouped(_at(finding, located.get(_key(finding), entries[0])) for finding in caused), others
+
+
+def _grouped(findings: Iterable[Finding]) -> list[Finding]:
+    """Returns one finding for all findings of a rule at the same path: one value can be wrong for many objects."""
+    groups: dict[tuple[str, Path], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.id, finding.path), []).append(finding)
+    return [
+        replace(first, message=f"{first.message} (and {len(others)} more findings of this rule)") if others else first
+        for first, *others in groups.values()
+    ]
+
+
+def _value_below(finding: ObjectFinding, entry: Path) -> Path:
+    """Returns the spec path of the first value of a customization below the path of a finding, or else the entry."""
+    values = finding.manifest.overrides.items()
+    below = (at for path, at in values if path[: len(finding.path)] == finding.path and at[: len(entry)] == entry)
+    return next(below, entry)
+
+
+def _at(finding: ObjectFinding, path: Path) -> Finding:
+    located = finding.to_finding()
+    return located if located.path == path else replace(located, path=path, on_key=path[-1] == "values")
+
+
+def _key(finding: ObjectFinding) -> _Key:
+    manifest: Manifest = finding.manifest
+    return (finding.rule.id, manifest.kind, manifest.namespace, manifest.name, finding.path, finding.message)

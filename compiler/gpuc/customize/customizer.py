@@ -1,0 +1,61 @@
+"""Applies all customizations of a spec to the artifacts of one emitter at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gpuc.customize.patches import SECTION, Patches
+from gpuc.customize.values import ComponentValues, values_path
+from gpuc.diagnostics.finding import Finding, Path
+from gpuc.manifest.manifest import Artifact, Manifest, Values
+from gpuc.model import Cluster
+
+TEMPLATES = "workloads/"
+"""The folder below out/<cluster>/ with the workload templates. Users copy them, Argo CD does not sync them."""
+
+
+@dataclass
+class Customizer:
+    """The customizations of a cluster: Helm values and patches. Without customizations, artifacts do not change."""
+
+    cluster: Cluster
+    without: Path = ()
+    """The spec path of a customization to leave out; empty for none."""
+    _values: ComponentValues = field(init=False)
+    _patches: Patches = field(init=False)
+
+    def __post_init__(self) -> None:
+        spec = self.cluster.spec
+        settings = {
+            name: component
+            for name, component in spec.components.items()
+            if component.values and values_path(name) != self.without
+        }
+        patches = {index: patch for index, patch in enumerate(spec.patches) if (*SECTION, index) != self.without}
+        self._values = ComponentValues(self.cluster.name, settings)
+        self._patches = Patches(patches, self.cluster.out(TEMPLATES))
+
+    @property
+    def entries(self) -> tuple[Path, ...]:
+        """The spec paths of all customizations."""
+        values = (values_path(name) for name in self._values.settings)
+        return (*values, *((*SECTION, index) for index in self._patches.patches))
+
+    def apply(self, artifacts: Sequence[Artifact]) -> list[Artifact]:
+        """Returns the artifacts of an emitter with all customizations."""
+        return [self._applied(artifact) for artifact in artifacts]
+
+    def findings(self, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
+        """Yields the findings about the customizations, after `apply` was called for all artifacts of the cluster.
+
+        Args:
+            artifacts: all artifacts of the cluster.
+        """
+        yield from self._values.findings(artifacts)
+        yield from self._patches.findings()
+
+    def _applied(self, artifact: Artifact) -> Artifact:
+        if isinstance(artifact, Values):
+            return self._values.apply(artifact)
+        return self._patches.apply(artifact) if isinstance(artifact, Manifest) else artifact

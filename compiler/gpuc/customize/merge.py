@@ -1,0 +1,39 @@
+"""JSON merge patches, and the comparison of plain data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+
+
+def merge_patch(target: Any, patch: Any, record: Callable[[Path], None], path: Path = ()) -> Any:
+    """Returns the target with a JSON merge patch applied. The target does not change.
+
+    Args:
+        record: receives the path of every value that the patch sets or removes.
+        path: the path of the target in its document.
+
+    Source: RFC 7386, section 2
+    """
+    if not isinstance(patch, dict):
+        record(path)
+        return patch
+    if not isinstance(target, dict):
+        record(path)
+        target = {}
+    merged = dict(target)
+    for key, value in patch.items():
+        if value is None:
+            record((*path, key))
+            merged.pop(key, None)
+        else:
+            merged[key] = merge_patch(merged.get(key), value, record, (*path, key))
+    return merged
+
+
+def is_same(left: Any, right: Any) -> bool:
+    """Returns whether two values are equal in JSON. In Python, True and 1 are equal too."""
+    return json.dumps(left, sort_keys=True) == json.dumps(right, sort_keys=True)

@@ -1,0 +1,208 @@
+"""Helm values of the spec, merged over the values that gpuc emits for a component."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gpuc.customize.chart_keys import chart_keys
+from gpuc.customize.merge import is_same, merge_patch
+from gpuc.customize.uses import uses
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.place import place
+from gpuc.diagnostics.spelling import nearest
+from gpuc.emit.block import block_yaml
+from gpuc.manifest.manifest import Artifact, Body, Values
+from gpuc.manifest.printable import unprintable
+from gpuc.spec.components import ComponentSettings
+
+DERIVED = declare_rule(
+    "VAL101", Severity.ERROR, "A Helm value of the spec replaces a value of gpuc, or a default that gpuc relies on.",
+    "gpuc derives its values from the spec, and other objects can rely on them and on defaults of the chart. gpuc does "
+    "not change these objects. To use the other value, accept the finding with a reason.",
+)  # fmt: skip
+SAME = declare_rule(
+    "VAL102", Severity.WARNING, "A Helm value of the spec changes nothing.",
+    "gpuc has the same value. The value changes nothing now, and would hide a later change of gpuc's value.",
+)  # fmt: skip
+NO_CHART = declare_rule(
+    "VAL103", Severity.ERROR, "The spec has Helm values for a component without a values file.",
+    "gpuc does not install the component, or its chart has no values. The values would have no effect.",
+)  # fmt: skip
+UNPRINTABLE = declare_rule(
+    "VAL104", Severity.ERROR, "gpuc cannot write a Helm value of the spec.",
+    "YAML parsers would read another value.",
+)  # fmt: skip
+INEFFECTIVE = declare_rule(
+    "VAL105", Severity.ERROR, "A Helm value of the spec has no effect.",
+    "With the values of gpuc, the chart renders no object that contains the value.",
+)  # fmt: skip
+
+
+def values_path(component: str) -> Path:
+    """Returns the spec path of the Helm values of a component."""
+    return ("spec", "components", component, "values")
+
+
+@dataclass(frozen=True)
+class _Replaced:
+    """A value of gpuc that a value of the spec replaces."""
+
+    component: str
+    path: Path
+    old: Any
+    new: Any
+
+
+@dataclass
+class ComponentValues:
+    """The Helm values of the spec, and the findings about them."""
+
+    cluster: str
+    """The name of the cluster."""
+    settings: Mapping[str, ComponentSettings]
+    """The settings of components with Helm values, by component."""
+    _merged: set[str] = field(default_factory=set)
+    """The components with a values file."""
+    _same: list[tuple[str, Path]] = field(default_factory=list)
+    """Component and path of the values that gpuc has already."""
+    _replaced: list[_Replaced] = field(default_factory=list)
+    _added: list[tuple[str, Path, Any]] = field(default_factory=list)
+    """Component, path and value of the values that gpuc does not have."""
+    _unprintable: list[tuple[str, Path, str]] = field(default_factory=list)
+
+    def apply(self, values: Values) -> Values:
+        """Returns the values of a component, with the values of the spec merged over them."""
+        settings = self.settings.get(values.component)
+        if settings is None:
+            return values
+        self._merged.add(values.component)
+        refused = list(unprintable(settings.values, allows_null=True))
+        self._unprintable += [(values.component, path, reason) for path, reason in refused]
+        if refused:
+            return values
+        merge = _Merge(values)
+        body = merge.map(values.body, settings.values, ())
+        self._same += [(values.component, path) for path in merge.same]
+        self._replaced += [_Replaced(values.component, *change) for change in merge.replaced]
+        self._added += [(values.component, *addition) for addition in merge.added]
+        origin = values_path(values.component)
+        overrides = {path: (*origin, *path) for path in merge.changed}
+        return replace(values, body=body, embedded=values.embedded | merge.embedded, overrides=overrides)
+
+    def findings(self, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
+        """Yields the findings about all values, after all values were merged.
+
+        Args:
+            artifacts: all artifacts of the cluster, among which objects may contain a name that a value replaces.
+        """
+        present = sorted(artifact.component for artifact in artifacts if isinstance(artifact, Values))
+        for component in self.settings:
+            if component not in self._merged:
+                suggestion = nearest(component, present)
+                known = ", ".join(present)
+                message = f"gpuc writes no values file for {component}; components with a values file: {known}"
+                fix = f"write {suggestion}" if suggestion and suggestion not in self.settings else ""
+                yield NO_CHART.at(values_path(component), message, fix=fix, on_key=True)
+        for component, path, reason in self._unprintable:
+            yield UNPRINTABLE.at((*values_path(component), *path), f"values of {component}: {place(path)}: {reason}")
+        for component, path in self._same:
+            message = f"values of {component}: {place(path)}: the entry changes nothing"
+            yield SAME.at((*values_path(component), *path), message, fix=f"remove {place(path)}")
+        for change in self._replaced:
+            what = "removes" if change.new is None else "replaces"
+            texts = [_because(change), uses(change.path, change.old, artifacts, self.cluster)]
+            why = "; ".join(text for text in texts if text) or _UNKNOWN
+            yield _derived(change.component, change.path, f"{what} {_shown(change.old)} of gpuc; {why}")
+        for component, path, value in self._added:
+            keys = chart_keys(component)
+            for at, reason in keys.relied(path, value):
+                yield _derived(component, at, f"replaces a default of the chart that gpuc relies on: {reason}")
+            for at in keys.without_effect(path, value):
+                message = f"values of {component}: {place(at)} has no effect: {keys.ineffective_because}"
+                yield INEFFECTIVE.at((*values_path(component), *at), message, on_key=True)
+
+
+_UNKNOWN = "gpuc did not find the value in other objects; objects can rely on the value nevertheless"
+
+
+def _because(change: _Replaced) -> str:
+    """Returns why the cluster needs the value of gpuc, as a part of a message; empty if gpuc has no text."""
+    reason = chart_keys(change.component).reason(change.path)
+    return f"reason of gpuc: {reason}" if reason else ""
+
+
+def _derived(component: str, path: Path, message: str) -> Finding:
+    fix = f"accept the change with components.{component}.accept: {{VAL101: REASON}}"
+    return DERIVED.at((*values_path(component), *path), f"values of {component}: {place(path)} {message}", fix=fix)
+
+
+class _Merge:
+    """Merges values of the spec over the values of a component, and records what changes."""
+
+    def __init__(self, values: Values) -> None:
+        self._documents = values.embedded
+        self.embedded: dict[str, Any] = {}
+        """The changed documents by their new text."""
+        self.changed: list[Path] = []
+        """The paths of all values that the spec sets or removes."""
+        self.added: list[tuple[Path, Any]] = []
+        """Path and value of the values that gpuc does not have."""
+        self.same: list[Path] = []
+        self.replaced: list[tuple[Path, Any, Any]] = []
+        """Path, value of gpuc and value of the spec, for each value of gpuc that the spec replaces."""
+
+    def map(self, ours: Body, theirs: Body, path: Path, *, is_document: bool = False) -> Body:
+        """Returns the map of gpuc with the map of the spec merged over it.
+
+        Args:
+            is_document: whether the map belongs to a YAML text. null then removes the key. In values, null remains,
+                because Helm then removes the default of the chart too.
+
+        Source: helm/helm v4.2.1 pkg/chart/common/util/coalesce.go (coalesceTablesFullKey)
+        """
+        merged = dict(ours)
+        for key, new in theirs.items():
+            at = (*path, key)
+            if key not in ours:
+                self._add(merged, key, new, at, is_document)
+                continue
+            old = ours[key]
+            document = self._documents.get(old) if isinstance(old, str) else None
+            if is_same(old, new) or (new == {} and isinstance(old, dict)):
+                self.same.append(at)
+            elif isinstance(new, dict) and isinstance(old, dict):
+                merged[key] = self.map(old, new, at, is_document=is_document)
+            elif isinstance(new, dict) and isinstance(document, dict):
+                merged[key] = self._text(document, new, at)
+            else:
+                self.changed.append(at)
+                self.replaced.append((at, old, new))
+                merged[key] = new
+                if new is None and is_document:
+                    del merged[key]
+        return merged
+
+    def _add(self, merged: Body, key: str, new: Any, path: Path, is_document: bool) -> None:
+        if is_document and new is None:
+            self.same.append(path)
+            return
+        self.changed.append(path)
+        self.added.append((path, new))
+        merged[key] = merge_patch({}, new, lambda at: None) if is_document else new
+
+    def _text(self, document: Body, new: Body, path: Path) -> str:
+        """Returns a YAML text with a map of the spec merged into its document."""
+        merged = self.map(document, new, path, is_document=True)
+        text = block_yaml(merged)
+        self.embedded[text] = merged
+        return text
+
+
+def _shown(value: Any) -> str:
+    """Returns a value of gpuc as messages show it."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,20 @@
+"""The date, for findings about times in a spec. No output depends on the date."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, date, datetime
+
+VARIABLE = "SOURCE_DATE_EPOCH"
+"""The environment variable that sets the date, in seconds since 1970.
+
+Source: reproducible-builds.org, SOURCE_DATE_EPOCH specification 1.1
+"""
+
+
+def today() -> date:
+    """Returns the date in UTC: of SOURCE_DATE_EPOCH, or of the clock if the variable has no valid value."""
+    try:
+        return datetime.fromtimestamp(int(os.environ[VARIABLE]), UTC).date()
+    except (KeyError, ValueError, OverflowError, OSError):
+        return datetime.now(UTC).date()

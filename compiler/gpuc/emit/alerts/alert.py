@@ -1,0 +1,57 @@
+"""An alerting rule, and PromQL that several alerting rules use."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_NO_METRIC = re.compile(r'"[^"]*"|\b(?:by|on) \([^)]*\)')
+"""Parts of an expression that contain labels but no metrics: strings and lists of labels."""
+_METRIC = re.compile(r"\b(?:DCGM|karpenter|kube|kueue|gatekeeper|operator)_\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """An alerting rule.
+
+    Prometheus merges alerts with the same name and the same labels. The labels of two rules with the same name must
+    differ.
+    """
+
+    name: str
+    expression: str
+    loss: str
+    """What does not work, or what is lost; with `remedy` the annotation summary."""
+    remedy: str
+    """The first step to fix the problem."""
+    details: str
+    """Commands that find the reason, for the annotation description."""
+    minutes: int = 0
+    """How long the expression must be true before the alert fires."""
+    severity: str = "warning"
+    keep_minutes: int = 0
+    """How long the alert continues to fire after the expression is false."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Labels in addition to the labels of the series and the labels of all alerts."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of the metrics that the expression needs."""
+        return tuple(sorted(set(_METRIC.findall(_NO_METRIC.sub("", self.expression)))))
+
+
+def any_of(names: Iterable[object]) -> str:
+    """Returns a regular expression for a label matcher that matches exactly these names."""
+    return "|".join(map(str, names))
+
+
+def events(selector: str, minutes: int) -> str:
+    """Returns PromQL for the number of events of a counter in the last minutes, for each series.
+
+    A counter without events has no series in Karpenter and Kueue, and begins with its first event. Prometheus'
+    increase() does not count the first value of a series, so for a new series, its value is the number of events. A
+    series counts as new if it did not exist between one and two periods ago: a missed scrape makes no series new.
+    """
+    old = f"last_over_time({selector}[{minutes}m] offset {minutes}m)"
+    return f"(({selector} unless {old}) or round(increase({selector}[{minutes}m])))"

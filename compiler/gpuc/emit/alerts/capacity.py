@@ -1,0 +1,111 @@
+"""Alerts for capacity that EC2 does not deliver, takes away, or sells at a higher price."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from gpuc.emit.alerts.alert import Alert, any_of, events
+from gpuc.model import Cluster, Pool
+
+
+def capacity_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Yields alerts for missing capacity, unused reservations, spot interruptions, and capacity blocks that end."""
+    yield _no_capacity(cluster)
+    for pool in cluster.pools:
+        yield from _unused_reservation(pool)
+        yield from _spot(pool)
+        yield from _capacity_block(cluster, pool)
+
+
+def _no_capacity(cluster: Cluster) -> Alert:
+    """Returns an alert for pools that get no instance for half an hour.
+
+    A failed launch is normal if another zone or type follows, so a registered node of the pool silences the alert.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle (launch.go, registration.go)
+    """
+    pools = f'nodepool=~"{any_of(name for pool in cluster.pools for name in pool.node_pools)}"'
+    failed = events(f'karpenter_nodeclaims_disrupted_total{{{pools},reason="insufficient_capacity"}}', 30)
+    started = events(f"karpenter_nodes_created_total{{{pools}}}", 30)
+    return Alert(
+        "GpucNoCapacity",
+        f"sum by (nodepool) {failed} > 0 unless on (nodepool) sum by (nodepool) {started} > 0",
+        "Pool {{ $labels.nodepool }} gets no instances from EC2: admitted workloads wait.",
+        "Add zones or instance types, or buy a reservation.",
+        "Run kubectl get events -A --field-selector reason=InsufficientCapacityError. If the pool has a reservation, "
+        "compare its ids with the README of the cluster.",
+        minutes=30,
+    )
+
+
+def _unused_reservation(pool: Pool) -> Iterator[Alert]:
+    """Yields an alert for a pool that buys other capacity although its reservation has free instances (C20).
+
+    Without the number of reserved instances, the alert only fires if the pool uses no reserved instance.
+
+    Source: aws/karpenter-provider-aws v1.14.1 pkg/controllers/nodeclass/capacityreservation.go
+    """
+    reservations = pool.spec.reservations
+    if reservations is None or set(pool.spec.purchase) == {"reserved"}:
+        return
+    reserved = min(reservations.instances or 1, pool.nodes_max)
+    nodes = f'karpenter_nodes_allocatable{{nodepool="{pool.name}",capacity_type%s"reserved"}}'
+    bought, used = (f"count(count by (node_name) ({nodes % operator}))" for operator in ("!=", "="))
+    yield Alert(
+        "GpucReservationUnused",
+        f"{bought} > 0 unless on () {used} >= {reserved}",
+        f"Pool {pool.name} buys on-demand or spot instances while its reservation, which is paid for, has free ones.",
+        "Compare the ids of the reservation with AWS.",
+        f"Run kubectl get ec2nodeclasses {pool.name} -o yaml: status.capacityReservations lists the reservations that "
+        "Karpenter has found. The section Reserved capacity of the README has more commands.",
+        minutes=60,
+        labels=(("pool", pool.name),),
+    )
+
+
+def _spot(pool: Pool) -> Iterator[Alert]:
+    """Yields an alert for spot interruptions that are so frequent that runs lose most of their work."""
+    runs = pool.spec.runs
+    if "spot" not in pool.spec.purchase or runs is None:
+        return
+    selector = f'="{pool.name}"' if not pool.warm_nodes else f'=~"{any_of(pool.node_pools)}"'
+    counter = f'karpenter_nodeclaims_disrupted_total{{nodepool{selector},reason="spot_interrupted"}}'
+    if runs.checkpoint_every is None:
+        limit = 0
+        loss = (
+            f"EC2 interrupted a spot instance of pool {pool.name}, whose runs have no checkpoints and lost their work."
+        )
+    else:
+        limit = max(1, 3600 // runs.checkpoint_every // 2)
+        loss = f"Pool {pool.name} had more than {limit} spot interruptions in an hour: runs lose most of their work."
+    yield Alert(
+        "GpucSpotInterrupted",
+        f"sum by (nodepool) {events(counter, 60)} > {limit}",
+        loss,
+        "Add instance types or zones, or buy on-demand for some time.",
+        f"The fields are instances, zones and purchase of pool {pool.name} in the spec.",
+    )
+
+
+def _capacity_block(cluster: Cluster, pool: Pool) -> Iterator[Alert]:
+    """Yields an alert from the time at which new runs no longer end before their capacity block (C19).
+
+    The alert ends when the pool is on hold, which removes the rule, or with the block. After the end it fires only
+    while Kueue admits workloads to the pool, whose nodes cannot start.
+    """
+    reservations = pool.spec.reservations
+    if pool.hold_at is None or reservations is None or reservations.block is None or not pool.admits_workloads:
+        return
+    hold, end = int(pool.hold_at.timestamp()), int(datetime.fromisoformat(reservations.block.ends).timestamp())
+    reserved = f'kueue_cluster_queue_resource_reservation{{flavor="{pool.name}",replica_role!="follower"}}'
+    yield Alert(
+        "GpucCapacityBlockEnds",
+        f"vector(time()) >= {hold} < {end} or vector(time()) >= {end} and on () sum({reserved}) > 0",
+        f"The capacity block of pool {pool.name} ends at {reservations.block.ends}: new runs lose their work.",
+        "Set hold: true for the pool in the spec.",
+        f"The section End of the capacity block of the README of cluster {cluster.name} has all steps. EC2 begins to "
+        "terminate the instances 30 minutes before the end.",
+        severity="critical",
+        labels=(("pool", pool.name),),
+    )

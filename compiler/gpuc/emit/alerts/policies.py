@@ -1,0 +1,35 @@
+"""Alerts for policies that Gatekeeper does not enforce or does not audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.emit.alerts.alert import Alert
+from gpuc.emit.gatekeeper import AUDIT_SECONDS
+from gpuc.model import Cluster
+
+LATE_SECONDS = 6 * AUDIT_SECONDS
+"""An audit is late if the last one ended so long ago. One audit may last as long as the time between two audits."""
+
+
+def policy_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Yields alerts for policies that Gatekeeper does not enforce because of an error, and for a late audit."""
+    if not cluster.policies:
+        return
+    yield Alert(
+        "GpucPolicyBroken",
+        'max(gatekeeper_constraint_templates{status="error"}) > 0 or max(gatekeeper_constraints{status="error"}) > 0',
+        "Gatekeeper reports an error in a ConstraintTemplate or a constraint, so its policy is not enforced.",
+        "Correct the object that has the error.",
+        "Run kubectl get constrainttemplates,constraints -o yaml. The field status.byPod contains the error.",
+        minutes=15,
+    )
+    ended = "gatekeeper_audit_last_run_end_time"
+    yield Alert(
+        "GpucAuditLate",
+        f"time() - max({ended}) > {LATE_SECONDS} or absent({ended})",
+        f"Gatekeeper's audit has not ended for {LATE_SECONDS // 60} minutes: violations stay unknown.",
+        "Give the audit pod more memory if it was killed.",
+        f"Run kubectl describe pods -n {cluster.components['gatekeeper'].namespace} -l gatekeeper.sh/operation=audit.",
+        minutes=15,
+    )

@@ -1,0 +1,80 @@
+"""Alerts for queues that admit no workloads, and for admitted workloads that do not start.
+
+Both replicas of Kueue export gauges, and the gauges of the follower are late or wrong: a waiting workload that Kueue
+has tried is inadmissible for the leader, and active for the follower. The alerts use the gauges of the leader.
+
+Source: kubernetes-sigs/kueue v0.19.2 pkg/metrics/metrics.go, pkg/util/roletracker
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.emit.alerts.alert import Alert, any_of, events
+from gpuc.emit.start_limits import pods_ready_minutes
+from gpuc.model import Cluster
+
+
+def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Yields alerts for queues that admit no workloads, and for admitted workloads that do not start."""
+    if not cluster.queues:
+        return
+    names = any_of(part.name for queue in cluster.queues for part in queue.cluster_queues)
+    queues, minutes = f'cluster_queue=~"{names}"', pods_ready_minutes(cluster)
+    leader = f'{queues},replica_role!="follower"'
+    yield Alert(
+        "GpucQueueInactive",
+        f'max by (cluster_queue) (kueue_cluster_queue_status{{{leader},status="active"}}) == 0',
+        "ClusterQueue {{ $labels.cluster_queue }} is not active and admits no workloads.",
+        "Correct what its condition Active names.",
+        "Run kubectl describe clusterqueue {{ $labels.cluster_queue }}. The condition Active shows the reason, for "
+        "example a missing ResourceFlavor or a stopPolicy.",
+        minutes=10,
+        severity="critical",
+    )
+    yield Alert(
+        "GpucQueueStuck",
+        _stuck(queues, minutes),
+        f"ClusterQueue {{{{ $labels.cluster_queue }}}} admitted none of its waiting workloads for {minutes} minutes, "
+        "although its quota is free.",
+        "Read the events of the oldest waiting Workload.",
+        "Run kubectl describe workload -n NAMESPACE NAME. Frequent reasons are a topology that no group of nodes can "
+        "fit, a node selector that no pool has, and quota that the cohort has lent.",
+        minutes,
+    )
+    evicted = f'kueue_evicted_workloads_total{{{queues},reason="PodsReadyTimeout"}}'
+    yield Alert(
+        "GpucPodsNotReady",
+        f"sum by (cluster_queue) {events(evicted, 60)} > 0",
+        f"Admitted workloads of ClusterQueue {{{{ $labels.cluster_queue }}}} did not start within {minutes} minutes: "
+        "their nodes ran for nothing.",
+        "Read the events of their pods.",
+        "Run kubectl get nodeclaims. If the nodes exist, run kubectl describe pod for the pods that are not ready.",
+    )
+
+
+def _stuck(queues: str, minutes: int) -> str:
+    """Returns PromQL for queues that admit nothing although every pool that is large enough has free nominal quota.
+
+    The metrics do not show for which pool a workload waits. So a queue counts as full if one of its pools has less free
+    quota than the waiting workloads request on average: a workload can wait for this pool. Pools whose nominal quota
+    is less than the average are not considered, because no average workload waits for them.
+    """
+    leader = 'replica_role!="follower"'
+    by_flavor = "max by (cluster_queue, flavor, resource)"
+    nominal = f"{by_flavor} (kueue_cluster_queue_nominal_quota{{{leader}}})"
+    reserved = f"{by_flavor} (kueue_cluster_queue_resource_reservation{{{leader}}})"
+    requested = f"max by (cluster_queue, resource) (kueue_cluster_queue_resource_pending{{{leader}}})"
+    waiting = "sum by (cluster_queue) (kueue_pending_workloads{%s})"
+    average = f"({requested} / on (cluster_queue) group_left () {waiting % leader} > 0)"
+    large = f"{nominal} >= on (cluster_queue, resource) group_left () {average}"
+    full = f"({large}) - {reserved} < on (cluster_queue, resource) group_left () {average}"
+    admitted = f"sum by (cluster_queue) {events('kueue_admitted_workloads_total', minutes)} > 0"
+    return "\n".join(
+        (
+            f"{waiting % f'{queues},{leader}'} > 0",
+            f"and on (cluster_queue) ({large})",
+            f"unless on (cluster_queue) ({full})",
+            f"unless on (cluster_queue) ({admitted})",
+        )
+    )

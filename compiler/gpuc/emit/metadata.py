@@ -1,0 +1,58 @@
+"""Labels and annotations of the spec, on the objects that gpuc emits.
+
+They are only in the metadata of objects, not in pod templates and in labels of nodes. A change therefore starts no pods
+and replaces no nodes: Karpenter computes the hashes for drift from `spec.template` of a NodePool and `spec` of an
+EC2NodeClass.
+
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Hash);
+aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Artifact, Manifest
+from gpuc.model import Cluster
+from gpuc.model.cluster import SPEC
+from gpuc.model.metadata import Section, metadata_sections
+
+
+def with_metadata(cluster: Cluster, artifacts: Iterable[Artifact]) -> list[Artifact]:
+    """Returns the artifacts with the labels and annotations of the cluster, and of the pool or tenant of the object.
+
+    An object belongs to a tenant if it is one of the tenant's namespaces, or is in one of them. Any other object
+    belongs to the pool or tenant that it comes from. A value of the pool or tenant replaces the value of the cluster.
+    Labels and annotations of gpuc are not replaced.
+    """
+    sections = metadata_sections(cluster)
+    owners = {namespace.name: tenant.path for tenant in cluster.tenants for namespace in tenant.namespaces}
+
+    def paths(manifest: Manifest) -> list[Path]:
+        owner = owners.get(manifest.namespace, manifest.origin[: len(SPEC) + 2])
+        return [owner, SPEC] if owner in sections and owner != SPEC else [SPEC]
+
+    return [
+        _with_metadata(artifact, {path: sections[path] for path in paths(artifact)})
+        if isinstance(artifact, Manifest)
+        else artifact
+        for artifact in artifacts
+    ]
+
+
+def _with_metadata(manifest: Manifest, sections: Mapping[Path, Section]) -> Manifest:
+    """Returns the object with the labels and annotations of sections, of the first section that has a key."""
+    texts: dict[str, dict[str, str]] = {"labels": dict(manifest.labels), "annotations": dict(manifest.annotations)}
+    overrides = dict(manifest.overrides)
+    for path, section in sections.items():
+        values: Mapping[str, Mapping[str, str]] = {"labels": section.labels, "annotations": section.annotations}
+        for field, known in texts.items():
+            for key, value in sorted(values[field].items()):
+                if key not in known:
+                    known[key] = value
+                    overrides["metadata", field, key] = (*path, field, key)
+    if overrides == manifest.overrides:
+        return manifest
+    return replace(manifest, labels=texts["labels"], annotations=texts["annotations"], overrides=overrides)

@@ -1,0 +1,72 @@
+"""NetworkPolicy and CiliumNetworkPolicy objects, and the parts of their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.sync import wave
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.model import Namespace
+from gpuc.model.names import WHY
+from gpuc.objects.object_set import NAMESPACE_NAME
+from gpuc.spec.network import Port
+
+CILIUM_POLICY = ("cilium.io", "CiliumNetworkPolicy")
+"""API group and kind of the policies of Cilium."""
+
+
+@dataclass(frozen=True)
+class PolicyPart:
+    """A policy without its namespace."""
+
+    name: str
+    origin: Path
+    rules: Body
+    """The rules by direction: {"egress": [...]}; empty to deny all traffic."""
+    why: str = ""
+    """The reason from the spec; empty for a policy that the spec does not declare."""
+    pods: Mapping[str, str] = field(default_factory=dict)
+    """The labels of the pods that have the policy; empty for all pods."""
+    is_cilium: bool = False
+    """Whether the rules are those of a CiliumNetworkPolicy."""
+
+    def manifest(self, file: str, namespace: Namespace) -> Manifest:
+        """Returns the policy as an object in a namespace."""
+        selector = {"matchLabels": dict(self.pods)} if self.pods else {}
+        annotations = wave(1) | ({WHY: self.why} if self.why else {})
+        if self.is_cilium:
+            api, kind = f"{CILIUM_POLICY[0]}/v2", CILIUM_POLICY[1]
+            body: Body = {"spec": {"endpointSelector": selector, **self.rules}}
+        else:
+            api, kind = "networking.k8s.io/v1", "NetworkPolicy"
+            # The default of policyTypes would always include Ingress.
+            types = [key.capitalize() for key in ("ingress", "egress") if key in self.rules or not self.rules]
+            body = {"spec": {"podSelector": selector, "policyTypes": types, **self.rules}}
+        return Manifest(file, self.origin, api, kind, self.name, body, namespace.name, annotations=annotations)
+
+
+def namespace_peer(name: str, pods: Mapping[str, str] | None = None) -> Body:
+    """Returns a peer: the pods of a namespace, or those with the given labels.
+
+    Both selectors are in one peer, so both must match. Two peers would allow all pods of the namespace.
+    """
+    # The API server sets this label on every Namespace. Users cannot change it.
+    peer: Body = {"namespaceSelector": {"matchLabels": {NAMESPACE_NAME: name}}}
+    return {**peer, "podSelector": {"matchLabels": dict(pods)}} if pods else peer
+
+
+def ip_block(cidr: str) -> Body:
+    """Returns a peer: the addresses of a range."""
+    return {"ipBlock": {"cidr": cidr}}
+
+
+def policy_ports(ports: Sequence[Port]) -> list[Body]:
+    """Returns the ports of a rule of a NetworkPolicy."""
+    return [{"port": port.port, "protocol": port.protocol} for port in ports]
+
+
+def cilium_ports(ports: Sequence[Port]) -> list[Body]:
+    """Returns the ports of a rule of a CiliumNetworkPolicy."""
+    return [{"port": str(port.port), "protocol": port.protocol} for port in ports]

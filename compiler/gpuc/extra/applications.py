@@ -1,0 +1,93 @@
+"""Argo CD Applications for the objects that users write: one for the platform, and one for each tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpuc.emit.own_project import Delivered, Permitted, delivered
+from gpuc.extra.user_objects import FOLDER
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.model import Cluster, Tenant
+from gpuc.model.tenant_kinds import DENIED_KINDS
+from gpuc.objects.object_set import group
+
+PLATFORM_WAVE = 40
+"""The sync wave of the platform's objects: after all objects of gpuc, and after charts with the default wave."""
+TENANT_WAVE = 101
+"""The sync wave of tenants' objects: the last one, so that no wave waits for an Application of a tenant."""
+
+
+def applications(cluster: Cluster, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+    """Yields an AppProject and an Application for each folder in out/<cluster>/extra/ with objects."""
+    by_folder: dict[str, list[Manifest]] = {}
+    for manifest in manifests:
+        by_folder.setdefault(manifest.file.rpartition("/")[0], []).append(manifest)
+    if objects := by_folder.get(cluster.out(FOLDER)):
+        yield from _of_platform(cluster, objects)
+    for tenant in cluster.tenants:
+        if by_folder.get(cluster.out(f"{FOLDER}/{tenant.name}")):
+            yield from _of_tenant(cluster, tenant)
+
+
+def _of_platform(cluster: Cluster, objects: Sequence[Manifest]) -> Iterator[Manifest]:
+    """Yields the AppProject and the Application of the platform, which permit exactly the kinds that the objects have.
+
+    If the last object of a kind or namespace is removed, the AppProject no longer permits it. Argo CD then does not
+    delete the object.
+    """
+    namespaces = frozenset(manifest.namespace for manifest in objects if manifest.namespace)
+    permitted = Permitted(
+        repositories=frozenset({cluster.spec.delivery.repo}),
+        namespaces=namespaces,
+        cluster_kinds=frozenset(_kind(manifest) for manifest in objects if not manifest.namespace),
+        kinds=frozenset(_kind(manifest) for manifest in objects if manifest.namespace),
+    )
+    item = Delivered(
+        name=FOLDER,
+        origin=("spec",),
+        description=f"Objects that the platform team of {cluster.name} wrote",
+        sources=_sources(cluster, FOLDER),
+        namespace=min(namespaces & _existing_namespaces(cluster, objects), default="default"),
+        wave=PLATFORM_WAVE,
+        prune=cluster.spec.delivery.prune != "never",
+    )
+    yield from delivered(cluster, item, permitted)
+
+
+def _existing_namespaces(cluster: Cluster, objects: Iterable[Manifest]) -> set[str]:
+    """Returns the namespaces of the platform, of tenants and of charts, and those that the objects create."""
+    created = {manifest.name for manifest in objects if _kind(manifest) == ("", "Namespace")}
+    charts = {chart.namespace for chart in cluster.spec.charts.values()}
+    return {*cluster.platform_namespaces, *cluster.tenant_namespaces, *charts, *created}
+
+
+def _of_tenant(cluster: Cluster, tenant: Tenant) -> Iterator[Manifest]:
+    """Yields the AppProject and the Application of a tenant, which permit only the namespaces of the tenant."""
+    namespaces = frozenset(namespace.name for namespace in tenant.namespaces)
+    permitted = Permitted(
+        repositories=frozenset({cluster.spec.delivery.repo}),
+        namespaces=namespaces,
+        cluster_kinds=frozenset(),
+        kinds=None,
+        denied=frozenset(DENIED_KINDS),
+    )
+    item = Delivered(
+        name=f"{FOLDER}-{tenant.name}",
+        origin=tenant.path,
+        description=f"Objects that tenant {tenant.name} of {cluster.name} wrote",
+        sources=_sources(cluster, f"{FOLDER}/{tenant.name}"),
+        namespace=min(namespaces),
+        wave=TENANT_WAVE,
+        prune=cluster.spec.delivery.prune != "never",
+    )
+    yield from delivered(cluster, item, permitted)
+
+
+def _sources(cluster: Cluster, folder: str) -> Body:
+    delivery = cluster.spec.delivery
+    path = f"{delivery.path}/{cluster.name}/{folder}"
+    return {"source": {"repoURL": delivery.repo, "targetRevision": delivery.revision, "path": path}}
+
+
+def _kind(manifest: Manifest) -> tuple[str, str]:
+    return group(manifest), manifest.kind

@@ -1,0 +1,162 @@
+"""Checks the objects that users write together with the objects of gpuc.
+
+The checks are the checks of `gpuc lint`. A finding about an object of gpuc is reported if the objects of users cause
+the finding: if the objects of gpuc alone do not have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from gpuc import isolation
+from gpuc.catalog import Catalog
+from gpuc.diagnostics.finding import Finding, Severity, declare_rule
+from gpuc.extra.objects import at_object
+from gpuc.isolation import access
+from gpuc.lint.checks import TOPICS
+from gpuc.lint.severity import severity
+from gpuc.manifest.manifest import Artifact, Manifest
+from gpuc.objects.application_sources import ARGO
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet, dig, emitted, group, items
+from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
+from gpuc.verify import constraints
+from gpuc.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_findings
+
+TWICE = declare_rule(
+    "MAN009",
+    Severity.ERROR,
+    "A manifest describes an object that another file of the output already has.",
+    "Two Applications would change the object in turns. gpuc sets the option FailOnSharedResource, so that neither "
+    "Application syncs. To change an object of gpuc, use `patches` in the spec.",
+    "argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md",
+)
+NO_SCHEMA = declare_rule(
+    "MAN010",
+    Severity.INFO,
+    "A manifest has a kind for which gpuc has no schema.",
+    "gpuc writes the object to the output without a check of its fields, and takes an object without a namespace for "
+    "an object of a cluster-scoped kind.",
+)
+NOT_EVALUATED = declare_rule(
+    "MAN011",
+    Severity.WARNING,
+    "A manifest can allow connections between tenants, and gpuc cannot evaluate it.",
+    "The proof that tenants are isolated does not include the object, or the policies that the object creates.",
+)
+_COMPLETE = (constraints, isolation, access)
+"""Checks of policies, isolation and permissions. The output has all objects that these checks need."""
+_SECONDARY_NETWORKS = ("NetworkAttachmentDefinition", "UserDefinedNetwork", "ClusterUserDefinedNetwork")
+
+
+def duplicates(artifacts: Iterable[Artifact], manifests: Iterable[Manifest]) -> Iterator[Finding]:
+    """Yields a finding for each object that gpuc emits too, that an Application creates, or that is there twice.
+
+    Args:
+        artifacts: the artifacts of gpuc.
+        manifests: the objects of users.
+    """
+    first: dict[tuple[str, str, str, str], str] = {}
+    for artifact in artifacts:
+        if isinstance(artifact, Manifest):
+            first.setdefault(_key(artifact), f"{artifact.file} has this object")
+            if created := _created_namespace(artifact):
+                first.setdefault(("", "Namespace", "", created), f"Application {artifact.name} creates this namespace")
+    for manifest in manifests:
+        assert manifest.written is not None, "a user wrote the object"
+        key, mark = _key(manifest), manifest.written.locate((), False)
+        if key in first:
+            yield at_object(TWICE, manifest, ("metadata", "name"), first[key])
+        first.setdefault(key, f"{mark.file}, line {mark.line}, has this object")
+
+
+def findings(
+    artifacts: Sequence[Artifact], manifests: Sequence[Manifest], kubernetes: str, catalog: Catalog
+) -> list[Finding]:
+    """Returns the findings about the objects of users, and about objects of gpuc that the objects of users cause.
+
+    Args:
+        artifacts: the artifacts of gpuc.
+        manifests: the objects of users.
+        kubernetes: the minor version of the cluster.
+        catalog: the catalog of the fleet.
+    """
+    own = emitted(artifacts, catalog)
+    return [
+        *_schemas(artifacts, manifests, kubernetes),
+        *_unevaluated(manifests),
+        *_checks(own, manifests, is_complete=True),
+        *_checks(own, manifests, is_complete=False),
+    ]
+
+
+def _schemas(artifacts: Sequence[Artifact], manifests: Sequence[Manifest], kubernetes: str) -> Iterator[Finding]:
+    templates = (item for item in artifacts if isinstance(item, Manifest) and item.kind == "ConstraintTemplate")
+    reported: set[tuple[str, str]] = set()
+    for finding in schema_findings([*templates, *manifests], kubernetes, as_written=True):
+        manifest = finding.manifest
+        if manifest.written is None or finding.rule is NOT_CANONICAL:
+            continue
+        if finding.rule is not UNKNOWN_KIND:
+            yield finding.to_finding()
+        elif (kind := (manifest.api, manifest.kind)) not in reported:
+            reported.add(kind)
+            yield at_object(NO_SCHEMA, manifest, ("kind",), f"gpuc has no schema of {manifest.api} {manifest.kind}")
+
+
+def _unevaluated(manifests: Sequence[Manifest]) -> Iterator[Finding]:
+    objects = ObjectSet(manifests, is_complete=True)
+    for policy in other_policies(objects):
+        if can_allow(policy):
+            yield at_object(NOT_EVALUATED, policy, ("spec",), "the policy has rules that can allow connections")
+    for generator in policy_generators(objects):
+        yield at_object(NOT_EVALUATED, generator, ("spec",), "the object creates NetworkPolicies")
+    for manifest in manifests:
+        if manifest.kind in _SECONDARY_NETWORKS:
+            message = "NetworkPolicies do not apply to the secondary network"
+            yield at_object(NOT_EVALUATED, manifest, ("spec",), message)
+
+
+def _checks(own: ObjectSet, manifests: Sequence[Manifest], *, is_complete: bool) -> Iterator[Finding]:
+    """Yields the findings of the checks on complete input, or of the checks whose objects may exist elsewhere.
+
+    Secrets and the objects of charts are not in the output, so a reference to them is no mistake.
+
+    Args:
+        own: the objects of gpuc.
+    """
+    alone = own.with_objects((), is_complete=is_complete)
+    both = own.with_objects(manifests, is_complete=is_complete)
+    topics = _COMPLETE if is_complete else tuple(topic for topic in TOPICS if topic not in _COMPLETE)
+    known: set[tuple[object, ...]] | None = None
+    for topic in topics:
+        for finding in topic.findings(both):
+            if finding.manifest.written is None:
+                known = known if known is not None else {_identity(item) for item in _all(topics, alone)}
+                if _identity(finding) in known:
+                    continue
+            located = finding.to_finding()
+            yield located if is_complete else replace(located, severity=severity(finding))
+
+
+def _all(topics: Iterable[object], objects: ObjectSet) -> Iterator[ObjectFinding]:
+    for topic in topics:
+        find: Callable[[ObjectSet], Iterable[ObjectFinding]] = topic.findings  # type: ignore[attr-defined]
+        yield from find(objects)
+
+
+def _identity(finding: ObjectFinding) -> tuple[object, ...]:
+    return finding.rule.id, id(finding.manifest), finding.path, finding.message
+
+
+def _key(manifest: Manifest) -> tuple[str, str, str, str]:
+    return group(manifest), manifest.kind, manifest.namespace, manifest.name
+
+
+def _created_namespace(manifest: Manifest) -> str:
+    """Returns the namespace that an Application creates; empty if the object is no such Application."""
+    if (group(manifest), manifest.kind) != (ARGO, "Application"):
+        return ""
+    options = [option for _, option in items(dig(manifest.body, "spec", "syncPolicy", "syncOptions"))]
+    return str(dig(manifest.body, "spec", "destination", "namespace")) if "CreateNamespace=true" in options else ""

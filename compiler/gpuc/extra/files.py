@@ -1,0 +1,163 @@
+"""Finds and reads the files in specs/<cluster>/manifests/. No file outside of the folder can be read."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from gpuc.diagnostics.finding import Finding, Mark, Rule, Severity, StageError, declare_rule
+from gpuc.source.encoding import text_of
+from gpuc.source.layers import MANIFESTS
+
+FILES_MAX = 500
+
+BAD_FILE = declare_rule(
+    "MAN001",
+    Severity.ERROR,
+    "A file or folder in manifests/ is a link, or has a name or a place that gpuc does not accept.",
+    "A link would show a review another file than the file that gpuc reads. Argo CD reads a folder with a file such as "
+    "kustomization.yaml or Chart.yaml in another way than a folder of plain objects.",
+    "argoproj/argo-cd v3.5.1 docs/user-guide/tool_detection.md",
+)
+NOT_READ = declare_rule(
+    "MAN002",
+    Severity.WARNING,
+    "gpuc does not read a file or a folder of manifests.",
+    "Its objects never reach a cluster.",
+)
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.ya?ml")
+_TOOLS = ("kustomization", "chart")
+"""The names, without suffix, of the files from which Argo CD detects Kustomize and Helm."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestFile:
+    """The text of a file with objects of the platform or of a tenant."""
+
+    file: str
+    """Relative to the root, with forward slashes."""
+    tenant: str
+    """The name of the subfolder; empty for objects of the platform."""
+    text: str
+
+
+@dataclass(slots=True)
+class ManifestFiles:
+    """The files in the folder of manifests of one cluster, and the findings about them."""
+
+    files: list[ManifestFile] = field(default_factory=list)
+    folders: dict[str, str] = field(default_factory=dict)
+    """The subfolders that contain files: the path relative to the root, by name."""
+    findings: list[Finding] = field(default_factory=list)
+
+
+def manifest_folder(spec: str) -> str:
+    """Returns the folder of manifests for a spec file: specs/prod-use1/manifests for specs/prod-use1.yaml."""
+    return (pathlib.PurePosixPath(spec).with_suffix("") / MANIFESTS).as_posix()
+
+
+def read_files(root: pathlib.Path, spec: str) -> ManifestFiles:
+    """Reads all manifests of a cluster.
+
+    Args:
+        root: the folder that contains specs/.
+        spec: the spec file of the cluster, relative to the root.
+    """
+    found = ManifestFiles()
+    folder = manifest_folder(spec)
+    if not os.path.lexists(root / folder):
+        return found
+    for path in (str(pathlib.PurePosixPath(folder).parent), folder):
+        if (root / path).is_symlink():
+            _refuse(found, path, "is a symbolic link; expected a folder")
+            return found
+    if not (root / folder).is_dir():
+        _refuse(found, folder, "is not a folder")
+        return found
+    for entry in _entries(root, folder, found):
+        path = f"{folder}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            _read_subfolder(root, path, found)
+        else:
+            _read_file(root, path, "", found)
+    return found
+
+
+def folders_without_cluster(root: pathlib.Path, specs: Iterable[str]) -> Iterator[Finding]:
+    """Yields a finding for each folder of manifests that belongs to no spec file.
+
+    Args:
+        specs: the spec files of all clusters, relative to the root.
+    """
+    known = {manifest_folder(spec) for spec in specs}
+    for path in sorted((root / "specs").glob(f"**/{MANIFESTS}")):
+        folder = path.relative_to(root).as_posix()
+        is_hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
+        if folder.count("/") < 2 or folder in known or is_hidden or not path.is_dir() or _is_nested(folder):
+            continue
+        if any(_NAME.fullmatch(name) for name in os.listdir(path)):
+            spec = f"{folder.removesuffix(f'/{MANIFESTS}')}.yaml"
+            message = f"{folder} belongs to no cluster: {spec} is not the spec of a cluster"
+            yield NOT_READ.at((), message, mark=Mark(folder, 1, 1))
+
+
+def _is_nested(folder: str) -> bool:
+    return MANIFESTS in folder.split("/")[2:-1]
+
+
+def _read_subfolder(root: pathlib.Path, folder: str, found: ManifestFiles) -> None:
+    name = folder.rpartition("/")[2]
+    for entry in _entries(root, folder, found):
+        path = f"{folder}/{entry.name}"
+        if entry.is_dir(follow_symlinks=False):
+            _refuse(found, path, "is a folder in the folder of a tenant; expected only files")
+        else:
+            found.folders.setdefault(name, folder)
+            _read_file(root, path, name, found)
+
+
+def _entries(root: pathlib.Path, folder: str, found: ManifestFiles) -> list[os.DirEntry[str]]:
+    """Returns the entries of a folder without hidden entries, sorted by name."""
+    try:
+        with os.scandir(root / folder) as entries:
+            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda item: item.name)
+    except OSError as error:
+        _refuse(found, folder, f"cannot be read: {(error.strerror or str(error)).lower()}")
+        return []
+
+
+def _read_file(root: pathlib.Path, file: str, tenant: str, found: ManifestFiles) -> None:
+    name = file.rpartition("/")[2]
+    if (root / file).is_symlink():
+        _refuse(found, file, "is a symbolic link; expected a file")
+    elif not name.lower().endswith((".yaml", ".yml")):
+        if not name.lower().endswith(".md"):
+            found.findings.append(_at(NOT_READ, file, "is not read; expected a file with the suffix .yaml"))
+    elif not _NAME.fullmatch(name):
+        _refuse(found, file, "has a name with other characters than letters, digits, dots, hyphens and underscores")
+    elif name.lower().rpartition(".")[0] in _TOOLS:
+        _refuse(found, file, "has the name of a file of Kustomize or Helm; expected plain objects")
+    elif len(found.files) >= FILES_MAX:
+        if len(found.files) == FILES_MAX:
+            _refuse(found, file, f"is one file too many; at most {FILES_MAX} files are allowed")
+    else:
+        try:
+            text, remarks = text_of(root / file, file)
+        except StageError as stop:
+            found.findings += stop.findings
+            return
+        found.findings += remarks
+        found.files.append(ManifestFile(file, tenant, text))
+
+
+def _refuse(found: ManifestFiles, path: str, problem: str) -> None:
+    found.findings.append(_at(BAD_FILE, path, problem))
+
+
+def _at(rule: Rule, path: str, problem: str) -> Finding:
+    shown = path if path.isprintable() else ascii(path)
+    return rule.at(("spec",), f"{shown} {problem}", mark=Mark(shown, 1, 1))

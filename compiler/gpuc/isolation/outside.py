@@ -1,0 +1,98 @@
+"""The connections of tenants with public addresses: the internet, host names and gateways that policies allow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address, summarize_address_range
+from typing import NamedTuple
+
+from gpuc.isolation.assumptions import Assumption, Basis
+from gpuc.isolation.proof import Reachability
+from gpuc.isolation.short_list import short_list, with_kind
+from gpuc.kubernetes.addresses import PUBLIC, Range, is_internet, overlap
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
+from gpuc.kubernetes.ports import Ports
+
+INTERNET = "the internet"
+_GATEWAYS = "gateways of Cilium"
+_WORLD = ("all", "world", "world-ipv4", "world-ipv6")
+"""Entities of Cilium that include all addresses outside of the cluster."""
+
+
+class PublicPath(NamedTuple):
+    """Connections that the policies of a tenant allow, to or from public addresses."""
+
+    tenant: str
+    direction: str
+    """INGRESS or EGRESS."""
+    peers: tuple[str, ...]
+    """The internet, address ranges, host names or gateways."""
+    ports: Ports
+    namespaces: tuple[str, ...]
+    """The namespaces of the tenant that have the policies."""
+
+
+def public_paths(reachability: Reachability) -> list[PublicPath]:
+    """Returns the connections with public addresses that policies of tenants allow.
+
+    gpuc does not know the addresses of host names and the clients of gateways.
+    """
+    namespaces: dict[tuple[str, str, str, Ports], set[str]] = defaultdict(set)
+    for policy in reachability.policies:
+        tenant = reachability.tenancy.tenants.get(policy.namespace)
+        for direction, rules in policy.rules.items() if tenant else ():
+            for rule in rules:
+                for name in [name for peer in rule.peers for name in _public_names(peer)] if rule.peers else [INTERNET]:
+                    namespaces[str(tenant), direction, name, rule.ports].add(policy.namespace)
+    peers: dict[tuple[str, str, Ports, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (tenant_name, direction, name, ports), found in namespaces.items():
+        peers[tenant_name, direction, ports, tuple(sorted(found))].append(name)
+    return sorted(
+        PublicPath(tenant_name, direction, tuple(names), ports, found)
+        for (tenant_name, direction, ports, found), names in peers.items()
+    )
+
+
+def public_assumptions(reachability: Reachability) -> Iterator[Assumption]:
+    """Yields the assumptions about host names, gateways and public load balancers."""
+    paths = public_paths(reachability)
+    hosts = {peer.host for policy in reachability.policies for rules in policy.rules.values() for rule in rules
+             for peer in rule.peers if peer.host}  # fmt: skip
+    if hosts:
+        claim = "the host names in rules are not names of servers of other tenants"
+        reason = f"gpuc does not know the addresses of {short_list(hosts)}; rules with names match no pods and no nodes"
+        yield Assumption(claim, Basis.ASSUMED, reason)
+    behind_gateways = {path.tenant for path in paths if _GATEWAYS in path.peers}
+    if behind_gateways:
+        claim = "gateways of Cilium do not forward traffic between tenants"
+        reason = f"rules allow connections from gateways to {with_kind('tenant', behind_gateways)}"
+        yield Assumption(claim, Basis.ASSUMED, reason)
+    clients, servers = (
+        {path.tenant for path in paths if path.direction == direction and INTERNET in path.peers}
+        for direction in (EGRESS, INGRESS)
+    )
+    if clients and servers and len(clients | servers) > 1:
+        claim = "tenants may use the public load balancers of other tenants"
+        reason = f"rules allow connections to the internet from {with_kind('tenant', clients)}, "
+        yield Assumption(claim, Basis.ASSUMED, f"{reason}and from the internet to {with_kind('tenant', servers)}")
+
+
+def _public_names(peer: Peer) -> Iterator[str]:
+    """Yields the public part of a peer in words; nothing for pods, nodes and private addresses."""
+    if peer.host:
+        yield peer.host
+    elif peer.entity == "ingress":
+        yield _GATEWAYS
+    elif peer.entity in _WORLD:
+        yield INTERNET
+    elif peer.block and overlap(peer.block, PUBLIC):
+        yield from [INTERNET] if is_internet(peer.block) else map(_range_text, peer.block)
+
+
+def _range_text(known: Range) -> str:
+    """Returns a range as a CIDR, or as the first and the last address if the range is not one CIDR."""
+    version, first, last = known
+    kind = IPv4Address if version == 4 else IPv6Address
+    networks = list(summarize_address_range(kind(first), kind(last)))
+    return str(networks[0]) if len(networks) == 1 else f"{kind(first)}-{kind(last)}"

@@ -1,0 +1,48 @@
+"""Workloads that the admission of their own object set refuses: policies, Pod Security, LimitRanges and ResourceQuotas.
+
+Source: the decisions of gpuc.admission
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet
+from gpuc.trace.admission_steps import object_steps, pod_steps
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.steps import Stage, Step
+from gpuc.trace.workload import Workload, workload_of
+
+REFUSED = declare_rule(
+    "SCD010", Severity.ERROR, "A policy, Pod Security or a LimitRange refuses the pods of a workload.",
+    "The API server refuses the workload, or its controller cannot create the pods. `gpuc trace -f FILE` shows why.",
+    "k8s.io/pod-security-admission v0.35.4; gatekeeper v3.23.0; k8s.io/kubernetes v1.35.4 plugin/pkg/admission",
+)  # fmt: skip
+_STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
+"""The stages in which an object of the set decides. Other checks report what the API server itself refuses."""
+
+
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields a finding for every workload that an object of the set refuses."""
+    if not objects.namespaces:
+        return
+    cluster = ClusterIndex(objects)
+    for manifest in objects.manifests:
+        if manifest.namespace in objects.namespaces and (workload := workload_of(manifest)) is not None:
+            yield from _of_workload(cluster, manifest, workload)
+
+
+def _of_workload(cluster: ClusterIndex, manifest: Manifest, workload: Workload) -> Iterator[ObjectFinding]:
+    for step in _steps(cluster, workload):
+        if step.failed and step.stage in _STAGES and step.manifest is not None:
+            yield ObjectFinding(REFUSED, manifest, step.field or ("spec",), f"{step.manifest}: {step.message}")
+            return
+
+
+def _steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+    yield from object_steps(cluster, workload)
+    for pods in workload.pod_sets:
+        yield from pod_steps(cluster, workload, pods, ())

@@ -1,0 +1,126 @@
+"""Reads the files in specs/catalog/. No file outside of the folder can be read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Path as SpecPath
+from gpuc.source import Source
+from gpuc.source.document import compose
+from gpuc.source.encoding import text_of
+from gpuc.source.layers import CATALOG, NULL
+from gpuc.source.node import PlainData
+from gpuc.spec.facts import CatalogFile
+from gpuc.spec.parse import parse_as
+
+FOLDER = f"specs/{CATALOG}"
+FILES_MAX = 100
+
+BAD_FILE = declare_rule(
+    "CAT001",
+    Severity.ERROR,
+    "A file or folder in specs/catalog/ is a link, or is no YAML file.",
+    "gpuc reads the YAML files of this folder and no other files. A link would show a review another file than the "
+    "file that gpuc reads.",
+)
+
+
+@dataclass(frozen=True)
+class FactFile:
+    """A file in specs/catalog/ with valid keys and values."""
+
+    content: CatalogFile
+    source: Source
+
+
+def read_fact_file(text: str, file: str, findings: list[Finding]) -> FactFile | None:
+    """Returns the content of a file; None if it has errors.
+
+    Args:
+        file: the path of the file for the findings.
+        findings: the list to which the findings are added.
+    """
+    node, remarks = compose(text, file)
+    findings += remarks
+    if node is None or any(finding.is_error for finding in remarks):
+        return None
+    plain = PlainData()
+    tree = plain.add(node)
+    source = Source(file, tree, plain.marks, plain.keys, plain.raw, (file,))
+    errors = list(_nulls(tree))
+    try:
+        content = None if errors else parse_as(CatalogFile, source)
+    except StageError as error:
+        content, errors = None, list(error.findings)
+    findings += (located(finding, source) for finding in errors)
+    return FactFile(content, source) if content is not None else None
+
+
+def located(finding: Finding, source: Source) -> Finding:
+    """Returns the finding with its position in the file."""
+    return replace(finding, mark=finding.mark or source.locate(finding.path, finding.on_key))
+
+
+def _nulls(value: Any, path: SpecPath = ()) -> Iterator[Finding]:
+    """Yields a finding for each null."""
+    if value is None:
+        yield NULL.at(path, "the value is missing; write a value or remove the key")
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in children:
+        yield from _nulls(child, (*path, step))
+
+
+def fact_files(root: Path, findings: list[Finding]) -> Iterator[FactFile]:
+    """Yields the files of a fleet that have no errors, sorted by name.
+
+    Args:
+        root: the folder that contains specs/.
+        findings: the list to which the findings are added.
+    """
+    for file in _paths(root, findings):
+        try:
+            text, remarks = text_of(root / file, file)
+        except StageError as error:
+            findings += error.findings
+            continue
+        findings += remarks
+        content = read_fact_file(text, file, findings)
+        if content is not None:
+            yield content
+
+
+def _paths(root: Path, findings: list[Finding]) -> Iterator[str]:
+    """Yields the YAML files of the folder, sorted. Files whose names begin with a dot and *.md are ignored."""
+    folder = root / FOLDER
+    if folder.is_symlink() or not folder.is_dir():
+        findings.append(_refused(FOLDER, "is not a folder, or is a symbolic link; expected a folder"))
+        return
+    try:
+        with os.scandir(folder) as entries:
+            found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda item: item.name)
+    except OSError as error:
+        findings.append(_refused(FOLDER, f"cannot be read: {(error.strerror or str(error)).lower()}"))
+        return
+    for number, entry in enumerate(found):
+        file = f"{FOLDER}/{entry.name}"
+        if entry.name.lower().endswith(".md"):
+            continue
+        if entry.is_symlink() or not entry.is_file():
+            findings.append(_refused(file, "is not a file, or is a symbolic link; expected a file"))
+        elif not entry.name.endswith((".yaml", ".yml")) or not entry.name.isprintable():
+            findings.append(_refused(file, "is no YAML file; expected a file with the suffix .yaml"))
+        elif number >= FILES_MAX:
+            findings.append(_refused(file, f"is one file too many; at most {FILES_MAX} files are allowed"))
+            return
+        else:
+            yield file
+
+
+def _refused(path: str, problem: str) -> Finding:
+    shown = path if path.isprintable() else ascii(path)
+    return BAD_FILE.at((), f"{shown} {problem}", mark=Mark(shown, 1, 1))

@@ -1,0 +1,42 @@
+"""The catalog of a fleet: gpuc's catalog with the rows of specs/catalog/. All clusters of the fleet use the catalog."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuc.catalog import Catalog, load
+from gpuc.diagnostics.finding import Finding, StageError
+from gpuc.source.layers import CATALOG
+
+
+@dataclass(frozen=True)
+class FleetCatalog:
+    """The catalog of a fleet. None of its rows has an error."""
+
+    catalog: Catalog
+    findings: tuple[Finding, ...] = ()
+    """Warnings and infos about the rows of the fleet."""
+
+
+def fleet_catalog(root: Path) -> FleetCatalog:
+    """Returns gpuc's catalog with the rows of a fleet; gpuc's catalog if the fleet has no specs/catalog/.
+
+    Args:
+        root: the folder that contains specs/.
+
+    Raises:
+        StageError: with all findings about the rows, if one of them is an error.
+    """
+    if not os.path.lexists(root / "specs" / CATALOG):
+        return FleetCatalog(load())
+    from gpuc.pipeline.fact_files import fact_files
+    from gpuc.pipeline.own_rows import merge
+
+    findings: list[Finding] = []
+    own, found = merge(list(fact_files(root, findings)))
+    findings += found
+    if any(finding.is_error for finding in findings):
+        raise StageError(findings)
+    return FleetCatalog(Catalog(own), tuple(findings))

@@ -1,0 +1,66 @@
+"""Compares the specs of a fleet with each other: what belongs to one cluster must not be in a second spec."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuc.diagnostics.finding import Finding, Mark, StageError
+from gpuc.diagnostics.suppressions import accepts
+from gpuc.rules import FLEET_RULES
+from gpuc.source import Source, cluster_files, read
+from gpuc.spec.parse import parse
+
+if TYPE_CHECKING:
+    from gpuc.spec.cluster import ClusterSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The first spec that names something."""
+
+    cluster: str
+    mark: Mark
+
+
+class OtherClusters:
+    """What belongs to the clusters that were read so far, by rule id and identity."""
+
+    def __init__(self) -> None:
+        self._owners: dict[tuple[str, tuple[str, ...]], Owner] = {}
+        self._rules = FLEET_RULES.discover()
+
+    def findings(self, spec: ClusterSpec, source: Source) -> list[Finding]:
+        """Returns the findings about a spec and the specs before it, and adds the spec."""
+        name = spec.metadata.name
+        found = []
+        for check in self._rules:
+            for path, identity, words in check.find(spec.spec):
+                first = self._owners.setdefault((check.rule.id, identity), Owner(name, source.locate(path)))
+                if first.cluster != name:
+                    place = f"{first.mark.file}:{first.mark.line}"
+                    message = f"{words} is also in the spec of {first.cluster} ({place}); expected in only one spec"
+                    found.append(check.rule.at(path, message))
+        return found
+
+    def add_unnamed(self, root: Path, named: Sequence[str]) -> None:
+        """Adds all specs of a fleet that a command does not name.
+
+        A spec that gpuc cannot read, and a value that its spec accepts in two clusters, are left out: a command about
+        all clusters reports them, or reports nothing.
+        """
+        for file in cluster_files(root):
+            if file in named:
+                continue
+            try:
+                source = read(root, file)
+                spec = parse(source)
+            except StageError:
+                continue
+            for check in self._rules:
+                for owned in check.find(spec.spec):
+                    if not accepts(source.tree, owned.path, check.rule.id):
+                        owner = Owner(spec.metadata.name, source.locate(owned.path))
+                        self._owners.setdefault((check.rule.id, owned.identity), owner)

@@ -1,0 +1,204 @@
+"""Converts the rows of specs/catalog/ to records of the catalog, and finds mistakes in the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from gpuc.catalog import load
+from gpuc.catalog.own_rows import OwnRows
+from gpuc.catalog.prices import Price
+from gpuc.catalog.records import FLEET, Daemonset, Image, InstanceType
+from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
+from gpuc.diagnostics.spelling import nearest, write
+from gpuc.kubernetes.amounts import MIB
+from gpuc.pipeline.fact_files import FactFile, located
+from gpuc.source import Source
+from gpuc.spec.facts import DaemonSetRow, ImageRow, InstanceRow, PriceRow
+
+INCOMPLETE = declare_rule(
+    "CAT002", Severity.ERROR, "A row of an instance type that gpuc does not know lacks figures.",
+    "gpuc computes quotas, limits and the resources of nodes from these figures.",
+)  # fmt: skip
+UNKNOWN_GPU = declare_rule(
+    "CAT003", Severity.ERROR, "A row names a GPU that gpuc does not know.",
+    "gpuc needs the memory, the architecture and the MIG profiles of a GPU to configure its nodes.",
+)  # fmt: skip
+TWICE = declare_rule(
+    "CAT004", Severity.ERROR, "Two rows of the fleet are about the same thing.",
+    "gpuc would use one of the rows, and a review of the other row would have no effect.",
+)  # fmt: skip
+REPEATED = declare_rule(
+    "CAT005", Severity.INFO, "A row of the fleet repeats what gpuc knows.",
+    "The row has no effect now. It would hide a later correction of gpuc's own row.",
+)  # fmt: skip
+CONTRADICTION = declare_rule(
+    "CAT006", Severity.ERROR, "Figures of a row contradict each other.",
+    "At least one of the figures is wrong, and gpuc would compute wrong resources of nodes.",
+)  # fmt: skip
+UNKNOWN_TYPE = declare_rule(
+    "CAT007", Severity.WARNING, "A price is for an instance type that gpuc has no figures for.",
+    "No node pool can use the instance type, so the price has no effect. The name may be misspelled.",
+)  # fmt: skip
+
+_REQUIRED = ("arch", "vcpu", "memory_mib", "pods")
+_Record = TypeVar("_Record", InstanceType, Image)
+
+
+@dataclass
+class _Merge:
+    """The rows that were converted, and the findings about them."""
+
+    instances: dict[str, InstanceType] = field(default_factory=dict)
+    images: dict[str, Image] = field(default_factory=dict)
+    daemonsets: dict[str, Daemonset] = field(default_factory=dict)
+    prices: list[Price] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    _first: dict[tuple[str, ...], Mark] = field(default_factory=dict)
+    """The position of the first row about a thing."""
+
+    def is_first(self, thing: tuple[str, ...], path: Path, source: Source) -> bool:
+        """Returns whether no earlier row is about a thing. Adds a finding otherwise."""
+        mark = source.locate(path, on_key=True)
+        if thing not in self._first:
+            self._first[thing] = mark
+            return True
+        first = self._first[thing]
+        message = f"{first.file}, line {first.line}, has a row about {' '.join(thing[1:])} too; expected one row"
+        self.findings.append(TWICE.at(path, message, mark=mark))
+        return False
+
+
+def merge(files: Iterable[FactFile]) -> tuple[OwnRows, list[Finding]]:
+    """Returns the rows of all files, and the findings about them."""
+    merged = _Merge()
+    for file in files:
+        found = [
+            *_instances(merged, file),
+            *_images(merged, file),
+            *_daemonsets(merged, file),
+        ]
+        merged.findings += (located(finding, file.source) for finding in found)
+    for file in files:  # prices may be about instance types of a later file
+        merged.findings += (located(finding, file.source) for finding in _prices(merged, file))
+    own = OwnRows(merged.instances, merged.images, merged.daemonsets, tuple(merged.prices))
+    return own, merged.findings
+
+
+def _instances(merged: _Merge, file: FactFile) -> Iterator[Finding]:
+    for name, row in file.content.instance_types.items():
+        path = ("instanceTypes", name)
+        if not merged.is_first(("instanceTypes", name), path, file.source):
+            continue
+        known = load().instance_type(name)
+        findings = [*_incomplete(name, row, known, path), *_wrong_gpu(row, path)]
+        yield from findings
+        if findings:
+            continue
+        record = _instance(name, row, known)
+        yield from _contradictions(record, path)
+        yield from _repeated(record, known, name, path)
+        merged.instances[name] = record
+
+
+def _incomplete(name: str, row: InstanceRow, known: InstanceType | None, path: Path) -> Iterator[Finding]:
+    """Yields a finding if neither the row nor gpuc has a required figure of the instance type."""
+    required = [key for key in _REQUIRED if known is None and getattr(row, key) is None]
+    if row.gpu and not row.gpu_count and (known is None or not known.gpu_count):
+        required.append("gpu_count")
+    if row.gpu_count and not row.gpu and (known is None or not known.gpu):
+        required.append("gpu")
+    if required:
+        keys = ", ".join(InstanceRow.model_fields[key].alias or key for key in required)
+        message = f"the row of {name} has no {keys}; gpuc has no such figures of this instance type"
+        yield INCOMPLETE.at(path, message, on_key=True)
+
+
+def _wrong_gpu(row: InstanceRow, path: Path) -> Iterator[Finding]:
+    gpus = load().gpus
+    if row.gpu is not None and row.gpu not in gpus:
+        message = f'GPU "{row.gpu[:80]}" is unknown; `gpuc catalog gpus` lists the ids'
+        yield UNKNOWN_GPU.at((*path, "gpu"), message, fix=write(nearest(row.gpu, gpus)))
+
+
+def _instance(name: str, row: InstanceRow, known: InstanceType | None) -> InstanceType:
+    """Returns the record of a row: the figures of the row, and for other figures those of gpuc."""
+    given = _given(row)
+    if known is not None:
+        record = replace(known, **given)
+    else:
+        record = InstanceType(type=name, family=name.partition(".")[0], **given)
+    if row.network_cards is None and record.efa > record.network_cards:
+        record = replace(record, network_cards=record.efa)
+    return record
+
+
+def _given(row: InstanceRow | ImageRow) -> dict[str, Any]:
+    """Returns the figures that a row has, and its source, as values of a record."""
+    given: dict[str, Any] = {key: value for key, value in row if value is not None}
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()} | {
+        "source": (row.source,),
+        "confidence": "high",
+    }
+
+
+def _contradictions(record: InstanceType, path: Path) -> Iterator[Finding]:
+    if record.efa > record.network_cards:
+        message = f"efa is {record.efa}; expected at most {record.network_cards}, the number of network cards"
+        yield CONTRADICTION.at((*path, "efa"), message)
+    if record.nvswitch and not record.gpu:
+        yield CONTRADICTION.at((*path, "nvswitch"), "nvswitch is true; expected false for a type without GPUs")
+
+
+def _repeated(record: _Record, known: _Record | None, name: str, path: Path) -> Iterator[Finding]:
+    if known is not None and replace(record, source=known.source, confidence=known.confidence) == known:
+        yield _repetition(name, path)
+
+
+def _repetition(name: str, path: Path) -> Finding:
+    return REPEATED.at(path, f"gpuc has the same values for {name}; expected a row with other values", on_key=True)
+
+
+def _images(merged: _Merge, file: FactFile) -> Iterator[Finding]:
+    for name, row in file.content.images.items():
+        path = ("images", name)
+        if merged.is_first(("images", name), path, file.source):
+            known = load().images[name]
+            merged.images[name] = replace(known, **_given(row))
+            yield from _repeated(merged.images[name], known, name, path)
+
+
+def _daemonsets(merged: _Merge, file: FactFile) -> Iterator[Finding]:
+    known = {row.name: row for row in load().daemonsets}
+    for name, row in file.content.daemon_sets.items():
+        path = ("daemonSets", name)
+        if not merged.is_first(("daemonSets", name), path, file.source):
+            continue
+        merged.daemonsets[name] = record = _daemonset(name, row, known.get(name))
+        other = known.get(name)
+        if other is not None and replace(other, source=record.source, confidence="high") == record:
+            yield _repetition(name, path)
+
+
+def _daemonset(name: str, row: DaemonSetRow, known: Daemonset | None) -> Daemonset:
+    component = known.component if known is not None else FLEET
+    cpu_milli, memory_mib = int(row.cpu.removesuffix("m")), -(-row.memory // MIB)
+    return Daemonset(name, component, row.nodes, cpu_milli, memory_mib, (row.source,))
+
+
+def _prices(merged: _Merge, file: FactFile) -> Iterator[Finding]:
+    catalog = load()
+    for index, row in enumerate(file.content.prices):
+        path = ("prices", index)
+        thing = ("prices", row.instance_type, row.region, row.purchase, row.date)
+        if not merged.is_first(thing, path, file.source):
+            continue
+        if row.instance_type not in merged.instances and catalog.instance_type(row.instance_type) is None:
+            message = f"gpuc has no figures for {row.instance_type}; expected an instance type with figures"
+            yield UNKNOWN_TYPE.at((*path, "instanceType"), message)
+        merged.prices.append(_price(row))
+
+
+def _price(row: PriceRow) -> Price:
+    return Price(row.instance_type, row.region, row.purchase, row.hourly_usd, row.date, row.source)

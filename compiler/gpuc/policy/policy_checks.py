@@ -1,0 +1,149 @@
+"""Checks of a policy.yaml whose keys and types are right: names, facts, schemas, sample, and unused definitions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.spelling import nearest
+from gpuc.policy.facts import FACTS, SETTINGS
+from gpuc.policy.policy_file import PolicyFile
+from gpuc.source import Source
+from gpuc.spec.parse import VALUE
+
+FACT = declare_rule(
+    "POL004", Severity.ERROR, "A parameter of a policy names an unknown fact or setting.",
+    "gpuc cannot set the parameter in the constraints of the policy.",
+)  # fmt: skip
+SAMPLE = declare_rule(
+    "POL005", Severity.ERROR, "The sample of a policy does not match the parameters.",
+    "gpuc evaluates the examples of a policy with the sample. Without all parameters, the result would be wrong.",
+)  # fmt: skip
+UNUSED = declare_rule(
+    "POL106", Severity.WARNING, "A variable, a parameter or a setting of a policy has no effect.",
+    "No expression reads it. Its name may be misspelled where it is read.",
+)  # fmt: skip
+_SPEC_KEYS = ("accept", "stage")
+"""Keys that every policy has in the spec."""
+PARAMETER = re.compile(r"\bvariables\s*\.\s*params\s*\.\s*(\w+)")
+_VARIABLE = re.compile(r"\bvariables\s*\.\s*(\w+)")
+
+
+def validation_expressions(policy: PolicyFile) -> Iterator[tuple[Path, str]]:
+    """Yields the expressions of the validations of a policy, with their paths."""
+    for index, entry in enumerate(policy.validations):
+        yield ("validations", index, "expression"), entry.expression
+        if entry.message_expression is not None:
+            yield ("validations", index, "messageExpression"), entry.message_expression
+
+
+def check_definitions(
+    policy: PolicyFile, source: Source, subjects: dict[str, Any], denied: Iterable[str]
+) -> Iterator[Finding]:
+    """Yields the findings about the definitions in a policy.yaml.
+
+    Args:
+        subjects: the subjects of subjects.yaml by name.
+        denied: the names of the denied examples that create an object.
+    """
+    if policy.subject is not None and policy.subject not in subjects:
+        yield _unknown(("subject",), "subject", policy.subject, subjects)
+    yield from _facts(policy)
+    yield from _settings(policy, source)
+    yield from _sample(policy, source)
+    names = list(denied)
+    for index, row in enumerate(policy.violations):
+        if row.example not in names:
+            yield _unknown(("violations", index, "example"), "denied example", row.example, names)
+
+
+def check_use(policy: PolicyFile, shared: Mapping[str, str]) -> Iterator[Finding]:
+    """Yields the findings about definitions that have no effect.
+
+    Args:
+        shared: the variables of the subject: expressions by name.
+    """
+    own = [*policy.variables.values(), *(text for _, text in validation_expressions(policy))]
+    text = "\n".join([*shared.values(), *own])
+    read = set(_VARIABLE.findall(text))
+    for name in policy.variables:
+        if name not in read:
+            yield _unused(("variables", name), f"no expression reads variable {name}")
+    for name in policy.parameters:
+        if name not in PARAMETER.findall(text) and not re.search(r"\bvariables\.params\b(?!\s*\.)", text):
+            yield _unused(("parameters", name), f"no expression reads parameter {name}")
+    facts = {entry.fact for entry in policy.parameters.values()}
+    for name in policy.settings if facts <= set(_known_facts(policy)) else ():
+        if SETTINGS + name not in facts:
+            yield _unused(("settings", name), f"no parameter has the setting as its value: from: {SETTINGS}{name}")
+
+
+def _unused(path: Path, message: str) -> Finding:
+    return UNUSED.at(path, message, on_key=True)
+
+
+def _unknown(path: Path, noun: str, name: str, known: Collection[str]) -> Finding:
+    suggestion = nearest(name, known)
+    choices = f"expected one of {', '.join(known)}" if known else "expected none"
+    fix = f"replace {name} by {suggestion}" if suggestion else ""
+    return VALUE.at(path, f"there is no {noun} {name}; {choices}", fix=fix)
+
+
+def _known_facts(policy: PolicyFile) -> list[str]:
+    return [*FACTS, *(SETTINGS + name for name in policy.settings)]
+
+
+def _facts(policy: PolicyFile) -> Iterator[Finding]:
+    known = _known_facts(policy)
+    for name, entry in policy.parameters.items():
+        if entry.fact not in known:
+            suggestion = nearest(entry.fact, known)
+            message = f"there is no fact {entry.fact}; expected one of {', '.join(known)}"
+            fix = f"replace {entry.fact} by {suggestion}" if suggestion else ""
+            yield FACT.at(("parameters", name, "from"), message, fix=fix)
+
+
+def _settings(policy: PolicyFile, source: Source) -> Iterator[Finding]:
+    for name in policy.settings:
+        if name in _SPEC_KEYS:
+            message = f"the setting {name} has the name of a key of every policy in the spec; expected another name"
+            yield VALUE.at(("settings", name), message, on_key=True)
+        if error := schema_error(source.tree["settings"][name]):
+            yield VALUE.at(("settings", name), f"the schema is invalid: {error}")
+
+
+def _sample(policy: PolicyFile, source: Source) -> Iterator[Finding]:
+    for name in policy.sample:
+        if name not in policy.parameters:
+            known = f"expected one of {', '.join(policy.parameters)}" if policy.parameters else "expected none"
+            yield SAMPLE.at(("sample", name), f"there is no parameter {name}; {known}", on_key=True)
+    missing = [name for name in policy.parameters if name not in policy.sample]
+    if missing:
+        path: Path = ("sample",) if "sample" in source.tree else ("parameters", missing[0])
+        yield SAMPLE.at(path, f"sample lacks values for parameters: {', '.join(missing)}", on_key=True)
+    for name in policy.parameters:
+        schema = source.tree["parameters"][name]["schema"]
+        if error := schema_error(schema):
+            yield VALUE.at(("parameters", name, "schema"), f"the schema is invalid: {error}")
+        elif name in policy.sample:
+            yield from (SAMPLE.at(("sample", name, *path), text) for path, text in _violations(schema, policy, name))
+
+
+def _violations(schema: dict[str, Any], policy: PolicyFile, name: str) -> Iterator[tuple[Path, str]]:
+    import jsonschema_rs
+
+    for error in jsonschema_rs.validator_for(schema).iter_errors(policy.sample[name]):
+        yield tuple(error.instance_path), f"the sample of parameter {name} is invalid: {error.message}"
+
+
+def schema_error(schema: dict[str, Any]) -> str:
+    """Returns the reason why a schema cannot be used; an empty string if it can."""
+    import jsonschema_rs
+
+    try:
+        jsonschema_rs.validator_for(schema)
+    except (jsonschema_rs.ValidationError, ValueError) as error:
+        return str(error).partition("\n")[0]
+    return ""

@@ -1,0 +1,1 @@
+"""Rules for further charts: their names, namespaces and kinds."""

@@ -1,0 +1,1 @@
+"""Rules for components: who installs their charts, and their namespaces."""

@@ -1,0 +1,1 @@
+"""What two specs of a fleet must not have in common."""

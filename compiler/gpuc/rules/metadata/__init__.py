@@ -1,0 +1,1 @@
+"""Rules for the labels and annotations of objects."""

@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from gpuc.kubernetes.reserved_keys import reserved_key as reservation
+from gpuc.model import Cluster
+from gpuc.model.metadata import metadata_sections
+from gpuc.rules import Findings, rule
+
+
+@rule("MET001", source="compiler/gpuc/kubernetes/reserved_keys.py names the source of each key")
+def reserved_key(cluster: Cluster) -> Findings:
+    """A program of the platform reads a label or an annotation of the spec.
+
+    The value would change what the program does with all objects of the cluster, the pool or the tenant, for example
+    switch off admission policies for a namespace. gpuc's own labels and annotations are not replaced.
+    """
+    for path, section in metadata_sections(cluster).items():
+        for field, keys in (("labels", section.labels), ("annotations", section.annotations)):
+            for key in keys:
+                if entry := reservation(key):
+                    message = f"{key} is reserved: {entry.effect}; expected a key such as example.com/owner"
+                    yield (*path, field, key), message

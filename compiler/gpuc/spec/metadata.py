@@ -1,0 +1,110 @@
+"""Labels, annotations and tags: maps whose keys and values have a syntax."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from gpuc.kubernetes.dns_name import is_label_key, is_label_value
+from gpuc.manifest.printable import text_problem
+from gpuc.spec.form import text_error
+
+ANNOTATIONS_BYTES_MAX = 16 * 1024
+"""The largest size of one map of annotations: keys and values.
+
+An object has at most two of these maps. `kubectl apply` copies the object as JSON, where a character can need six
+bytes, into one more annotation. Kubernetes allows 256 KiB for all annotations of an object.
+
+Source: k8s.io/apimachinery v0.35.4 pkg/api/validation/objectmeta.go (TotalAnnotationSizeLimitB)
+"""
+_KEY = r"^([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$"
+_KEY_FORM = (
+    "at most 63 letters, digits, -, _ and . that start and end with a letter or digit, after an optional DNS name and /"
+)
+_VALUE = r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$"
+_VALUE_FORM = "at most 63 letters, digits, -, _ and . that start and end with a letter or digit"
+_TAG_KEY = r"^[A-Za-z0-9_.:/=+@-]([A-Za-z0-9 _.:/=+@-]{0,126}[A-Za-z0-9_.:/=+@-])?$"
+_TAG_KEY_FORM = "1 to 128 letters, digits, spaces and _ . : / = + - @, without a space at the start or end"
+_TAG_VALUE = r"^[A-Za-z0-9 _.:/=+@-]{0,256}$"
+_TAG_VALUE_FORM = "at most 256 letters, digits, spaces and _ . : / = + - @"
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
+
+
+def _label_key(key: str) -> str:
+    if not is_label_key(key):
+        prefix, slash, name = key.rpartition("/")
+        normal = prefix.lower() + slash + _joined(name)
+        raise text_error(_KEY_FORM, normal if is_label_key(normal) else "")
+    return _printable(key)
+
+
+def _label_value(value: str) -> str:
+    if not is_label_value(value):
+        normal = _joined(value)
+        raise text_error(_VALUE_FORM, normal if normal and is_label_value(normal) else "")
+    return _printable(value)
+
+
+def _joined(text: str) -> str:
+    """Returns the text with a hyphen in place of each run of characters that a label does not allow."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-_.")
+
+
+def _annotation(value: str) -> str:
+    if match := _CONTROL.search(value):
+        raise text_error(f"a text without the control character U+{ord(match[0]):04X}")
+    return _printable(value)
+
+
+def _small(annotations: dict[str, str]) -> dict[str, str]:
+    size = sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items())
+    if size > ANNOTATIONS_BYTES_MAX:
+        raise text_error(f"at most {ANNOTATIONS_BYTES_MAX} bytes of keys and values", actual=f"{size} bytes")
+    return annotations
+
+
+def _tag_key(key: str) -> str:
+    if not re.fullmatch(_TAG_KEY[1:-1], key):
+        raise text_error(_TAG_KEY_FORM)
+    return _printable(key)
+
+
+def _tag_value(value: str) -> str:
+    if not re.fullmatch(_TAG_VALUE[1:-1], value):
+        raise text_error(_TAG_VALUE_FORM)
+    return _printable(value)
+
+
+def _printable(text: str) -> str:
+    if reason := text_problem(text):
+        raise text_error(f"another text: {reason}")
+    return text
+
+
+LabelKey = Annotated[str, AfterValidator(_label_key), WithJsonSchema({"type": "string", "pattern": _KEY})]
+"""The key of a label or an annotation."""
+
+_LabelText = Annotated[str, AfterValidator(_label_value), WithJsonSchema({"type": "string", "pattern": _VALUE})]
+
+LabelValue = Annotated[_LabelText, Field(min_length=1)]
+"""A value that becomes the value of a Kubernetes label, and is not empty."""
+
+Labels = dict[LabelKey, _LabelText]
+"""Labels of Kubernetes objects by key."""
+
+PodLabels = Annotated[dict[LabelKey, LabelValue], Field(min_length=1)]
+"""Labels by key. A pod has to have all of them."""
+
+Annotations = Annotated[dict[LabelKey, Annotated[str, AfterValidator(_annotation)]], AfterValidator(_small)]
+"""Annotations of Kubernetes objects by key."""
+
+ResourceTags = Annotated[
+    dict[
+        Annotated[str, AfterValidator(_tag_key), WithJsonSchema({"type": "string", "pattern": _TAG_KEY})],
+        Annotated[str, AfterValidator(_tag_value), WithJsonSchema({"type": "string", "pattern": _TAG_VALUE})],
+    ],
+    Field(max_length=40),
+]
+"""AWS tags by key, with the characters that all AWS services allow."""

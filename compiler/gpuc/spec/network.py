@@ -1,0 +1,169 @@
+"""Network access of tenants: exceptions to the NetworkPolicies that deny all other traffic."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
+from pydantic_core import CoreSchema
+
+from gpuc.spec.base import Name, SpecModel, TextLine
+from gpuc.spec.cloud import Cidr, Cidrs
+from gpuc.spec.form import text_error
+from gpuc.spec.metadata import PodLabels
+from gpuc.spec.platform import NamespaceName
+
+_HOST = r"^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$"
+_HOST_LENGTH, _LABEL_LENGTH = 253, 63
+
+
+def _host(text: str) -> str:
+    parts = text.split(".")
+    if not re.fullmatch(_HOST, text) or len(text) > _HOST_LENGTH or any(len(part) > _LABEL_LENGTH for part in parts):
+        expected = "a host name in lower case such as search.example.com, or *.example.com for all names below a domain"
+        raise ValueError(f'"{text}" is not a host name; expected {expected}')
+    return text
+
+
+Host = Annotated[
+    str,
+    AfterValidator(_host),
+    WithJsonSchema({"type": "string", "pattern": _HOST, "maxLength": _HOST_LENGTH}),
+]
+"""A host name such as search.example.com, or *.example.com for all host names that end with .example.com."""
+
+
+class Port(SpecModel):
+    """A port with its protocol. A number is a TCP port."""
+
+    port: Annotated[int, Field(ge=1, le=65535)]
+    """Port number."""
+
+    protocol: Literal["TCP", "UDP"] = "TCP"
+    """Transport protocol."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expand(cls, value: Any) -> Any:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return {"port": value}
+        if not isinstance(value, dict):
+            number = value if isinstance(value, str) and value.isdecimal() else ""
+            raise text_error("a port number such as 443, or a map with port and protocol", number)
+        return value
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        full = handler.resolve_ref_schema(handler(core))
+        return {"anyOf": [dict(full["properties"]["port"]), full], "description": cls.__doc__ or ""}
+
+
+Ports = Annotated[list[Port], Field(min_length=1)]
+
+
+class Allowed(SpecModel):
+    """The ports and the namespaces of an exception, and its reason."""
+
+    ports: Ports
+    """The ports of the server to which clients may connect."""
+
+    why: TextLine
+    """The reason for the exception."""
+
+    only: Annotated[list[Name], Field(min_length=1)] | None = None
+    """The namespaces of the tenant that have the exception. Default: all namespaces of the tenant."""
+
+    only_pods: PodLabels | None = None
+    """The labels of the tenant's pods that have the exception. Default: all pods.
+
+    Members of the tenant choose the labels of their pods."""
+
+
+class Internet(Allowed):
+    """The internet, to which pods of the tenant may connect: all public IPv4 addresses.
+
+    Excluded are private and other special addresses (such as the instance metadata service), and the ranges in
+    `cloud.aws` of pods, Services, endpoints and the API server.
+    """
+
+
+class Egress(Allowed):
+    """A destination outside of the cluster to which pods of the tenant may connect. Each entry has one destination."""
+
+    cidr: Cidr | None = None
+    """The address range. It must not contain addresses of pods."""
+
+    cidrs: Cidrs | None = None
+    """Several address ranges, in one NetworkPolicy. They must not contain addresses of pods."""
+
+    names: Annotated[list[Host], Field(min_length=1)] | None = None
+    """Host names, such as huggingface.co or *.hf.co. Requires the network policy engine cilium.
+
+    Pods may connect to the addresses that the cluster's DNS returns for these names. The owner of a name chooses its
+    addresses, also private addresses outside of the cluster.
+    """
+
+    @model_validator(mode="after")
+    def _one_destination(self) -> Self:
+        if sum(target is not None for target in (self.cidr, self.cidrs, self.names)) != 1:
+            raise ValueError("write exactly one of cidr, cidrs and names")
+        return self
+
+    @property
+    def ranges(self) -> list[Cidr]:
+        """The address ranges; empty for names."""
+        return [self.cidr] if self.cidr is not None else self.cidrs or []
+
+
+class Ingress(Allowed):
+    """Clients that may connect to pods of the tenant. Each entry has one source."""
+
+    namespace: NamespaceName | None = None
+    """A namespace of the platform, whose pods may connect."""
+
+    pods: PodLabels | None = None
+    """The labels of the pods in `namespace` that may connect. Default: all pods of the namespace."""
+
+    cidrs: Cidrs | None = None
+    """Address ranges of clients outside of the cluster, or of load balancers. They must not contain addresses of pods.
+
+    An ALB, and an NLB without client IP preservation, connects to IP targets from its own addresses: write the ranges
+    of its subnets. An NLB with client IP preservation keeps the addresses of the clients.
+    """
+
+    internet: bool = False
+    """Whether all public IPv4 addresses may connect, for a public API behind an NLB with client IP preservation."""
+
+    gateway: bool = False
+    """Whether Ingresses and Gateways of Cilium may connect. Requires the network policy engine cilium.
+
+    Policies cannot distinguish the clients behind Cilium's proxy: pods of other tenants can also be among them.
+    """
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Self:
+        if (self.namespace is not None) + (self.cidrs is not None) + self.internet + self.gateway != 1:
+            raise ValueError("write exactly one of namespace, cidrs, internet: true and gateway: true")
+        if self.pods is not None and self.namespace is None:
+            raise ValueError("pods are labels of pods in a namespace; write namespace too")
+        return self
+
+
+class Network(SpecModel):
+    """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""
+
+    egress: list[Egress] = []
+    """Destinations outside of the cluster to which pods of the tenant may connect."""
+
+    internet: Internet | None = None
+    """The internet, to which pods of the tenant may connect. Default: no access."""
+
+    ingress: list[Ingress] = []
+    """Clients outside of the tenant that may connect to pods of the tenant."""
+
+    api_server: bool = False
+    """Whether pods of the tenant may connect to the API server, for example to start pods with Ray or Spark."""
+
+    metrics: list[Port] = Field(default_factory=lambda: [Port(port=8080)])
+    """Ports of the tenant's pods that Prometheus may scrape."""

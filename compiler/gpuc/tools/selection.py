@@ -1,0 +1,122 @@
+"""The programs that gpuc builds with Go: their sources, their versions and their folders."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import tomllib
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from gpuc.manifest.cache_folder import cache_folder
+
+PINS = Path(__file__).resolve().parent / "programs"
+"""The folder with a go.mod and a go.sum for each program."""
+BUILD_FLAGS = ("-mod=readonly", "-trimpath", "-buildvcs=false")
+ENVIRONMENT = {"CGO_ENABLED": "0", "GOWORK": "off"}
+"""The environment variables of all builds."""
+
+
+class BuildError(Exception):
+    """A program cannot be built, or is not the pinned program. The text is a message for the user."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A binary: its source, and the argument of a test run. programs/programs.toml explains the attributes."""
+
+    name: str
+    folder: str
+    """The folder with go.mod and go.sum, below programs/."""
+    module: str
+    argument: str
+    package: str = ""
+    stamp: dict[str, str] = field(default_factory=dict)
+    prints: bool = True
+    tags: str = ""
+
+    def go_mod(self) -> str:
+        """Returns the text of go.mod."""
+        return (PINS / self.folder / "go.mod").read_text("utf-8")
+
+    def version(self) -> str:
+        """Returns the version of the module in go.mod, for example v1.2.3.
+
+        Raises:
+            BuildError: when go.mod does not name the module.
+        """
+        found = re.search(rf"^(?:require )?\s*{re.escape(self.module)} (v\S+)", self.go_mod(), re.MULTILINE)
+        if found is None:
+            raise BuildError(f"{PINS / self.folder / 'go.mod'} has no version of {self.module}")
+        return found[1]
+
+    def linker_flags(self) -> str:
+        """Returns the flags of the Go linker, which write the version into the binary."""
+        version = self.version()
+        major, minor = version.removeprefix("v").split(".")[:2]
+        stamps = (f"-X {name}={value}" for name, value in self.stamp.items())
+        number = version.removeprefix("v")
+        return " ".join(("-s -w", *stamps)).format(version=version, number=number, major=major, minor=minor)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The programs of one programs.toml, which gpuc builds into one folder."""
+
+    table: Path
+    """The path of programs.toml."""
+    below: str
+    """The subfolder of the cache, and of GPUC_TOOLS; empty for the programs of the rehearsal."""
+    purpose: str
+    """The programs, in the words of `gpuc tools --help`."""
+
+    @cached_property
+    def tables(self) -> dict[str, Any]:
+        """The content of programs.toml."""
+        return tomllib.loads(self.table.read_text("utf-8"))
+
+    @cached_property
+    def programs(self) -> tuple[Program, ...]:
+        """The programs, in the order in which gpuc builds them."""
+        return tuple(Program(name, **fields) for name, fields in self.tables["program"].items())
+
+    @property
+    def command(self) -> str:
+        """The command that builds the programs."""
+        return f"gpuc tools --{self.below}" if self.below else "gpuc tools"
+
+    def home(self) -> Path:
+        """Returns the folder with bin/ and data/: GPUC_TOOLS, or a folder in the cache of the user.
+
+        The name of the folder in the cache is a hash of the versions and of the build flags. gpuc therefore never uses
+        programs of another version.
+        """
+        if chosen := os.environ.get("GPUC_TOOLS"):
+            return Path(chosen).expanduser().absolute() / self.below
+        return Path(cache_folder("tools")) / self.below / self._digest()
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256(repr((BUILD_FLAGS, ENVIRONMENT, [p.linker_flags() for p in self.programs])).encode())
+        folder = self.table.parent
+        for pins in sorted((self.table, *folder.glob("*/go.mod"), *folder.glob("*/go.sum"))):
+            digest.update(pins.relative_to(folder).as_posix().encode() + b"\0" + pins.read_bytes() + b"\0")
+        for part in self.tables.get("chart", {}).values():
+            digest.update((PINS / part["folder"] / "go.mod").read_bytes())
+        return digest.hexdigest()[:16]
+
+
+REHEARSAL = Selection(PINS / "programs.toml", "", "the control plane of `gpuc rehearse`")
+OTHERS = {
+    name: Selection(PINS / name / "programs.toml", name, purpose)
+    for name, purpose in {
+        "argocd": "Argo CD and Helm, for `gpuc rehearse --argocd`",
+        "jobset": "the controller of JobSets, for the tests of gpuc",
+        "lws": "the controller of LeaderWorkerSets, for the tests of gpuc",
+        "nodeadm": "nodeadm and kubectl, for the tests of gpuc",
+        "promtool": "promtool, for the tests of gpuc",
+    }.items()
+}
+"""The other programs, by the option of `gpuc tools`."""

@@ -1,0 +1,208 @@
+"""Checks the creation of a workload, of its jobs and of its pods by the API server, before and after Kueue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Literal
+
+from gpuc.admission.limit_ranges import limit_range_decisions
+from gpuc.admission.mutating import mutated
+from gpuc.admission.other_webhooks import webhook_decisions
+from gpuc.admission.pod_security import pod_security
+from gpuc.admission.references import reference_decisions
+from gpuc.admission.request import Decision, Request
+from gpuc.admission.resource_quotas import quota_decisions
+from gpuc.admission.rights import member_groups, rights
+from gpuc.admission.validation import validation_errors, with_defaults
+from gpuc.admission.validation.kueue import CHECK as KUEUE_WEBHOOK
+from gpuc.admission.validation.kueue import ELASTIC
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.objects.object_set import dig
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.created import (
+    MEMBER,
+    Creation,
+    ephemeral_claims,
+    object_creations,
+    pod_creation,
+    template_claims,
+)
+from gpuc.trace.kueue_scope import has_elastic_jobs, is_gated, manages
+from gpuc.trace.namespaces import namespace_steps
+from gpuc.trace.steps import Stage, Step
+from gpuc.trace.workload import PodSet, Workload
+
+_MAX_NAMES = 4
+
+
+def object_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+    """Yields the steps of the creation of a workload and of the objects between the workload and its pods.
+
+    For a Pod, these are all steps of the creation of the pod.
+    """
+    groups = member_groups(cluster.objects, workload.namespace)
+    creations = list(object_creations(workload, groups, cluster.accounts))
+    if workload.kind == "Pod":
+        pod = pod_creation(workload, workload.pod_sets[0], (), gated=is_gated(cluster, workload), accounts={})
+        creations = [pod._replace(request=pod.request._replace(groups=groups))]
+    yield from namespace_steps(cluster, workload)
+    yield from _steps(Stage.RIGHTS, rights(cluster.objects, creations[0].request), ())
+    for creation in creations:
+        yield from _creation_steps(cluster, creation, (Stage.API, Stage.POLICY), "")
+
+
+def pod_steps(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[Manifest]) -> Iterator[Step]:
+    """Yields the steps of the creation of one pod of a pod set by a controller, and of the claims of its volumes.
+
+    For a Pod, these are only the steps of the claims.
+
+    Args:
+        flavors: the ResourceFlavors with which Kueue starts the pod set.
+    """
+    for claim in template_claims(workload, pods):
+        yield from _claim_steps(cluster, claim, pods.name)
+    if workload.kind != "Pod":
+        creation = _pod_creation(cluster, workload, pods, flavors)
+        yield from _creation_steps(cluster, creation, (Stage.POD_API, Stage.POD_POLICY), pods.name)
+    for claim in ephemeral_claims(workload, pods):
+        yield from _claim_steps(cluster, claim, pods.name)
+
+
+def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Iterator[Step]:
+    """Yields the steps of the creation of a PersistentVolumeClaim; the pod validation includes that of its template."""
+    request = _admitted(cluster, claim.request)
+    yield from _steps(Stage.POD_POLICY, cluster.admission_policies.decide(request), claim.path, pods)
+    yield from _steps(Stage.POD_POLICY, webhook_decisions(cluster.objects, request), claim.path, pods)
+
+
+def limit_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+    """Yields the steps of the LimitRanges, for each pod, and of the ResourceQuotas, for all objects and pods together.
+
+    An empty namespace is assumed.
+    """
+    objects = cluster.objects
+    created = [] if workload.kind == "Pod" else list(object_creations(workload, (), cluster.accounts))
+    requests = [(_admitted(cluster, creation.request), 1) for creation in created]
+    for pods in workload.pod_sets:
+        request = _admitted(cluster, _pod_creation(cluster, workload, pods, ()).request)
+        yield from _steps(Stage.NAMESPACE, limit_range_decisions(objects, request), pods.path, pods.name)
+        requests.append((request, pods.count * workload.copies))
+        for claim in (*template_claims(workload, pods), *ephemeral_claims(workload, pods)):
+            decisions = limit_range_decisions(objects, claim.request)
+            yield from _steps(Stage.NAMESPACE, decisions, claim.path, pods.name)
+            requests.append((claim.request, pods.count * workload.copies))
+    for decision in quota_decisions(objects, workload.namespace, requests):
+        path = workload.pod_sets[0].path if decision.field[:2] == ("spec", "containers") else ()
+        yield from _steps(Stage.NAMESPACE, [decision], path)
+
+
+def _pod_creation(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[Manifest]) -> Creation:
+    gated = is_gated(cluster, workload)
+    return pod_creation(workload, pods, () if gated else flavors, gated=gated, accounts=cluster.accounts)
+
+
+def _admitted(cluster: ClusterIndex, request: Request) -> Request:
+    """Returns a request with the defaults of the API server and of the mutating admission."""
+    return mutated(cluster.objects, request._replace(document=with_defaults(request.document)))
+
+
+def _creation_steps(
+    cluster: ClusterIndex, creation: Creation, stages: tuple[Stage, Stage], pods: str
+) -> Iterator[Step]:
+    """Yields the steps of the creation of one object.
+
+    Args:
+        stages: the stages of the validation and of the policies.
+        pods: the name of the pod set.
+    """
+    request = _admitted(cluster, creation.request)
+    objects, path = cluster.objects, creation.path
+    kind = f"{request.document.get('kind')} {dig(request.document, 'metadata', 'name')}"
+    valid = Decision("allowed", "API server", f"{kind} is valid")
+    errors = _errors(cluster, request)
+    yield from _steps(stages[0], chain([valid], errors), path, pods)
+    yield from _steps(stages[1], cluster.admission_policies.decide(request), path, pods)
+    yield from _steps(stages[1], webhook_decisions(objects, request), path, pods)
+    yield from _steps(Stage.POD_SECURITY, pod_security(objects, request), path, pods)
+    yield from _steps(stages[0], reference_decisions(objects, request), path, pods)
+
+
+def _type(document: Body) -> tuple[str, str]:
+    """Returns the API group and the kind of an object."""
+    return str(document.get("apiVersion")).rpartition("/")[0], str(document.get("kind"))
+
+
+def _errors(cluster: ClusterIndex, request: Request) -> Iterator[Decision]:
+    """Yields the errors of the API server and of the controllers' webhooks.
+
+    Kueue's webhooks exist only for the kinds that Kueue manages. Only requests of users have strict field validation.
+    """
+    is_managed = manages(cluster, *_type(request.document))
+    document = request.document if has_elastic_jobs(cluster) else _without_elastic_annotation(request.document)
+    for decision in validation_errors(document, strict=request.user == MEMBER):
+        if is_managed or decision.check != KUEUE_WEBHOOK:
+            yield decision
+
+
+def _without_elastic_annotation(document: Body) -> Body:
+    metadata = document.get("metadata")
+    annotations = dig(metadata, "annotations")
+    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or ELASTIC not in annotations:
+        return document
+    others = {name: value for name, value in annotations.items() if name != ELASTIC}
+    return {**document, "metadata": {**metadata, "annotations": others}}
+
+
+def _steps(stage: Stage, decisions: Iterable[Decision], path: Path, pods: str = "") -> Iterator[Step]:
+    """Yields a failed step for every denial; without denials, steps for what is unknown, assumed and allowed.
+
+    Args:
+        path: the path of the object's template in the workload.
+    """
+    made = list(decisions)
+    if denied := [decision for decision in made if decision.outcome == "denied"]:
+        failed = [_step(stage, decision, path, pods) for decision in denied]
+        yield from (step._replace(has_next=True) for step in failed[:-1])
+        yield failed[-1]
+        return
+    for decision in made:
+        if decision.outcome in ("assumed", "unknown"):
+            yield _step(stage, decision, path, pods)
+    warnings = [decision for decision in made if decision.outcome == "warned"]
+    if warnings:
+        message = "; ".join(f"{decision.check} warns: {decision.message}" for decision in warnings)
+        first = warnings[0]
+        yield Step(stage, "passed", message, first.manifest, first.path, pods, field=_place(path, first.field))
+    elif allowed := [decision for decision in made if decision.outcome == "allowed"]:
+        names = list(dict.fromkeys(decision.message or decision.check for decision in allowed))
+        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+        message = (
+            names[0] if len(names) == 1 and allowed[0].message else f"allowed by {', '.join(names[:_MAX_NAMES])}{more}"
+        )
+        yield Step(stage, "passed", message, allowed[0].manifest, allowed[0].path, pods)
+
+
+def _step(stage: Stage, decision: Decision, path: Path, pods: str) -> Step:
+    """Returns the step of a decision that does not allow the request."""
+    named = ("API server", stage.value, str(decision.manifest))
+    is_named = decision.check in named or decision.message.startswith(decision.check)
+    message = decision.message if is_named else f"{decision.check}: {decision.message}"
+    verdicts: dict[str, Literal["failed", "assumed", "unknown"]] = {"denied": "failed", "assumed": "assumed"}
+    verdict = verdicts.get(decision.outcome, "unknown")
+    field = _place(path, decision.field)
+    reason = f"The containers start only if {decision.check} exists." if verdict == "assumed" else ""
+    return Step(stage, verdict, message, decision.manifest, decision.path, pods, decision.fix, field, reason)
+
+
+def _place(path: Path, field: Path) -> Path:
+    """Returns the path of a field in the workload; empty if the field is unknown or is not in the workload.
+
+    Args:
+        path: the path of the object's template in the workload.
+        field: the path of the field in the object.
+    """
+    if not field:
+        return ()
+    return (*path, *field[1:]) if path[-1:] == ("rayClusterSpec",) else (*path, *field)

@@ -1,0 +1,89 @@
+"""The Job that command-line options describe; the policies of the namespace determine what the options leave open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpuc.kubernetes.amounts import CPU, MEMORY
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import dig, items
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.limits import container_limits
+from gpuc.trace.workload import PodSet, Workload
+
+_CONSTRAINTS = "constraints.gatekeeper.sh"
+_POOL = "gpuc.dev/pool"
+_REGISTRY = "registry.example.com/"
+
+
+def described_workload(
+    cluster: ClusterIndex,
+    namespace: str,
+    queue: str,
+    requests: Mapping[str, str],
+    node_labels: Mapping[str, Any],
+    *,
+    pods: int = 1,
+    priority: str = "",
+    annotations: Mapping[str, str] | None = None,
+) -> Workload:
+    """Returns a Job with equal pods of one container.
+
+    The image, the security context and the NCCL profile are those that policies of gpuc and the restricted level of Pod
+    Security allow, because the options describe only the size and the place of the pods.
+
+    Args:
+        requests: the requests and limits of the container.
+        node_labels: the node selector of the pods.
+        annotations: the annotations of the pods.
+    """
+    amounts = {**_default_requests(cluster, namespace), **requests}
+    pod = {
+        **_pod(cluster, namespace, amounts, str(node_labels.get(_POOL))),
+        **({"nodeSelector": dict(node_labels)} if node_labels else {}),
+    }
+    pod_sets = (PodSet(pod, pods, annotations=dict(annotations or {})),)
+    return Workload(pod_sets, namespace, queue, "Job", "batch", "described", priority)
+
+
+def _pod(cluster: ClusterIndex, namespace: str, amounts: Mapping[str, str], pool: str) -> Body:
+    """Returns the spec of a pod of a pool. The requests are equal to the limits."""
+    container: Body = {
+        "name": "work",
+        "image": f"{_registry(cluster)}work:1",
+        "resources": {"requests": dict(amounts), "limits": dict(amounts)},
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+    }
+    if profile := _profile(cluster, namespace):
+        container["envFrom"] = [{"configMapRef": {"name": profile}}]
+    security = {"runAsNonRoot": True, "runAsUser": _user(cluster, pool), "seccompProfile": {"type": "RuntimeDefault"}}
+    return {"restartPolicy": "Never", "containers": [container], "securityContext": security}
+
+
+def _parameters(cluster: ClusterIndex, kind: str, name: str) -> list[Any]:
+    """Returns the items of a list parameter of all constraints of a kind."""
+    constraints = cluster.objects.of(_CONSTRAINTS, kind)
+    return [item for found in constraints for _, item in items(dig(found.body, "spec", "parameters", name))]
+
+
+def _default_requests(cluster: ClusterIndex, namespace: str) -> dict[str, str]:
+    """Returns the default requests of cpu and memory of the LimitRanges, because policies demand explicit requests."""
+    defaults = [dig(limit, "defaultRequest") for limit in container_limits(cluster, namespace)]
+    return {name: str(value) for row in defaults for name in (CPU, MEMORY) if (value := dig(row, name)) is not None}
+
+
+def _registry(cluster: ClusterIndex) -> str:
+    return next((str(prefix) for prefix in _parameters(cluster, "GpucImages", "registries")), _REGISTRY)
+
+
+def _profile(cluster: ClusterIndex, namespace: str) -> str:
+    profiles = _parameters(cluster, "GpucNcclProfile", "profiles")
+    names = (str(dig(row, "configMap")) for row in profiles if dig(row, "namespace") == namespace)
+    return next(names, "")
+
+
+def _user(cluster: ClusterIndex, pool: str) -> int:
+    """Returns the user ID of the MPS clients of a pool; 1000 for a pool without MPS."""
+    users = (dig(row, "user") for row in _parameters(cluster, "GpucMpsClients", "pools") if dig(row, "pool") == pool)
+    return next((user for user in users if isinstance(user, int)), 1000)

@@ -1,0 +1,56 @@
+"""Namespaces of workloads: namespaces that exist, and namespaces that objects name but gpuc does not create."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from gpuc.diagnostics.finding import Path
+from gpuc.objects.namespace_labels import ALWAYS, Namespaces
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items
+from gpuc.trace.advice import for_local_queue
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.steps import Stage, Step
+from gpuc.trace.workload import Workload
+
+_FIELD: Path = ("metadata", "namespace")
+
+
+def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+    """Yields a step for a namespace that does not exist, or perhaps not; no step for a namespace that exists.
+
+    Without all objects of the cluster, every namespace is assumed to exist.
+    """
+    objects, name = cluster.objects, workload.namespace
+    if not objects.is_complete or name in ALWAYS or name in objects.namespaces or name in _created(objects):
+        return
+    accounts = {account.partition("/")[0] for account in cluster.accounts.values()}
+    if name and name in _named(objects) | accounts:
+        message = f"gpuc does not create namespace {name}, so gpuc does not know its labels and objects"
+        yield Step(Stage.API, "unknown", message, field=_FIELD)
+        return
+    message = f"namespace {name or '(none)'} does not exist"
+    yield Step(Stage.API, "failed", message, fix=for_local_queue(cluster, workload), field=_FIELD)
+
+
+def _created(objects: ObjectSet) -> set[str]:
+    """Returns the namespaces that Argo CD creates, because an Application has CreateNamespace=true."""
+    specs = [dig(application.body, "spec") for application in objects.of("argoproj.io", "Application")]
+    return {
+        str(dig(spec, "destination", "namespace"))
+        for spec in specs
+        if "CreateNamespace=true" in (option for _, option in items(dig(spec, "syncPolicy", "syncOptions")))
+    }
+
+
+@lru_cache(maxsize=4)
+def _named(objects: ObjectSet) -> frozenset[str]:
+    """Returns the namespaces that objects are in, that Applications and AppProjects name, or that may send traffic."""
+    peers = [
+        dig(peer, "namespaceSelector", "matchLabels", NAMESPACE_NAME)
+        for policy in objects.of("networking.k8s.io", "NetworkPolicy")
+        for _, rule in items(dig(policy.body, "spec", "ingress"))
+        for _, peer in items(dig(rule, "from"))
+    ]
+    owners = (manifest.namespace for manifest in objects.manifests)
+    return frozenset((*Namespaces(objects).mentioned, *owners, *(peer for peer in peers if isinstance(peer, str))))

@@ -1,0 +1,144 @@
+"""Whether the nodes of some node pools are enough for all pods of a pod set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import Amounts
+from gpuc.model.names import RESERVED_INSTANCES
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.node_class import AUTO_MODE_GROUP, EC2_GROUP
+from gpuc.trace.node_fields import reason_step
+from gpuc.trace.nodes import (
+    MatchingPool,
+    PodDemand,
+    insufficient_resources,
+    max_pods,
+    pods_per_node,
+    several,
+    types_with_room,
+)
+from gpuc.trace.other_nodes import missing_device_plugin, other_devices, other_nodes
+from gpuc.trace.pools import NodePool
+from gpuc.trace.spreading import Spread
+from gpuc.trace.steps import Stage, Step
+from gpuc.trace.workload import PodSet
+
+LIMITS_REASON = "The limits of the node pools are too low for the pods."
+_REQUIREMENTS: Path = ("spec", "template", "spec", "requirements")
+
+
+def capacity_step(
+    cluster: ClusterIndex,
+    found: list[MatchingPool],
+    demand: PodDemand,
+    pods: PodSet,
+    spreading: Spread,
+) -> Step | None:
+    """Returns the step for pods that do not certainly get nodes of the pools; None if the pods get their nodes."""
+    if sum(max_pods(match, demand) for match in found) < demand.count:
+        return _shortage(cluster, found, demand, pods)
+    pool = found[0].pool.manifest
+    fit = {match.pool: pods_per_node(match, demand) for match in found}
+    if message := _refused_together(fit, demand.count, spreading):
+        fix, reason = "remove the rule, or run fewer such pods", "A rule between the pods allows fewer pods."
+        return Step(Stage.NODE, "failed", message, pool, (), pods.name, fix, reason=reason)
+    min_values = [match.pool.unmet_min_values([*fit[match.pool], *types_with_room(match, demand)]) for match in found]
+    if all(min_values):
+        verdict: Literal["failed", "unknown"] = "failed" if cluster.objects.is_complete else "unknown"
+        fix = "reduce minValues in the NodePool, or allow more instance types"
+        reason = "Too few instance types accept the pods (minValues), so Karpenter starts no node."
+        return Step(Stage.NODE, verdict, min_values[0], pool, _REQUIREMENTS, pods.name, fix, reason=reason)
+    unknown = _doubt(found, demand) or spreading.unknown or _uneven(found, demand, spreading)
+    unknown = unknown or missing_device_plugin(cluster, demand.pod)
+    return Step(Stage.NODE, "unknown", unknown, pool, (), pods.name) if unknown else None
+
+
+def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDemand, pods: PodSet) -> Step:
+    """Returns the step for pods for which the known nodes of the pools are not enough."""
+    pool, names = found[0].pool, ", ".join(match.pool.name for match in found)
+    message = (
+        unknown_resources(cluster, found, demand.pod)
+        or _unsure_types(found, demand)
+        or other_devices(cluster, found, demand)
+        or other_nodes(cluster, demand)
+    )
+    if message:
+        return Step(Stage.NODE, "unknown", message, pool.manifest, (), pods.name)
+    if not any(pods_per_node(match, demand) for match in found):
+        return reason_step(Stage.NODE, insufficient_resources(found, demand), pods)
+    most = sum(max_pods(match, demand) for match in found)
+    fix = f"run at most {most} such pods" if most else f"raise the limits of node pool {names}"
+    unreserved = [match._replace(nodes=None) for match in found]
+    if sum(max_pods(match, demand) for match in unreserved) >= demand.count:
+        number = sum(match.nodes or 0 for match in found)
+        message = f"the {number} reserved instances of node pool {names} have room for {most} of {demand.count} pods"
+        reason = "The capacity reservations have too few instances for the pods."
+        path: Path = ("metadata", "annotations", RESERVED_INSTANCES)
+        return Step(Stage.NODE, "failed", message, pool.manifest, path, pods.name, fix, reason=reason)
+    message = f"node pool {names} has resources for {most} of {demand.count} pods"
+    if sum(max_pods(match, replace(demand, per_node=None)) for match in found) >= demand.count:
+        message = f"node pool {names} has nodes for {most} of {demand.count} pods: at most {demand.per_node} per node"
+    if pool.replicas is not None:
+        return Step(Stage.NODE, "failed", message, pool.manifest, ("spec", "replicas"), pods.name, fix)
+    path = ("spec", "limits")
+    return Step(Stage.NODE, "failed", message, pool.manifest, path, pods.name, fix, reason=LIMITS_REASON)
+
+
+def _doubt(found: Sequence[MatchingPool], demand: PodDemand) -> str:
+    """Returns why nodes of the pools are not certain, if the pods need these nodes; otherwise an empty string."""
+    certain = [match for match in found if not match.doubt]
+    if sum(max_pods(match, demand) for match in certain) >= demand.count:
+        return ""
+    return next((match.doubt for match in found if match.doubt and pods_per_node(match, demand)), "")
+
+
+def _uneven(found: Sequence[MatchingPool], demand: PodDemand, spreading: Spread) -> str:
+    """Returns a message if the pods may need more nodes because Karpenter spreads them; an empty string otherwise."""
+    wanted = spreading.wants_per_node
+    if wanted is None:
+        return ""
+    narrow = replace(demand, per_node=min(wanted, demand.per_node or wanted))
+    if sum(max_pods(match, narrow) for match in found) >= demand.count:
+        return ""
+    return "the trace does not evaluate topologySpreadConstraints of the pods: node pools have a limit"
+
+
+def unknown_resources(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
+    """Returns a message with the requested resources for which a partial object set does not show the nodes' capacity.
+
+    Returns an empty string if the capacity of the nodes is known.
+    """
+    if cluster.objects.is_complete or not found or any(match.pool.replicas is None for match in found):
+        return ""
+    known = {name for match in found for instance in match.types for name in match.pool.room(instance)}
+    names = ", ".join(name for name in requests if name not in known)
+    return f"the input does not show the capacity of the existing nodes for {names}" if names else ""
+
+
+def _refused_together(fit: Mapping[NodePool, Mapping[str, int]], count: int, spreading: Spread) -> str:
+    """Returns the reason why rules between the pods refuse some of the pods; an empty string if they refuse none."""
+    if spreading.at_most is not None and count > spreading.at_most:
+        return f"affinity or topologySpreadConstraints allow at most {spreading.at_most} pods in the zones of the nodes"
+    largest = max((number for counts in fit.values() for number in counts.values()), default=0)
+    if spreading.on_one_node and count > largest:
+        return f"podAffinity needs all pods on one node, and a node has room for {largest} of {count} pods"
+    return ""
+
+
+def _unsure_types(found: list[MatchingPool], demand: PodDemand) -> str:
+    """Returns a message with the instance types for which the figures are missing, and that may have enough resources.
+
+    Returns an empty string if there are no such types.
+    """
+    for match in found:
+        if match.pool.api_group not in (EC2_GROUP, AUTO_MODE_GROUP):
+            return (
+                f"gpuc does not know the instance types of node class {match.pool.api_group} of {match.pool.manifest}"
+            )
+        if names := types_with_room(match, demand):
+            return f"gpuc does not know whether node pool {match.pool.name} has nodes for the pods: {several(names)}"
+    return ""

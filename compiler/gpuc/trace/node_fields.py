@@ -1,0 +1,125 @@
+"""The fields of a workload that select nodes, and the terms of node affinity that match no node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.invalid import Invalid
+from gpuc.kubernetes.node_pool import is_restricted
+from gpuc.kubernetes.selector import NODE_OPERATORS, Requirement, equals
+from gpuc.objects.object_set import dig, items, labels
+from gpuc.objects.selectors import read_requirements
+from gpuc.trace.nodes import MatchingPool, UnschedulableReason
+from gpuc.trace.steps import Stage, Step
+from gpuc.trace.workload import PodSet
+
+_AFFINITY: Path = ("affinity", "nodeAffinity")
+_REQUIRED: Path = (*_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+_PREFERRED: Path = (*_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+
+
+class _Fault(NamedTuple):
+    """A part of the node selection that the scheduler or Karpenter does not accept."""
+
+    path: Path
+    """The path in the spec of the pods."""
+    message: str
+    fix: str
+
+
+def field_of(pods: PodSet, wanted: Requirement) -> Path:
+    """Returns the path in the workload of a requirement on nodes.
+
+    Returns an empty path if the pods do not contain the requirement, for example a node label of a flavor.
+    """
+    spec: Path = (*pods.path, "spec")
+    value = labels(dig(pods.pod, "nodeSelector")).get(wanted.key)
+    if value is not None and equals(wanted.key, value) == wanted:
+        return (*spec, "nodeSelector", wanted.key)
+    for number, term in items(dig(pods.pod, *_REQUIRED)):
+        for index, row in items(dig(term, "matchExpressions")):
+            if _read(row) == wanted:
+                return (*spec, *_REQUIRED, number, "matchExpressions", index)
+    return ()
+
+
+def _read(row: Any) -> Requirement | None:
+    """Returns the requirement of an expression; None for an expression that no node matches."""
+    try:
+        return read_requirements([row], NODE_OPERATORS)[0]
+    except Invalid:
+        return None
+
+
+def reason_step(stage: Stage, reason: UnschedulableReason, pods: PodSet) -> Step:
+    """Returns the failed step for pods that no node accepts."""
+    field = field_of(pods, reason.wanted) if reason.wanted else ()
+    manifest, path = reason.manifest, reason.path
+    return Step(stage, "failed", reason.message, manifest, path, pods.name, reason.fix, field, reason.summary)
+
+
+def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: bool) -> Step | None:
+    """Returns the step for node selection that the scheduler or Karpenter does not accept; None without such a fault.
+
+    The API server accepts a comparison with a value that is not an integer. The scheduler then ignores the term, and
+    Karpenter starts no node for the pods, also if another term is valid. If the preferred node affinity has such a
+    term, the scheduler fails unless exactly one node accepts the pods. Karpenter also starts no node for pods that
+    select nodes by a restricted label.
+
+    Args:
+        found: the node pools that accept the pods because of other terms.
+        is_complete: whether all nodes come from the node pools of the input.
+
+    Source: k8s.io/component-helpers v0.35 scheduling/corev1/nodeaffinity/nodeaffinity.go; k8s.io/kubernetes v1.35.4
+    pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go (PreScore); sigs.k8s.io/karpenter v1.14.1
+    pkg/controllers/provisioning/provisioner.go (Validate), pkg/apis/v1/nodeclaim_validation.go (ValidateRequirement)
+    """
+    terms = [list(_faults((*_REQUIRED, index), term)) for index, term in items(dig(pods.pod, *_REQUIRED))]
+    if terms and all(terms):
+        return _step(pods, terms[0][0], "failed", "so no node matches")
+    are_static = [match.pool.replicas is not None for match in found]
+    refused = [fault for faults in terms for fault in faults if fault.path[-1] == "values"] + list(_restricted(pods))
+    if refused and not (are_static and all(are_static)):
+        verdict: Literal["failed", "unknown"] = "failed" if is_complete and not any(are_static) else "unknown"
+        return _step(pods, refused[0], verdict, "so Karpenter starts no node for the pods")
+    for index, row in items(dig(pods.pod, *_PREFERRED)):
+        for fault in _comparisons((*_PREFERRED, index, "preference"), dig(row, "preference")):
+            return _step(pods, fault, "unknown", "so the scheduler fails if several nodes accept the pods")
+    return None
+
+
+def _faults(path: Path, term: Any) -> Iterator[_Fault]:
+    """Yields the reasons why a required term matches no node."""
+    if not dig(term, "matchExpressions") and not dig(term, "matchFields"):
+        yield _Fault(path, "the term of nodeAffinity is empty", "remove the term, or add a requirement")
+    yield from _comparisons(path, term)
+
+
+def _comparisons(path: Path, term: Any) -> Iterator[_Fault]:
+    """Yields the comparisons of a term with a value that is not an integer."""
+    for index, row in items(dig(term, "matchExpressions")):
+        if dig(row, "operator") in ("Gt", "Lt") and _read(row) is None:
+            key, operator, values = (dig(row, field) for field in ("key", "operator", "values"))
+            shown = ", ".join(str(value) for _, value in items(values))
+            message = f"nodeAffinity compares {key} with {operator} {shown}, which is not an integer"
+            yield _Fault((*path, "matchExpressions", index, "values"), message, "write one integer without a unit")
+
+
+def _restricted(pods: PodSet) -> Iterator[_Fault]:
+    """Yields the requirements for labels by which Karpenter lets no pod select nodes."""
+    keys: list[tuple[Path, Any]] = [(("nodeSelector", key), key) for key in labels(dig(pods.pod, "nodeSelector"))]
+    for number, term in items(dig(pods.pod, *_REQUIRED)):
+        rows = items(dig(term, "matchExpressions"))
+        keys += [((*_REQUIRED, number, "matchExpressions", index), dig(row, "key")) for index, row in rows]
+    for path, key in keys:
+        if is_restricted(str(key)):
+            message = f"the pods select nodes by the label {key}, which Karpenter does not allow"
+            yield _Fault(path, message, f"do not select nodes by {key}")
+
+
+def _step(pods: PodSet, fault: _Fault, verdict: Literal["failed", "unknown"], consequence: str) -> Step:
+    field = (*pods.path, "spec", *fault.path)
+    message = f"{fault.message}, {consequence}"
+    return Step(Stage.NODE_POOL, verdict, message, pods=pods.name, fix=fault.fix, field=field)

@@ -1,0 +1,233 @@
+"""The steps of a pod set after its admission by Kueue: the topology, the node pool, the nodes and their taints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gpuc.admission.validation.resources import is_extended as is_device
+from gpuc.kubernetes.amounts import Amounts
+from gpuc.kubernetes.flavor import topology_refusal
+from gpuc.kubernetes.kueue import HOST, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.node_pool import AWS
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, items
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.exclusive import exclusive_step
+from gpuc.trace.flavors import topology_level
+from gpuc.trace.instance_labels import instance_labels
+from gpuc.trace.node_capacity import capacity_step, unknown_resources
+from gpuc.trace.node_fields import reason_step, selection_step
+from gpuc.trace.nodes import (
+    MatchingPool,
+    PodDemand,
+    matching_pools,
+    max_pods,
+    pod_demand,
+    pods_per_node,
+)
+from gpuc.trace.other_nodes import other_nodes
+from gpuc.trace.packing import Load, packing_steps
+from gpuc.trace.quota import Node
+from gpuc.trace.spreading import Spread, spread, unjudged_field, used_port
+from gpuc.trace.startup import startup_step
+from gpuc.trace.steps import Placement, Stage, Step, TraceResult
+from gpuc.trace.volumes import with_volume_terms
+from gpuc.trace.workload import PodSet, Workload
+
+if TYPE_CHECKING:
+    from gpuc.catalog import Catalog
+
+_MAX_TYPES = 6
+"""The number of instance types that the message about nodes names."""
+
+
+def with_device_tolerations(pod: Any, requests: Amounts) -> Any:
+    """Returns the pod with the tolerations that EKS adds: for a requested device, of the taint with the device's name.
+
+    Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go;
+    https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
+    """
+    added = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in requests if is_device(name)]
+    declared = [toleration for _, toleration in items(dig(pod, "tolerations"))]
+    return {**pod, "tolerations": [*declared, *added]} if isinstance(pod, dict) else pod
+
+
+def topology_steps(
+    cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[Manifest], queue: Node
+) -> Iterator[Step]:
+    """Checks that existing nodes have enough resources for the pods, if a flavor has a topology.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
+    """
+    with_topology = [flavor for flavor in flavors if dig(flavor.body, "spec", "topologyName") is not None]
+    checks = dig(queue.manifest.body if queue.manifest else None, "spec", "admissionChecksStrategy")
+    if not with_topology:
+        return
+    flavor, path = with_topology[0], ("spec", "topologyName")
+    demand = pod_demand(pods.pod, pods.count, requests, flavors)
+    found, _ = matching_pools(cluster, demand)
+    invalid = selection_step(pods, found, is_complete=cluster.objects.is_complete)
+    if invalid is not None and invalid.failed:
+        yield invalid
+        return
+    static = [match for match in found if match.pool.replicas is not None]
+    if not cluster.pools or checks or any(not match.pool.is_known for match in static):
+        message = "the input does not show the existing nodes"
+        yield Step(Stage.TOPOLOGY, "unknown", message, flavor, path, pods.name)
+        return
+    name, level = dig(flavor.body, "spec", "topologyName"), topology_level(pods.annotations) or ""
+    room = topology_room(cluster, static, demand, _required_level(pods))
+    if not any(match.pool.replicas for match in static):
+        message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
+        yield Step(Stage.TOPOLOGY, "failed", message, flavor, path, pods.name)
+    if room < pods.count and (unknown := unknown_resources(cluster, static, requests)):
+        yield Step(Stage.TOPOLOGY, "unknown", unknown, flavor, path, pods.name)
+        return
+    if room < pods.count:
+        yield Step(Stage.TOPOLOGY, "failed", topology_refusal(name, room, pods.count), flavor, path, pods.name)
+    message = f'topology "{name}" has room for {room} pod(s)'
+    if _required_level(pods) not in ("", HOST, *cluster.domain_nodes):
+        message += f"; this assumes that all nodes are in one domain of {_required_level(pods)}"
+    yield Step(Stage.TOPOLOGY, "passed", message, flavor, path, pods.name)
+
+
+def topology_room(cluster: ClusterIndex, static: list[MatchingPool], pods: PodDemand, level: str) -> int:
+    """Returns the maximum number of pods that fit on existing nodes at the same time.
+
+    Args:
+        static: the static node pools that accept the pods.
+        level: the node label of a topology level, if all pods have to be in one domain; otherwise an empty string.
+    """
+    if not level:
+        return sum(max_pods(match, pods) for match in static)
+    nodes = 1 if level == HOST else cluster.domain_nodes.get(level)
+    return max((max_pods(match, pods, nodes) for match in static), default=0)
+
+
+def _required_level(pods: PodSet) -> str:
+    """Returns the topology level of which all pods need the same domain; an empty string without such a level."""
+    return topology_level(pods.annotations) or "" if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""
+
+
+def workload_node_steps(
+    cluster: ClusterIndex,
+    workload: Workload,
+    sets: list[tuple[PodSet, PodDemand]],
+    result: TraceResult,
+    copies: int = 1,
+) -> Iterator[Step]:
+    """Checks the nodes of every pod set, then whether all pods of all replicas together fit into the node pools.
+
+    Args:
+        sets: the pod sets of one replica, with their demands.
+        copies: the number of replicas of the workload.
+    """
+    loads = []
+    for pods, resources in sets:
+        terms, unknown_volume = with_volume_terms(cluster.objects, pods, workload.namespace, resources.terms)
+        located = replace(resources, terms=terms)
+        spreading = spread(pods, pods.count * copies, matching_pools(cluster, located)[0])
+        spreading = replace(spreading, unknown=unknown_volume or spreading.unknown)
+        demand = replace(located, per_node=spreading.per_node)
+        is_placed = False
+        for step in node_steps(cluster, pods, demand, result, spreading, copies):
+            is_placed = is_placed or (step.stage is Stage.NODE and step.verdict == "passed")
+            yield step
+        if exclusive := exclusive_step(workload, pods):
+            yield exclusive
+        if is_placed:
+            loads.append(Load(demand, _usable(cluster, pods, demand)))
+    if len(loads) == len(sets):
+        yield from packing_steps(loads, copies)
+
+
+def node_steps(
+    cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: TraceResult, spreading: Spread, copies: int
+) -> Iterator[Step]:
+    """Checks that a node pool accepts the pods, that its nodes have enough resources, and that agents remove taints.
+
+    Adds the nodes of all replicas to the placement of the pod set, or yields a step with verdict "unknown" if they are
+    not certain.
+
+    Args:
+        copies: the number of replicas of the workload.
+    """
+    if not cluster.pools:
+        yield Step(Stage.NODE_POOL, "unknown", "the input has no NodePool", pods=pods.name)
+        return
+    if field := unjudged_field(pods):
+        yield Step(Stage.NODE_POOL, "unknown", f"the trace does not evaluate {field}", pods=pods.name)
+        return
+    found = _usable(cluster, pods, demand)
+    if invalid := selection_step(pods, found, is_complete=cluster.objects.is_complete):
+        yield invalid
+    result.is_static = bool(found) and all(match.pool.replicas is not None for match in found)
+    if not found:
+        yield _no_pool(cluster, pods, demand, result)
+        return
+    names = ", ".join(match.pool.name for match in found)
+    message = f"node pool {names}: the labels match, and the pods tolerate the taints"
+    yield Step(Stage.NODE_POOL, "passed", message, found[0].pool.manifest, (), pods.name)
+    problem = capacity_step(cluster, found, demand, pods, spreading)
+    if problem is not None:
+        yield problem
+        return
+    per_node = {match.pool.name: pods_per_node(match, demand) for match in found}
+    yield _placement_step(found, per_node, replace(demand, count=demand.count * copies), pods, result)
+    for match in found:
+        if per_node[match.pool.name]:
+            yield from startup_step(cluster, match.pool, pods.name)
+
+
+def _usable(cluster: ClusterIndex, pods: PodSet, demand: PodDemand) -> list[MatchingPool]:
+    """Returns the node pools that accept the pods, except pools where DaemonSets use a port of the pods."""
+    return [match for match in matching_pools(cluster, demand)[0] if not used_port(match.pool, pods.pod)]
+
+
+def _no_pool(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: TraceResult) -> Step:
+    """Returns the step for pods that no node pool accepts: failed, or unknown if other nodes can exist."""
+    accepted, reasons = matching_pools(cluster, demand)
+    placement = result.placements.get(pods.name)
+    outside = other_nodes(cluster, demand, placement.flavors if placement else ())
+    if outside:
+        return Step(Stage.NODE_POOL, "unknown", outside, pods=pods.name)
+    if accepted:
+        message, pool = used_port(accepted[0].pool, pods.pod), accepted[0].pool.manifest
+        return Step(Stage.NODE_POOL, "failed", message, pool, (), pods.name, "use no port of the node, or another port")
+    first, message = reasons[0], "; ".join(reason.message for reason in reasons)
+    return reason_step(Stage.NODE_POOL, first._replace(message=message), pods)
+
+
+def _placement_step(
+    found: list[MatchingPool], per_node: dict[str, dict[str, int]], demand: PodDemand, pods: PodSet, result: TraceResult
+) -> Step:
+    """Returns the step that shows the nodes of a pod set, and writes the nodes to the pod set's placement in `result`.
+
+    Args:
+        per_node: the number of pods that fit on one node, by node pool and instance type.
+        demand: the pods of all replicas.
+    """
+    pools = tuple(name for name, counts in per_node.items() if counts)
+    types = tuple(dict.fromkeys(name for counts in per_node.values() for name in counts))
+    node_counts = {-(-demand.count // count) for counts in per_node.values() for count in counts.values()}
+    placement = result.placements.setdefault(pods.name, Placement())
+    placement.pools, placement.instance_types = pools, types
+    placement.nodes = node_counts.pop() if len(node_counts) == 1 else None
+    count = f"{placement.nodes} x" if placement.nodes is not None else "nodes of type"
+    shown = " or ".join(types)
+    if len(types) > _MAX_TYPES:
+        newest = sorted(types, key=partial(_newest_and_smallest, found[0].pool.catalog))
+        shown = f"one of {len(types)} types such as {', '.join(newest[:3])}"
+    message = f"{count} {shown or '(unknown type)'} in node pool {', '.join(pools)}"
+    manifest = next((match.pool.manifest for match in found if per_node[match.pool.name]), None)
+    return Step(Stage.NODE, "passed", message, manifest, (), pods.name)
+
+
+def _newest_and_smallest(catalog: Catalog, name: str) -> tuple[int, int, str]:
+    """Returns the sort key of an instance type for examples: new generations first, then small types."""
+    labels = instance_labels(catalog, name)
+    generation, cores = labels.get(f"{AWS}instance-generation", "0"), labels.get(f"{AWS}instance-cpu", "0")
+    return -int(generation), int(cores), name

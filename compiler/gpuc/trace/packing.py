@@ -1,0 +1,182 @@
+"""Checks that all pods of a workload together fit into the limits of their node pools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from gpuc.kubernetes.amounts import Amounts, counted, pods_that_fit, quantity_text
+from gpuc.trace.nodes import UNLIMITED_NODES, MatchingPool, PodDemand, pods_per_node
+from gpuc.trace.pools import NodePool
+from gpuc.trace.steps import Stage, Step
+
+if TYPE_CHECKING:
+    from gpuc.catalog.records import InstanceType
+
+_RESERVED = "reserved nodes"
+"""The key for the number of reserved nodes among the used resources of a pool."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """Equal pods of a workload with the node pools that accept them."""
+
+    demand: PodDemand
+    found: Sequence[MatchingPool]
+
+
+@dataclass
+class _Nodes:
+    """A number of equal nodes with equal pods."""
+
+    pool: NodePool
+    instance: InstanceType
+    free: Amounts
+    number: int
+    is_reserved: bool
+    """Whether pods that need reserved instances can use the nodes."""
+
+
+def packing_steps(loads: Sequence[Load], copies: int) -> Iterator[Step]:
+    """Yields a step if all pods of a workload do not certainly fit into the limits of the node pools together.
+
+    Args:
+        loads: the pods of one replica of the workload.
+        copies: the number of replicas.
+    """
+    several = [Load(replace(load.demand, count=load.demand.count * copies), load.found) for load in loads]
+    if (len(loads) == 1 and copies == 1) or not loads or any(_fits(several, order) for order in (-1, 1)):
+        return
+    pools = list(dict.fromkeys(match.pool for load in loads for match in load.found))
+    names, manifest = ", ".join(pool.name for pool in pools), pools[0].manifest
+    path = ("spec", "limits") if pools[0].replicas is None else ("spec", "replicas")
+    is_sure = not any(match.unsure_types for load in loads for match in load.found)
+    for resource, wanted in _total(several).items() if is_sure else ():
+        supply = sum(_supply(pool, several, resource) for pool in pools)
+        if wanted > supply:
+            most = quantity_text(resource, int(supply))
+            message = f"all pods together request {counted(resource, wanted)}; node pool {names} has at most {most}"
+            replicas = int(supply * copies // wanted)
+            fix = f"run at most {replicas} replicas" if replicas else f"request at most {most} {resource} together"
+            yield Step(Stage.NODE, "failed", message, manifest, path, fix=fix if supply else "request less")
+            return
+    message = f"the pods may need more nodes together than node pool {names} can have"
+    yield Step(Stage.NODE, "unknown", message, manifest, path)
+
+
+def _total(loads: Sequence[Load]) -> Amounts:
+    """Returns the requests of all pods together."""
+    result: Amounts = {}
+    for load in loads:
+        for name, count in load.demand.pod.items():
+            result[name] = result.get(name, 0) + count * load.demand.count
+    return result
+
+
+def _supply(pool: NodePool, loads: Sequence[Load], resource: str) -> float:
+    """Returns an upper bound of a resource on all nodes of a pool."""
+    matches = [match for load in loads for match in load.found if match.pool is pool]
+    types = {instance.type: instance for match in matches for instance in match.types}
+    if not types:
+        return 0
+    rooms = {name: pool.room(instance).get(resource, 0) for name, instance in types.items()}
+    reserved = [match.nodes for match in matches if match.nodes is not None]
+    bounds: list[float] = [max(reserved) * max(rooms.values())] if len(reserved) == len(matches) else []
+    if pool.replicas is not None:
+        return min(pool.replicas * max(rooms.values()), *bounds, inf)
+    for limited, limit in pool.limits.items():
+        sizes = {name: {**pool.capacity(instance), "nodes": 1}.get(limited, 0) for name, instance in types.items()}
+        bounds.append(
+            max(limit / sizes[name] * rooms[name] if sizes[name] else _unlimited(rooms[name]) for name in types)
+        )
+    return min(bounds, default=_unlimited(max(rooms.values())))
+
+
+def _unlimited(room: int) -> float:
+    return inf if room else 0
+
+
+def _fits(loads: Sequence[Load], order: int) -> bool:
+    """Returns whether the pods fit: large pods first, then on nodes that have room, else on new nodes.
+
+    Args:
+        order: 1 to start the smallest instance types first; -1 to start the largest first.
+    """
+    nodes: list[_Nodes] = []
+    used: dict[NodePool, Amounts] = {}
+    for load in sorted(loads, key=_size, reverse=True):
+        remaining = _on_open_nodes(load, nodes)
+        for match, instance, fit in _choices(load, order):
+            if remaining <= 0:
+                break
+            pool_used = used.setdefault(match.pool, {})
+            number = min(_free_nodes(match, instance, pool_used), -(-remaining // fit))
+            if number > 0:
+                is_reserved = match.nodes is not None
+                for name, count in {**match.pool.capacity(instance), "nodes": 1, _RESERVED: is_reserved}.items():
+                    pool_used[name] = pool_used.get(name, 0) + count * number
+                opened = _Nodes(match.pool, instance, match.pool.room(instance), number, is_reserved)
+                nodes.append(opened)
+                remaining = _place(opened, load.demand, remaining, fit, nodes)
+        if remaining > 0:
+            return False
+    return True
+
+
+def _free_nodes(match: MatchingPool, instance: InstanceType, used: Amounts) -> int:
+    """Returns the number of nodes that a pool can start for pods, apart from the nodes that it already has."""
+    free = match.pool.max_nodes(instance, used)
+    reserved = None if match.nodes is None else match.nodes - used.get(_RESERVED, 0)
+    return min((number for number in (free, reserved) if number is not None), default=UNLIMITED_NODES)
+
+
+def _size(load: Load) -> tuple[int, int]:
+    """Returns the sort key of pods: the number of devices, then the cpu."""
+    devices = sum(count for name, count in load.demand.pod.items() if "/" in name)
+    return devices, load.demand.pod.get("cpu", 0)
+
+
+def _choices(load: Load, order: int) -> list[tuple[MatchingPool, InstanceType, int]]:
+    """Returns the instance types on which the pods fit, with the number of pods on an empty node."""
+    choices = []
+    for match in load.found:
+        per_node = pods_per_node(match, load.demand)
+        choices += [(match, instance, per_node[instance.type]) for instance in match.types if instance.type in per_node]
+    return sorted(choices, key=lambda choice: (order * choice[1].vcpu, choice[0].pool.name, choice[1].type))
+
+
+def _on_open_nodes(load: Load, nodes: list[_Nodes]) -> int:
+    """Places pods on nodes that run other pods, and returns the number of pods that do not fit."""
+    remaining = load.demand.count
+    accepted = {
+        (match.pool, instance.type): match.nodes is not None for match in load.found for instance in match.types
+    }
+    for node in list(nodes):
+        fit = pods_that_fit(node.free, load.demand.pod)
+        if load.demand.per_node is not None:
+            fit = min(fit, load.demand.per_node)
+        needs_reservation = accepted.get((node.pool, node.instance.type))
+        if fit and remaining > 0 and needs_reservation in (False, node.is_reserved):
+            remaining = _place(node, load.demand, remaining, fit, nodes)
+    return max(0, remaining)
+
+
+def _place(node: _Nodes, demand: PodDemand, remaining: int, fit: int, nodes: list[_Nodes]) -> int:
+    """Places pods on equal nodes, and returns the number of remaining pods. Other nodes become a new entry."""
+    full = min(node.number, remaining // fit)
+    rest = min(remaining - full * fit, fit) if full < node.number else 0
+    empty = node.number - full - (1 if rest else 0)
+    if empty:
+        nodes.append(replace(node, number=empty))
+    if rest:
+        nodes.append(replace(node, free=_minus(node.free, demand.pod, rest), number=1))
+    node.number, node.free = full, _minus(node.free, demand.pod, fit)
+    if not full:
+        nodes.remove(node)
+    return remaining - full * fit - rest
+
+
+def _minus(free: Amounts, pod: Amounts, number: int) -> Amounts:
+    return {name: count - pod.get(name, 0) * number for name, count in free.items()}

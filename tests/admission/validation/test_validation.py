@@ -1,0 +1,62 @@
+"""Refused and allowed objects: one small object for each check of the API server and of webhooks."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+
+import pytest
+
+from gpuc.admission.validation import validation_errors, with_defaults
+from tests.admission.validation.bases import BASES, Case
+from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
+from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
+
+
+@pytest.mark.parametrize("case", [*POD_CASES, *WORKLOAD_CASES, *WEBHOOK_CASES], ids=str)
+def test_refuses_the_wrong_field(case: Case) -> None:
+    document = case.document()
+    before = deepcopy(document)
+    denied = [decision for decision in validation_errors(document) if decision.outcome == "denied"]
+    assert document == before
+    expected = case.expected()
+    if expected is None:
+        assert denied == []
+    else:
+        assert expected in [decision.field for decision in denied], denied
+        assert all(decision.message for decision in denied)
+
+
+@pytest.mark.parametrize("case", UNCHECKED, ids=str)
+def test_reports_fields_that_it_does_not_check(case: Case) -> None:
+    decisions = list(validation_errors(case.document()))
+    assert case.expected() in [decision.field for decision in decisions if decision.outcome == "unknown"]
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_allows_the_correct_object(kind: str) -> None:
+    decisions = list(validation_errors(BASES[kind]))
+    assert [decision.check for decision in decisions] == (["webhook of Kubeflow Trainer"] if kind == "TrainJob" else [])
+
+
+@pytest.mark.parametrize("kind", BASES)
+def test_any_wrong_type_is_a_refusal_and_no_exception(kind: str) -> None:
+    for value in ([], "text", 5, {"a": []}, [[]], [5], None):
+        for path in (("spec",), ("metadata",), ("metadata", "labels"), *_leaves(BASES[kind]["spec"], ("spec",))):
+            document = deepcopy(BASES[kind])
+            target = document
+            for step in path[:-1]:
+                target = target[step]
+            target[path[-1]] = value
+            decisions = list(validation_errors(document))
+            assert all(decision.message and decision.outcome in ("denied", "unknown") for decision in decisions)
+            assert with_defaults(document)["kind"] == kind
+            if path == ("spec",) and not isinstance(value, dict | None):
+                assert any(decision.outcome == "denied" for decision in decisions), value
+
+
+def _leaves(value: object, path: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = []
+    for step, child in children:
+        found += [(*path, step), *_leaves(child, (*path, step))]
+    return found

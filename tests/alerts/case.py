@@ -1,0 +1,106 @@
+"""Test cases of alerts, and the files that promtool reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from tests.emit import fleet
+
+_TEMPLATE = re.compile(r"{{ \$labels\.(\w+) }}")
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Fired:
+    """An alert that fires: the labels of its series, and the labels by which its rule differs from others."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    rule: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """The alerts that fire at given times, for given time series."""
+
+    name: str
+    alert: str
+    series: Mapping[str, str]
+    """The values in the notation of promtool, by series."""
+    expected: Mapping[str, Sequence[Fired]]
+    """The alerts that fire, by time. An empty list: the alert is silent."""
+    interval: str = "1m"
+    start: str = ""
+    """The time of the first sample; empty: the beginning of 1970."""
+
+    @property
+    def fires(self) -> bool:
+        return any(self.expected.values())
+
+    @property
+    def is_silent(self) -> bool:
+        return not all(self.expected.values())
+
+
+@cache
+def rules(cluster: str) -> dict[str, list[Body]]:
+    """Returns the rules of an example cluster, by the name of the group."""
+    return {
+        group["name"].removeprefix("gpuc-"): group["rules"]
+        for manifest in fleet.manifests(cluster, "monitoring")
+        if manifest.kind == "PrometheusRule"
+        for group in manifest.body["spec"]["groups"]
+    }
+
+
+def rule_of(cluster: str, alert: str, fired: Fired) -> Body:
+    """Returns the only rule of the alert that has the labels."""
+    (rule,) = (
+        rule
+        for group in rules(cluster).values()
+        for rule in group
+        if rule["alert"] == alert and fired.rule.items() <= rule["labels"].items()
+    )
+    return rule
+
+
+def group_of(cluster: str, alert: str) -> str:
+    """Returns the name of the group that has the alert."""
+    return next(name for name, group in rules(cluster).items() if any(rule["alert"] == alert for rule in group))
+
+
+def alert_body(cluster: str, alert: str, fired: Fired) -> Body:
+    """Returns the complete labels and annotations of a firing alert. Raises: KeyError if a text uses another label."""
+    rule = rule_of(cluster, alert, fired)
+    labels = {**rule["labels"], **fired.labels}
+    annotations = {
+        name: _TEMPLATE.sub(lambda match: labels[match[1]], text) for name, text in rule["annotations"].items()
+    }
+    return {"exp_labels": labels, "exp_annotations": annotations}
+
+
+def promtool_test(cluster: str, case: Case) -> Body:
+    """Returns a test of promtool."""
+    return {
+        "name": f"{case.alert}: {case.name}",
+        "interval": case.interval,
+        **({"start_timestamp": case.start} if case.start else {}),
+        "input_series": [{"series": series, "values": values} for series, values in case.series.items()],
+        "alert_rule_test": [
+            {
+                "eval_time": time,
+                "alertname": case.alert,
+                "exp_alerts": [alert_body(cluster, case.alert, fired) for fired in alerts],
+            }
+            for time, alerts in case.expected.items()
+        ],
+    }
+
+
+def promtool_file(cluster: str, rule_file: str, cases: Iterable[Case]) -> Body:
+    """Returns a test file of promtool for the cases of one file of rules."""
+    tests = [promtool_test(cluster, case) for case in cases]
+    return {"rule_files": [rule_file], "evaluation_interval": "1m", "tests": tests}

@@ -1,0 +1,52 @@
+"""promtool accepts all alerts, and all cases of the alerts succeed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.alerts import promtool
+from tests.alerts.case import Body, rules
+from tests.conftest import EXAMPLES
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    found = promtool.find_promtool()
+    if found is None:
+        pytest.skip(promtool.MISSING)
+    return found
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_promtool_accepts_the_rules(program: Path, tmp_path: Path, name: str) -> None:
+    assert promtool.check_rules(program, tmp_path, name).problem == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("group", promtool.CASES)
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_cases_succeed(program: Path, tmp_path: Path, name: str, group: str) -> None:
+    assert promtool.run_cases(program, tmp_path, name, group).problem == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("expression", ["vector(0) > 0", "vector(1)"])
+@pytest.mark.parametrize("alert", sorted({rule["alert"] for group in rules("prod-use1").values() for rule in group}))
+def test_the_cases_detect_an_alert_that_never_or_always_fires(
+    program: Path, tmp_path: Path, alert: str, expression: str
+) -> None:
+    def changed(rule: Body) -> Body:
+        return {**rule, "expr": expression} if rule["alert"] == alert else rule
+
+    outcome = promtool.run_cases(program, tmp_path, "prod-use1", alert=alert, change=changed)
+    assert outcome.problem or outcome.left_out
+
+
+def test_two_rules_with_the_same_name_and_labels_are_a_mistake(program: Path, tmp_path: Path) -> None:
+    def changed(rule: Body) -> Body:
+        return {**rule, "labels": {"severity": "critical"}}
+
+    problem = promtool.check_rules(program, tmp_path, "prod-use1", changed).problem
+    assert "duplicate rule(s) found" in problem

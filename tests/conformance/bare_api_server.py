@@ -1,0 +1,34 @@
+"""An API server without controllers and webhooks, for dry runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gpuc.manifest.cache_folder import cache_folder
+from gpuc.rehearse.client import Client
+from gpuc.rehearse.plane.etcd import start_etcd
+from gpuc.rehearse.plane.kubernetes import start_api_server
+from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.process import stop
+from gpuc.rehearse.programs import Programs
+from gpuc.rehearse.run_folder import run_folder
+
+READY_SECONDS = 120
+
+
+@contextmanager
+def bare_api_server(programs: Programs) -> Iterator[Client]:
+    """Starts etcd and an API server, without webhooks."""
+    with run_folder(Path(cache_folder("rehearse"))) as folder:
+        site = Site(programs, folder)
+        try:
+            etcd, url = start_etcd(site)
+            etcd.wait_ready(READY_SECONDS)
+            start_api_server(site, url).wait_ready(READY_SECONDS)
+            client = Client(site.url, site.authority.file, site.admin)
+            client.wait_for("v1", "Namespace", "default", lambda _: True, READY_SECONDS)
+            yield client
+        finally:
+            stop(reversed(site.processes))

@@ -1,0 +1,278 @@
+"""Runs random workloads on a control plane with the objects of an example cluster."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from gpuc.kubernetes.amounts import amount
+from gpuc.kubernetes.controllers import user
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.apply import apply_objects
+from gpuc.rehearse.client import ApiError, Client, Object
+from gpuc.rehearse.context import RehearsalContext, Timeouts
+from gpuc.rehearse.crds import definitions
+from gpuc.rehearse.plane import ControlPlane
+from gpuc.rehearse.programs import Programs
+from gpuc.rehearse.substitute import replacement_objects, settings
+from gpuc.rehearse.topology_labels import place_static_nodes
+from gpuc.rehearse.users import with_user
+from tests.conformance.local_controllers import LocalController
+from tests.conformance.random_workloads import JOBSET, RandomWorkload
+from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
+from tests.conformance.shared_plane import upstream_crds
+from tests.conformance.watched_objects import WatchedObjects
+
+START_SECONDS = 180
+DECISION_SECONDS = 40
+"""The longest wait for the decision about a created workload."""
+SLOW_SECONDS = 12
+"""Decisions that take longer are printed."""
+POLL_SECONDS = 0.2
+CREATORS = 6
+"""Number of workloads that are created at the same time."""
+ROUND = 45
+"""The largest number of workloads in a round."""
+USED = 0.6
+"""The part of a quota or pool that the workloads of a round use together."""
+HEAVY = frozenset({
+    "more pods than the quota", "twenty pods", "host anti-affinity beyond the nodes", "one block for twelve nodes",
+})  # fmt: skip
+"""Mutations after which a workload may use all nodes of its pool."""
+CRON_CONTROLLER = "system:serviceaccount:kube-system:cronjob-controller"
+JOBSET_KIND = ("jobset.x-k8s.io/v1alpha2", "JobSet")
+REMOVED_KINDS = (
+    ("batch/v1", "CronJob"), JOBSET_KIND, ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("batch/v1", "Job"),
+    ("v1", "Pod"), ("v1", "PersistentVolumeClaim"),
+)  # fmt: skip
+"""The kinds that are removed after each round, owners first."""
+_JOBSET_CRD = re.compile(rb"name:? ?\\?\"?:? ?\"?jobsets\.jobset\.x-k8s\.io")
+
+
+@dataclass
+class Round:
+    """Workloads that run at the same time without a shortage of quota or nodes."""
+
+    workloads: list[RandomWorkload]
+    used: dict[tuple[str, ...], float]
+
+    def add(self, workload: RandomWorkload, *, is_alone: bool) -> bool:
+        """Adds a workload unless the round is full; returns whether the workload was added."""
+        if len(self.workloads) >= ROUND:
+            return False
+        target = workload.target
+        heavy = is_alone or workload.mutation in HEAVY
+        limits = {
+            ("pool", target.pool.name): float(target.pool.nodes_max),
+            ("quota", target.namespace.name if not target.queue else target.queue, target.pool.name): target.nodes,
+        }
+        if is_alone:
+            limits = {("cohort",): 1.0} if target.queue else {**limits, ("namespace", target.namespace.name): 1.0}
+        wanted = {key: limit if heavy else workload.nodes for key, limit in limits.items()}
+        for key, limit in limits.items():
+            if key in self.used and self.used[key] + wanted[key] > USED * limit:
+                return False
+        for key, nodes in wanted.items():
+            self.used[key] = self.used.get(key, 0) + nodes
+        self.workloads.append(workload)
+        return True
+
+
+def rounds(workloads: Iterable[RandomWorkload], *, alone: bool = False) -> list[list[RandomWorkload]]:
+    """Returns the workloads in rounds. alone: workloads of one round share neither a cohort nor a pool."""
+    found: list[Round] = []
+    for workload in workloads:
+        if not any(candidate.add(workload, is_alone=alone) for candidate in found):
+            found.append(Round([], {}))
+            found[-1].add(workload, is_alone=alone)
+    return [candidate.workloads for candidate in found]
+
+
+class ComparedPlane:
+    """A control plane on which workloads run in rounds."""
+
+    def __init__(self, spec: CompiledSpec, client: Client, watched: WatchedObjects) -> None:
+        self._spec, self._client, self._watched = spec, client, watched
+        self._context = RehearsalContext(spec, client, Timeouts(removal_s=90))
+        self._members: dict[str, Client] = {}
+
+    def answers(self, workloads: Sequence[RandomWorkload], progress: Callable[[str], None]) -> dict[int, Answer]:
+        """Returns the answers by the number of the workload.
+
+        Workloads whose answer others may have caused run again, without workloads of the same cohort or pool.
+        """
+        found: dict[int, Answer] = {}
+        for is_alone in (False, True):
+            chosen = [workload for workload in workloads if workload.number not in found]
+            if is_alone:
+                chosen = [workload for workload in workloads if self._is_contended(found[workload.number])]
+                for workload in chosen:
+                    progress(f"again: {workload.name}: {' '.join(vars(found[workload.number]).values())[:200]}")
+            planned = rounds(chosen, alone=is_alone)
+            for number, part in enumerate(planned, 1):
+                started = time.monotonic()
+                found |= self._round(part, progress)
+                decided = time.monotonic() - started
+                self._clear()
+                progress(
+                    f"{self._spec.cluster.name}: round {number} of {len(planned)}{' alone' if is_alone else ''}, "
+                    f"{len(part)} workloads, {decided:.0f} s and {time.monotonic() - started - decided:.0f} s to clear"
+                )
+        return {number: _final(result) for number, result in found.items()}
+
+    def _is_contended(self, result: Answer) -> bool:
+        return result.is_contended(has_static_nodes=any(pool.always_running for pool in self._spec.cluster.pools))
+
+    def _round(self, workloads: Sequence[RandomWorkload], progress: Callable[[str], None]) -> dict[int, Answer]:
+        """Creates workloads, and returns the answers when all of them are decided."""
+        found: dict[int, Answer] = {}
+        names = {workload.number: workload.name for workload in workloads}
+        waiting: dict[int, tuple[float, Object]] = {}
+        with ThreadPoolExecutor(CREATORS) as threads:
+            for workload, result in zip(workloads, threads.map(self._create, workloads), strict=True):
+                if isinstance(result, Answer):
+                    found[workload.number] = result
+                else:
+                    waiting[workload.number] = time.monotonic(), result
+        while waiting:
+            for number, (started, created) in [*waiting.items()]:
+                decision = answer(self._watched, created)
+                if decision is None and time.monotonic() - started > DECISION_SECONDS:
+                    decision = undecided(self._watched, created)
+                if decision is not None:
+                    found[number] = decision
+                    del waiting[number]
+                    if (seconds := time.monotonic() - started) > SLOW_SECONDS:
+                        progress(f"{names[number]}: {seconds:.0f} s: {' '.join(vars(decision).values())[:200]}")
+            time.sleep(POLL_SECONDS)
+        return found
+
+    def _create(self, workload: RandomWorkload) -> Object | Answer:
+        """Creates a workload as a member of its tenant, and the Job of a CronJob as its controller."""
+        try:
+            created = self._member(workload).create(workload.document)
+            if created["kind"] == "CronJob":
+                if created["spec"].get("suspend"):
+                    return Answer("no", "controller", "the CronJob is suspended")
+                with_user(self._client, CRON_CONTROLLER).create(_job_of(created))
+        except ApiError as error:
+            return refusal(error.message)
+        return created
+
+    def _member(self, workload: RandomWorkload) -> Client:
+        """Returns a client with the rights of a member of the tenant that owns the namespace of the workload.
+
+        `gpuc trace` answers for such a member. In other namespaces, the user is a member of the workload's tenant.
+        """
+        namespace = workload.document["metadata"].get("namespace")
+        owners = [
+            tenant for tenant in self._spec.cluster.tenants if namespace in [item.name for item in tenant.namespaces]
+        ]
+        tenant = (*owners, workload.target.tenant)[0]
+        if tenant.name not in self._members:
+            self._members[tenant.name] = self._client.impersonate(member(tenant.name), tenant.groups[0])
+        return self._members[tenant.name]
+
+    def _clear(self) -> None:
+        """Removes all workloads, nodes and events, and waits until no quota is used."""
+        kinds = [kind for kind in REMOVED_KINDS if self._client.serves(*kind)]
+        with ThreadPoolExecutor(CREATORS) as threads:
+            removals = [(kind, namespace) for kind in kinds for namespace in self._context.namespaces]
+            list(threads.map(lambda removal: self._client.delete_all(*removal[0], removal[1]), removals))
+        self._context.clear()
+        for namespace in ("default", *self._context.namespaces):
+            self._client.delete_all("v1", "Event", namespace)
+        self._watched.forget_events()
+        self._context.until("quotas without usage", lambda: not any(self._used_quotas()), START_SECONDS)
+        static = sum(pool.always_running for pool in self._spec.cluster.pools)
+        self._context.until("no nodes", lambda: len(self._watched.all(NODE)) <= static, START_SECONDS)
+
+    def _used_quotas(self) -> Iterator[str]:
+        for quota in self._client.list_all("v1", "ResourceQuota"):
+            for name, used in quota.get("status", {}).get("used", {}).items():
+                is_counted = name.startswith("requests.") or name in ("pods", "count/jobs.batch")
+                if is_counted and amount(name, used):
+                    yield f"{quota['metadata']['namespace']} {name}"
+
+
+def _final(result: Answer) -> Answer:
+    """Returns the answer; "no" if the control plane decided nothing although no other workload was there."""
+    if result.verdict != "none":
+        return result
+    return Answer("no", "controller", f"nothing happened in {DECISION_SECONDS} s: {result.message}")
+
+
+def member(tenant: str) -> str:
+    """Returns the user name of a member of a tenant."""
+    return f"member-of-{tenant}"
+
+
+def _job_of(cron_job: Object) -> Object:
+    """Returns the Job that the controller of CronJobs creates.
+
+    Source: k8s.io/kubernetes v1.35.4 pkg/controller/cronjob/utils.go (getJobFromTemplate2, getJobName)
+    """
+    metadata, template = cron_job["metadata"], cron_job["spec"]["jobTemplate"]
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": metadata["name"], "uid": metadata["uid"]}
+    given = template.get("metadata", {})
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {
+            "name": f"{metadata['name']}-{int(time.time()) // 60}",
+            "namespace": metadata["namespace"],
+            "labels": given.get("labels") or {},
+            "annotations": {
+                **(given.get("annotations") or {}),
+                "batch.kubernetes.io/cronjob-scheduled-timestamp": time.strftime("%Y-%m-%dT%H:%M:00Z", time.gmtime()),
+            },
+            "ownerReferences": [{**owner, "controller": True, "blockOwnerDeletion": True}],
+        },
+        "spec": template["spec"],
+    }
+
+
+@contextmanager
+def compared_plane(
+    spec: CompiledSpec, programs: Programs, jobset: Programs | None, progress: Callable[[str], None]
+) -> Iterator[ComparedPlane]:
+    """Starts a control plane with the admission plugins of EKS and the controller of JobSets, and applies a cluster.
+
+    Args:
+        jobset: the controller of JobSets; None if it is not built.
+    """
+    frameworks = spec.cluster.spec.kueue.frameworks
+    given = settings(spec, definitions(programs, upstream_crds(), frameworks))
+    controllers = [(_jobset_controller(spec), jobset)] if jobset is not None and JOBSET in frameworks else []
+    crds = [crd for crd in given.crds if not (controllers and _JOBSET_CRD.search(_bytes(crd)))]
+    crds += [crd for controller, built in controllers for crd in controller.crds(built)]
+    with ControlPlane(programs, replace(given, crds=tuple(crds), service_accounts=True), progress) as plane:
+        processes = [controller.start(plane.site, plane.client, built) for controller, built in controllers]
+        applied = apply_objects(plane.client, spec.synced, replacement_objects(spec.cluster), progress)
+        for process in processes:
+            process.wait_ready(START_SECONDS)
+        problems = [*map(str, applied.refusals), *map(str, applied.unhealthy)]
+        problems += map(str, place_static_nodes(plane.client, spec.cluster, START_SECONDS).items())
+        if problems:
+            raise AssertionError(f"{spec.cluster.name} is not complete: {'; '.join(problems)}")
+        for namespace in spec.cluster.tenant_namespaces:
+            plane.client.wait_for("v1", "ServiceAccount", "default", lambda _: True, START_SECONDS, namespace)
+        kinds = [*KINDS, *([JOBSET_KIND] if controllers else [])]
+        with WatchedObjects(plane.client, kinds) as watched:
+            yield ComparedPlane(spec, plane.client, watched)
+        plane.require_alive()
+
+
+def _jobset_controller(spec: CompiledSpec) -> LocalController:
+    account = str(spec.cluster.spec.kueue.controllers[JOBSET])
+    label = "jobset.sigs.k8s.io/jobset-name"
+    return LocalController("jobset", "config.jobset.x-k8s.io/v1alpha1", "jobset-system", label, user(account))
+
+
+def _bytes(crd: object) -> bytes:
+    return crd if isinstance(crd, bytes) else json.dumps(crd).encode()

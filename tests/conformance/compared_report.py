@@ -1,0 +1,236 @@
+"""The report of the comparison of `gpuc trace` with real programs."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tests.conformance.random_workloads import RandomWorkload
+from tests.conformance.real_answers import Answer
+
+MAX_WRONG_NO, MAX_NOT_JUDGED = 0.02, 0.05
+AGREED, WRONG_YES, WRONG_NO, NOT_JUDGED = "agreed", "wrong yes", "wrong no", "not judged"
+CORRECT = "(no mutation)"
+MESSAGE_LENGTH = 600
+PROBLEMS = 12
+"""The largest number of disagreements that the check prints."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A workload with the answer of the control plane and the answer of `gpuc trace`."""
+
+    workload: RandomWorkload
+    real: Answer
+    traced: Answer
+
+    @property
+    def outcome(self) -> str:
+        """The class of the answer of `gpuc trace`."""
+        if self.traced.verdict not in ("yes", "no"):
+            return NOT_JUDGED
+        if self.traced.verdict == self.real.verdict:
+            return AGREED
+        return WRONG_YES if self.traced.verdict == "yes" else WRONG_NO
+
+    @property
+    def same_component(self) -> bool:
+        """Whether both refuse the workload because of the same component."""
+        return self.outcome == AGREED and self.real.by == self.traced.by
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A class of answers of `gpuc trace` that are accepted although they differ from the real answer."""
+
+    outcome: str
+    matches: Callable[[Row], bool]
+    reason: str
+
+
+def _mutated(mutation: str) -> Callable[[Row], bool]:
+    return lambda row: row.workload.mutation == mutation
+
+
+_LIMITS = (
+    "Karpenter checks limits of NodePools with delay, and can start more nodes than the limit when pods arrive fast"
+    " (Karpenter documentation, NodePools, spec.limits). The workload has one pod more than the limit has nodes."
+)
+EXPLAINED: tuple[Explained, ...] = (
+    Explained(WRONG_NO, _mutated("host anti-affinity beyond the nodes"), _LIMITS),
+    Explained(
+        NOT_JUDGED,
+        _mutated("host anti-affinity beyond the nodes"),
+        "The trace does not know whether the pods of a Deployment need more nodes than the pool can have.",
+    ),
+    Explained(
+        NOT_JUDGED,
+        _mutated("missing PersistentVolumeClaim"),
+        "Tenants create claims, which are not in the input. The trace names the claim.",
+    ),
+    Explained(
+        NOT_JUDGED,
+        _mutated("affinity to a pod that does not exist"),
+        "The trace does not know the pods that already run. The trace names the term.",
+    ),
+    Explained(
+        NOT_JUDGED,
+        _mutated("spread over an unknown key"),
+        "Nodes can have labels that are not in the input. The trace names the label.",
+    ),
+    Explained(
+        NOT_JUDGED,
+        _mutated("unknown scheduler"),
+        "Another scheduler decides about the pods. The trace names the scheduler.",
+    ),
+    Explained(
+        NOT_JUDGED,
+        _mutated("Job of another controller"),
+        "Another controller creates the pods of the Job. The trace names the controller.",
+    ),
+    Explained(
+        NOT_JUDGED,
+        _mutated("misspelled kind"),
+        "A CustomResourceDefinition could have the kind. The trace names the kind that is probably meant.",
+    ),
+    Explained(
+        NOT_JUDGED,
+        _mutated("DaemonSet instead of a Deployment"),
+        "gpuc does not trace DaemonSets, whose pods depend on the nodes that exist.",
+    ),
+)
+"""The accepted classes of "wrong no" and "not judged"."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of a comparison."""
+
+    rows: Sequence[Row]
+    seconds: float
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """Number of workloads by the class of the answer."""
+        return Counter(row.outcome for row in self.rows)
+
+    def of(self, outcome: str) -> list[Row]:
+        """Returns the rows with a class of answers."""
+        return [row for row in self.rows if row.outcome == outcome]
+
+    def summary(self) -> str:
+        """Returns the result in one line."""
+        counts = self.counts
+        refused = [row for row in self.rows if row.real.verdict == "no"]
+        same = sum(row.same_component for row in refused)
+        return (
+            f"{len(self.rows)} workloads, {len(refused)} of them do not run; {counts[AGREED]} answers agree, "
+            f"{counts[WRONG_YES]} wrong yes, {counts[WRONG_NO]} wrong no, {counts[NOT_JUDGED]} not judged; "
+            f"{same} refusals by the same component; {self.seconds / 60:.1f} minutes"
+        )
+
+    def problems(self) -> list[str]:
+        """Returns why the answers are not good enough: limits that are exceeded, and unexplained disagreements."""
+        total, found = len(self.rows), list[str]()
+        if wrong := self.counts[WRONG_YES]:
+            found.append(f"{wrong} wrong yes; none is allowed")
+        for outcome, most in ((WRONG_NO, MAX_WRONG_NO), (NOT_JUDGED, MAX_NOT_JUDGED)):
+            if self.counts[outcome] > most * total:
+                found.append(f"{self.counts[outcome]} of {total} {outcome}; at most {most:.0%} are allowed")
+        unexplained = [row for row in self.rows if row.outcome in (WRONG_NO, NOT_JUDGED) and explanation(row) is None]
+        if unexplained:
+            found.append(f"{len(unexplained)} wrong no or not judged without an explanation")
+        examples = [*self.of(WRONG_YES), *unexplained][:PROBLEMS]
+        return [*found, *(" | ".join(_described(row)) for row in examples)]
+
+
+def explanation(row: Row) -> Explained | None:
+    """Returns the accepted class of a disagreement; None if it has none."""
+    return next((known for known in EXPLAINED if known.outcome == row.outcome and known.matches(row)), None)
+
+
+def markdown(comparison: Comparison) -> str:
+    """Returns the report: the totals, a table by mutation, and each disagreement."""
+    day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    lines = [
+        "# gpuc trace and the real programs",
+        "",
+        "`make conformance-all` compares the verdict of `gpuc trace` with the API server, Gatekeeper, Kueue, the",
+        "controllers of Kubernetes and of JobSets, the scheduler and Karpenter, and writes this page. Half of the",
+        "random workloads are correct, the others have one mutation. The real programs decide which workloads run.",
+        "",
+        f"{day}: {comparison.summary()}.",
+        "",
+        *_table(("cluster", *_COLUMNS), _groups(comparison.rows, lambda row: row.workload.cluster)),
+        "",
+        *_table(("kind", *_COLUMNS), _groups(comparison.rows, lambda row: row.workload.kind)),
+        "",
+        *_table(("mutation", *_COLUMNS), _groups(comparison.rows, lambda row: row.workload.mutation or CORRECT)),
+        "",
+        *_explanations(comparison),
+    ]
+    for outcome in (WRONG_YES, WRONG_NO, NOT_JUDGED):
+        rows = comparison.of(outcome)
+        lines += [f"## {outcome}: {len(rows)}", ""]
+        for row in sorted(rows, key=lambda row: row.workload.mutation):
+            title, *details = _described(row)
+            lines += [f"- {title}", *(f"  - {detail}" for detail in details)]
+        lines.append("")
+    correct = [row for row in comparison.rows if not row.workload.mutation and row.real.verdict == "no"]
+    lines += [f"## without a mutation, refused by the real programs: {len(correct)}", ""]
+    lines += [f"- {row.workload.name}: {_text(row.real)}" for row in correct]
+    return "\n".join([*lines, ""])
+
+
+_COLUMNS = ("workloads", "run", "agreed", "same component", "wrong yes", "wrong no", "not judged")
+
+
+def _groups(rows: Iterable[Row], key: Callable[[Row], str]) -> Iterator[tuple[str, ...]]:
+    """Yields a line of a table for each group of rows, and a line for all rows."""
+    by_key: dict[str, list[Row]] = {}
+    for row in rows:
+        by_key.setdefault(key(row), []).append(row)
+    everything = [row for group in by_key.values() for row in group]
+    for name, group in [*sorted(by_key.items()), ("**all**", everything)]:
+        counts = Counter(row.outcome for row in group)
+        refused = [row for row in group if row.real.verdict == "no"]
+        same = f"{sum(row.same_component for row in refused)} of {len(refused)}"
+        cells = (len(group), len(group) - len(refused), counts[AGREED], same, counts[WRONG_YES], counts[WRONG_NO],
+                 counts[NOT_JUDGED])  # fmt: skip
+        yield name, *map(str, cells)
+
+
+def _table(headings: tuple[str, ...], lines: Iterable[tuple[str, ...]]) -> list[str]:
+    rule = " | ".join(["---", *("---:" for _ in headings[1:])])
+    return [f"| {' | '.join(headings)} |", f"| {rule} |", *(f"| {' | '.join(cells)} |" for cells in lines)]
+
+
+def _explanations(comparison: Comparison) -> Iterator[str]:
+    """Yields the accepted classes of disagreements with the number of their workloads."""
+    counts = Counter(known.reason for row in comparison.rows if (known := explanation(row)))
+    for known in EXPLAINED:
+        yield f"- {known.outcome}, {counts[known.reason]} workloads: {known.reason}"
+    if EXPLAINED:
+        yield ""
+
+
+def _described(row: Row) -> list[str]:
+    known = explanation(row)
+    return [
+        row.workload.name,
+        f"real: {_text(row.real)}",
+        f"gpuc trace: {_text(row.traced)}",
+        *([f"accepted: {known.reason}"] if known else []),
+        f"`{json.dumps(row.workload.document)}`",
+    ]
+
+
+def _text(answer: Answer) -> str:
+    message = " ".join(answer.message.split())
+    if len(message) > MESSAGE_LENGTH:
+        message = f"{message[:MESSAGE_LENGTH]}..."
+    return " ".join(filter(None, (answer.verdict, answer.by and f"by {answer.by}:", message)))

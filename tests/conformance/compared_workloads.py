@@ -1,0 +1,142 @@
+"""Compares the verdict of `gpuc trace` with real programs for random workloads.
+
+The real programs are the API server, Gatekeeper, Kueue, the controllers of Kubernetes and of JobSets, the scheduler and
+Karpenter. `python -m tests.conformance.compared_workloads --count 60 --seed 1 [CLUSTER...]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.objects.object_set import ObjectSet
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.client import Object
+from gpuc.rehearse.programs import MissingProgramsError, Programs, find_jobset_programs, find_programs
+from gpuc.trace import ClusterIndex, trace_workload, workload_of
+from gpuc.trace.node_agents import node_agents
+from gpuc.trace.unserved import unserved, why_not_traced, workload_without_pods
+from tests.conformance.check_result import CheckResult
+from tests.conformance.compared_plane import compared_plane
+from tests.conformance.compared_report import Comparison, Row, markdown
+from tests.conformance.random_workloads import RandomWorkload, random_workloads
+from tests.conformance.real_answers import Answer
+from tests.conftest import ROOT
+
+COUNT, LONG_COUNT, SEED = 100, 2000, 1
+SHARES = {"prod-use1": 0.5, "train-usw2": 0.25, "infer-euw1": 0.25}
+"""The example clusters, with their part of the workloads."""
+RECORD = ROOT / "benchmarks" / "trace.md"
+_COMPONENTS = {"Karpenter": "nodes", "scheduler": "nodes"}
+"""The components of real answers, by the names of `gpuc trace`."""
+
+
+def cluster_index(spec: CompiledSpec) -> ClusterIndex:
+    """Returns the index of a spec's objects, as `gpuc trace` reads them."""
+    objects = ObjectSet([*spec.synced, *node_agents(spec.cluster)], is_complete=True, values=spec.charts)
+    accounts = {str(name): account for name, account in spec.cluster.spec.kueue.controllers.items()}
+    return ClusterIndex(objects, accounts=accounts)
+
+
+def trace_answer(index: ClusterIndex, document: Object) -> Answer:
+    """Returns the verdict of `gpuc trace` for a document, as `gpuc trace -f` gives it."""
+    read = LoadedFiles()
+    read.add("workload.yaml", json.dumps(document))
+    manifest = read.manifests[0]
+    if rejected := unserved(manifest):
+        return Answer("no", rejected.stage, rejected.message)
+    workload = workload_of(manifest, document) or workload_without_pods(manifest, document)
+    if workload is None:
+        return Answer("not judged", "", why_not_traced(manifest) or "no workload that gpuc can trace")
+    result = trace_workload(index, workload)
+    message = "; ".join(step.message for step in result.steps if step.failed or step.verdict == "unknown")
+    if result.verdict == "not judged":
+        return Answer("not judged", result.by, message)
+    if result.verdict == "admitted":
+        return Answer("yes", "", message)
+    return Answer("no", _COMPONENTS.get(result.by, result.by), message)
+
+
+def run(
+    count: int = COUNT,
+    seed: int = SEED,
+    names: Sequence[str] = tuple(SHARES),
+    progress: Callable[[str], None] = lambda line: None,
+) -> Comparison:
+    """Compares workloads of example clusters; count is the number of workloads for all examples together."""
+    started, rows = time.monotonic(), list[Row]()
+    jobset = _jobset_programs(progress)
+    left_out = frozenset(() if jobset else ("JobSet",))
+    total = sum(SHARES[name] for name in names)
+    for name in names:
+        spec = compiled_spec(ROOT, f"specs/{name}.yaml", for_rehearsal=True)
+        workloads = list(random_workloads(spec.cluster, round(count * SHARES[name] / total), seed, left_out))
+        rows += _compare(spec, workloads, jobset, progress)
+        progress(Comparison(rows, time.monotonic() - started).summary())
+    return Comparison(rows, time.monotonic() - started)
+
+
+def _jobset_programs(progress: Callable[[str], None]) -> Programs | None:
+    """Returns the controller of JobSets; None if it is not built, and a message reports that."""
+    try:
+        return find_jobset_programs()
+    except MissingProgramsError as error:
+        progress(f"the comparison has no JobSets: {error}")
+        return None
+
+
+def _compare(
+    spec: CompiledSpec,
+    workloads: Sequence[RandomWorkload],
+    jobset: Programs | None,
+    progress: Callable[[str], None],
+) -> list[Row]:
+    with compared_plane(spec, find_programs(), jobset, progress) as plane:
+        real = plane.answers(workloads, progress)
+    index, traced = cluster_index(spec), {}
+    started = time.monotonic()
+    for workload in workloads:
+        try:
+            traced[workload.number] = trace_answer(index, workload.document)
+        except Exception as error:
+            traced[workload.number] = Answer("none", "", f"gpuc fails: {type(error).__name__}: {error}")
+    progress(f"{spec.cluster.name}: {len(workloads)} traces in {time.monotonic() - started:.1f} s")
+    return [Row(workload, real[workload.number], traced[workload.number]) for workload in workloads]
+
+
+def check(progress: Callable[[str], None]) -> CheckResult:
+    """Compares a few workloads, for `make conformance`."""
+    comparison = run(progress=progress)
+    name = "gpuc trace gives no wrong answer for random workloads"
+    return CheckResult(name, "\n".join(comparison.problems()), comparison.summary())
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs the comparison, and writes the report; returns 1 if the answers of `gpuc trace` are not good enough."""
+    parser = argparse.ArgumentParser(prog="tests.conformance.compared_workloads")
+    parser.add_argument("names", nargs="*", help="example clusters (default: all)")
+    parser.add_argument("--count", type=int, default=LONG_COUNT, help="number of workloads in all clusters")
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--report", type=Path, default=RECORD, help="the file of the report")
+    given = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+    def progress(line: str) -> None:
+        print(f"    {line}", file=sys.stderr, flush=True)
+
+    comparison = run(given.count, given.seed, given.names or tuple(SHARES), progress)
+    given.report.write_text(markdown(comparison), encoding="utf-8")
+    for problem in comparison.problems():
+        print(f"FAILED  {problem}")
+    print(comparison.summary(), flush=True)
+    return int(bool(comparison.problems()))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

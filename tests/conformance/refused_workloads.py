@@ -1,0 +1,219 @@
+"""Compares gpuc's validation of workloads with a real API server: `python -m tests.conformance.refused_workloads`.
+
+The API server has the CustomResourceDefinitions of the reference data (GPUC_SHARED) and no webhooks; the objects are
+dry runs with strict field validation. The comparison takes one to two minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpuc.admission.request import Decision
+from gpuc.admission.validation import validation_errors, with_defaults
+from gpuc.admission.validation.job import JOB_NAMES
+from gpuc.rehearse.client import Client, condition_is_true
+from gpuc.rehearse.programs import Programs, find_programs
+from tests.admission.validation.bases import BASES, Case, Steps, put
+from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
+from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
+from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server
+from tests.conformance.check_result import CheckResult
+from tests.conformance.shared_plane import upstream_crds
+
+Object = dict[str, Any]
+_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+_GENERATED = frozenset(("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid", "namespace"))
+_VALUES = (
+    "", 0, -1, "x y", [], {}, True, 2.5, "A_b" * 30, None, "a.b/c", [""], {"a": "b"}, [{}], "0", "-1",
+)  # fmt: skip
+_KEPT = (("apiVersion",), ("kind",), ("metadata",), ("metadata", "namespace"))
+"""Fields that the address of the request needs."""
+_PLUGINS = frozenset(("preemptionPolicy", "priority"))
+_ADDED_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable", "nvidia.com/gpu")
+"""Tolerations and fields of pods that admission plugins set."""
+_SPELT = frozenset(("creationTimestamp", "sizeLimit", "divisor", "limits", "requests"))
+"""Fields with quantities, which the API server spells in another way."""
+_IDS = frozenset(("controller-uid", "batch.kubernetes.io/controller-uid"))
+
+
+def checks(programs: Programs, crds: Path | None) -> Iterator[CheckResult]:
+    """Compares refusals and defaults.
+
+    Args:
+        crds: folder of upstream's CRDs; None if the reference data is missing. Then only built-in kinds are compared.
+    """
+    with bare_api_server(programs) as client:
+        custom = _install(client, crds) if crds else set()
+        refusals = Counter[str]()
+        differences = list(_refusal_differences(client, custom, refusals))
+        note = ", ".join(f"{count} {name}" for name, count in sorted(refusals.items()))
+        yield CheckResult("gpuc and the API server refuse the same workloads", "\n".join(differences), note)
+        counts = Counter[str]()
+        differences = list(_variant_differences(client, custom, counts))
+        note = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        yield CheckResult("gpuc and the API server agree about changed values", "\n".join(differences), note)
+        defaults = list(_default_differences(client))
+        note = f"{sum(1 for _ in _accepted())} objects"
+        yield CheckResult("gpuc and the API server set the same defaults", "\n".join(defaults), note)
+
+
+def _install(client: Client, crds: Path) -> set[str]:
+    """Installs the CustomResourceDefinitions of the kinds that the cases contain, and returns the kinds."""
+    wanted = {kind for kind, base in BASES.items() if "." in base["apiVersion"]}
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    installed = set()
+    for file in sorted(crds.glob("*/*/*.yaml")):
+        text = file.read_text(encoding="utf-8")
+        if not any(f"kind: {kind}\n" in text for kind in wanted):
+            continue
+        for document in yaml.load_all(text, loader):
+            kind = (document or {}).get("spec", {}).get("names", {}).get("kind")
+            versions = (
+                {f"{document['spec']['group']}/{v['name']}" for v in document["spec"]["versions"]} if kind else ()
+            )
+            if kind in wanted and BASES[kind]["apiVersion"] in versions:
+                document["spec"].pop("conversion", None)
+                client.send("POST", client.path(*_CRD), json.dumps(document).encode(), "application/json")
+                client.wait_for(*_CRD, document["metadata"]["name"], condition_is_true("Established"), READY_SECONDS)
+                client.wait_for(*_CRD, document["metadata"]["name"], condition_is_true("NamesAccepted"), READY_SECONDS)
+                installed.add(kind)
+    return installed
+
+
+def _refusal_differences(client: Client, custom: set[str], counts: Counter[str]) -> Iterator[str]:
+    for case in (*POD_CASES, *WORKLOAD_CASES, *WEBHOOK_CASES, *UNCHECKED):
+        if _is_served(case, custom):
+            yield from _difference(client, str(case), case.document(), counts)
+
+
+def _variant_differences(client: Client, custom: set[str], counts: Counter[str]) -> Iterator[str]:
+    """Compares all allowed objects with every value replaced by values of other types and forms."""
+    seen: set[str] = set()
+    for case in (*POD_CASES, *WORKLOAD_CASES):
+        if case.field is not None or not _is_served(case, custom):
+            continue
+        document = case.document()
+        for path in _places(document):
+            for value in _VALUES if path not in _KEPT else ():
+                variant = deepcopy(document)
+                put(variant, path, value)
+                text = json.dumps(variant, sort_keys=True)
+                if text not in seen:
+                    seen.add(text)
+                    yield from _difference(client, f"{case.kind} {path}={value!r}"[:200], variant, counts)
+
+
+def _is_served(case: Case, custom: set[str]) -> bool:
+    return "." not in BASES[case.kind]["apiVersion"] or case.kind in custom
+
+
+def _difference(client: Client, name: str, document: Object, counts: Counter[str]) -> Iterator[str]:
+    code, message = _dry_run(client, document)
+    decisions = [item for item in validation_errors(document) if not item.check.startswith("webhook")]
+    denied = any(item.outcome == "denied" for item in decisions)
+    if denied == (code >= 300):
+        counts["refused by both" if denied else "allowed by both"] += 1
+    elif any(item.outcome == "unknown" for item in decisions):
+        counts["not judged"] += 1
+    else:
+        counts["different"] += 1
+        yield f"{name}: API server {code} {message[:400]}; gpuc: {_text(decisions)}"
+
+
+def _places(value: Any, path: Steps = ()) -> Iterator[Steps]:
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, child in children:
+        yield (*path, step)
+        yield from _places(child, (*path, step))
+
+
+def _default_differences(client: Client) -> Iterator[str]:
+    for document in _accepted():
+        code, message = _dry_run(client, document)
+        if code >= 300:
+            continue
+        stored = _comparable(json.loads(message))
+        own = _comparable(with_defaults(document))
+        if stored != own:
+            lines = [
+                f"{path}: {left!r} in the API server, {right!r} in gpuc" for path, left, right in _diff(stored, own)
+            ]
+            yield f"{document['kind']} {json.dumps(document['spec'])[:200]}: {'; '.join(lines[:6])}"
+
+
+def _accepted() -> Iterator[Object]:
+    """Yields allowed objects of built-in kinds. Webhooks set the defaults of the other kinds."""
+    for case in (*POD_CASES, *WORKLOAD_CASES):
+        if case.field is None and "." not in BASES[case.kind]["apiVersion"]:
+            yield case.document()
+
+
+def _comparable(document: Object) -> Object:
+    """Returns the parts of an object that both sides must have, without identifiers and quantities' spelling."""
+    metadata = {key: value for key, value in document["metadata"].items() if key not in _GENERATED}
+    # In the answer, a Job without labels has those of its template; validating admission sees it without.
+    own = {key: value for key, value in metadata.pop("labels", {}).items() if key not in (*_IDS, *JOB_NAMES)}
+    metadata.update({"labels": own} if own else {})
+    metadata.pop("generateName", None)
+    if "generateName" in document["metadata"]:
+        metadata.pop("name", None)
+    spec = {key: value for key, value in document["spec"].items() if key not in _PLUGINS}
+    tolerations = [row for row in spec.get("tolerations") or () if row.get("key") not in _ADDED_TOLERATIONS]
+    return _cleaned({"metadata": metadata, "spec": {**spec, "tolerations": tolerations}})
+
+
+def _cleaned(value: Any) -> Any:
+    if isinstance(value, dict):
+        kept = {key: child for key, child in value.items() if key not in _SPELT and child != "" and child is not None}
+        return {key: "" if key in _IDS else _cleaned(child) for key, child in kept.items()}
+    return [_cleaned(item) for item in value] if isinstance(value, list) else value
+
+
+def _diff(left: Any, right: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in sorted({*left, *right}):
+            yield from _diff(left.get(key), right.get(key), f"{path}.{key}")
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for index, (one, other) in enumerate(zip(left, right, strict=True)):
+            yield from _diff(one, other, f"{path}[{index}]")
+    elif left != right:
+        yield path, left, right
+
+
+def _dry_run(client: Client, document: Object) -> tuple[int, str]:
+    path = client.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
+    headers = {"Content-Type": "application/json", "Accept": "application/json"}
+    address = f"{path}?dryRun=All&fieldValidation=Strict"
+    code, answer = client._exchange("POST", address, json.dumps(document).encode(), headers)
+    if code < 300:
+        return code, answer.decode() if isinstance(answer, bytes) else str(answer)
+    return code, str(json.loads(answer).get("message", ""))
+
+
+def _text(decisions: list[Decision]) -> str:
+    return (
+        "; ".join(f"{item.outcome} {'.'.join(map(str, item.field))}: {item.message}" for item in decisions) or "allowed"
+    )
+
+
+def main() -> int:
+    """Runs the comparison; returns 1 if it finds a difference."""
+    failed = False
+    for check in checks(find_programs(), upstream_crds()):
+        print(f"{'FAILED' if check.problem else 'passed'}  {check.name} ({check.note})")
+        if check.problem:
+            print(check.problem)
+        failed = failed or bool(check.problem)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,135 @@
+"""A workload that a mutation changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from gpuc.model import Cluster
+from gpuc.model.names import QUEUE_LABEL
+from gpuc.rehearse.client import Object
+
+if TYPE_CHECKING:
+    from tests.conformance.random_workloads import Target
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A correct workload. A mutation changes the document in place."""
+
+    document: Object
+    kind: str
+    cluster: Cluster
+    target: Target
+    random: Random
+
+    @property
+    def spec(self) -> Object:
+        """The spec of the workload."""
+        spec: Object = self.document["spec"]
+        return spec
+
+    @property
+    def job(self) -> Object | None:
+        """The spec of the Job, of the Jobs of a CronJob, or of the first Job of a JobSet; None for other kinds."""
+        match self.kind:
+            case "Job":
+                return self.spec
+            case "CronJob":
+                job: Object = self.spec["jobTemplate"]["spec"]
+                return job
+            case "JobSet":
+                first: Object = self.spec["replicatedJobs"][0]["template"]["spec"]
+                return first
+        return None
+
+    @property
+    def template(self) -> Object:
+        """The first pod template; a Pod itself."""
+        owner = self.job if self.job is not None else self.spec
+        template: Object = self.document if self.kind == "Pod" else owner["template"]
+        return template
+
+    @property
+    def pod(self) -> Object:
+        """The first pod spec."""
+        pod: Object = self.template["spec"]
+        return pod
+
+    @property
+    def main(self) -> Object:
+        """The first container."""
+        container: Object = self.pod["containers"][0]
+        return container
+
+    @property
+    def queue_labels(self) -> Object | None:
+        """The labels from which Kueue reads the queue; None for a workload without a queue."""
+        owner = self.spec["jobTemplate"] if self.kind == "CronJob" else self.document
+        labels: Object | None = owner["metadata"].get("labels")
+        return labels if labels and QUEUE_LABEL in labels else None
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """The names of the GPU resources that the main container requests."""
+        limits = self.main["resources"].get("limits", {})
+        return tuple(name for name in limits if name.startswith("nvidia.com/"))
+
+    def resources(self, name: str, value: Any) -> None:
+        """Sets the request and the limit of the main container for a resource."""
+        for part in ("requests", "limits"):
+            self.main["resources"].setdefault(part, {})[name] = value
+
+    def setting(self, owner: str) -> Object:
+        """Returns the security context of the "pod" or of the "main" container, which a mutation changes."""
+        holder = self.pod if owner == "pod" else self.main
+        context: Object = holder.setdefault("securityContext", {})
+        return context
+
+    def add_volume(self, name: str, source: Object, path: str = "/mnt/extra") -> None:
+        """Adds a volume and its mount in the main container."""
+        self.pod.setdefault("volumes", []).append({"name": name, **source})
+        self.main.setdefault("volumeMounts", []).append({"name": name, "mountPath": path})
+
+    def add_env(self, **variable: Any) -> None:
+        """Adds an environment variable to the main container."""
+        self.main.setdefault("env", []).append(variable)
+
+    def annotate(self, key: str, value: Any) -> None:
+        """Adds an annotation to the pod template."""
+        self.template.setdefault("metadata", {}).setdefault("annotations", {})[key] = value
+
+
+Mutation = Callable[[Draft], bool]
+"""A function that changes a draft; it returns False, without a change, if the draft is not suitable."""
+
+
+def for_all(*changes: Callable[[Draft], Any]) -> Mutation:
+    """Returns a mutation that makes all changes, for all drafts."""
+
+    def mutate(draft: Draft) -> bool:
+        for change in changes:
+            change(draft)
+        return True
+
+    return mutate
+
+
+def where(condition: Callable[[Draft], Any], change: Callable[[Draft], Any]) -> Mutation:
+    """Returns a mutation for the drafts that meet a condition."""
+
+    def mutate(draft: Draft) -> bool:
+        if not condition(draft):
+            return False
+        change(draft)
+        return True
+
+    return mutate
+
+
+def other_pools(draft: Draft) -> Iterator[str]:
+    """Yields the names of the pools that the tenant of a draft may not use."""
+    own = {pool.name for pool in draft.target.tenant.pools}
+    return (pool.name for pool in draft.cluster.pools if pool.name not in own)

@@ -1,0 +1,122 @@
+"""Further charts: the Application, the AppProject and the values of each chart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gpuc.pipeline.stages import compiled_spec
+from gpuc.rehearse.argocd.applications import ChartSource, GitSource
+from gpuc.rehearse.argocd.repository import fleet_repository
+from gpuc.rehearse.not_tested import not_tested
+from tests.conftest import CUSTOM
+from tests.extra.fleet import SPEC, checked, compiled, write_fleet
+from tests.rehearse.argocd.test_repository import GIT
+
+CHARTS = """\
+  charts:
+    cert-manager:
+      repository: oci://quay.io/jetstack/charts
+      chart: cert-manager
+      version: v1.21.1
+      namespace: cert-manager
+      namespaces: [kube-system]
+      kinds: {cluster: [rbac.authorization.k8s.io/ClusterRole], namespaced: [Service, apps/Deployment]}
+      values: {crds: {enabled: true}, "a.b": null}
+    vcluster:
+      repository: https://charts.loft.sh
+      chart: vcluster
+      version: 0.30.0
+      wave: 32
+      namespace: search-lab
+      tenant: search
+      kinds: {namespaced: [apps/StatefulSet]}
+"""
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    root = write_fleet(tmp_path / "fleet")
+    (root / SPEC).write_text((root / SPEC).read_text() + CHARTS)
+    return root
+
+
+def documents(root: Path, file: str) -> list[Any]:
+    return list(yaml.safe_load_all((root / "out/dev-use1" / file).read_text()))
+
+
+def test_a_chart_gets_exactly_the_kinds_and_namespaces_of_the_spec(fleet: Path) -> None:
+    assert compiled(fleet).findings == ()
+    project, application = documents(fleet, "apps/cert-manager.yaml")
+    assert project["spec"]["sourceRepos"] == [
+        "https://git.example.com/platform/gpu-fleet.git",
+        "quay.io/jetstack/charts",
+    ]
+    assert [place["namespace"] for place in project["spec"]["destinations"]] == ["cert-manager", "kube-system"]
+    assert project["spec"]["clusterResourceWhitelist"] == [
+        {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
+    ]
+    assert project["spec"]["namespaceResourceWhitelist"] == [
+        {"group": "", "kind": "Service"},
+        {"group": "apps", "kind": "Deployment"},
+    ]
+    chart, values = application["spec"]["sources"]
+    assert (chart["repoURL"], chart["chart"], chart["targetRevision"]) == (
+        "quay.io/jetstack/charts",
+        "cert-manager",
+        "v1.21.1",
+    )
+    assert chart["helm"]["valueFiles"] == ["$values/out/dev-use1/charts/cert-manager/values.yaml"]
+    assert values["ref"] == "values" and application["spec"]["project"] == "dev-use1-cert-manager"
+    assert documents(fleet, "charts/cert-manager/values.yaml") == [{"crds": {"enabled": True}, "a.b": None}]
+
+
+def test_a_chart_of_a_tenant_stays_in_its_namespaces(fleet: Path) -> None:
+    compiled(fleet)
+    project, application = documents(fleet, "apps/vcluster.yaml")
+    assert [place["namespace"] for place in project["spec"]["destinations"]] == ["search-lab"]
+    assert project["spec"]["clusterResourceWhitelist"] == []
+    assert "CreateNamespace=false" in application["spec"]["syncPolicy"]["syncOptions"]
+    assert application["metadata"]["annotations"] == {"argocd.argoproj.io/sync-wave": "32"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "id_"),
+    [
+        ("[apps/StatefulSet]", '["*"]', "SPC004"),
+        ("[apps/StatefulSet]", "[apps/*]", "SPC004"),
+        ("{namespaced: [apps/StatefulSet]}", "{}", "SPC005"),
+        ("0.30.0", '">=0.30"', "SPC004"),
+        ("https://charts.loft.sh", "http://charts.loft.sh", "SPC004"),
+        ("https://charts.loft.sh", "file:///etc", "SPC004"),
+        ("wave: 32", "wave: -30", "SPC004"),
+        ("vcluster:\n", "../vcluster:\n", "SPC004"),
+    ],
+)
+def test_wrong_fields_of_a_chart(fleet: Path, old: str, new: str, id_: str) -> None:
+    spec = fleet / SPEC
+    assert spec.read_text().count(old) == 1
+    spec.write_text(spec.read_text().replace(old, new))
+    assert [finding.id for finding in checked(fleet)] == [id_]
+
+
+def test_the_reports_of_rehearsals_name_the_charts_that_are_not_run(tmp_path: Path) -> None:
+    cluster = compiled_spec(CUSTOM, "specs/custom-euc1.yaml").cluster
+    assert "Further charts, which are not installed: cert-manager." in not_tested(cluster)
+
+    def has_chart(chart: ChartSource) -> bool:
+        return chart.name != "cert-manager"
+
+    out = "examples/custom/out"
+    source = GitSource("https://git.example.com/platform/gpu-fleet.git", "main", f"{out}/custom-euc1/apps")
+    repository = fleet_repository(GIT, tmp_path, CUSTOM, source, out, has_chart)
+    repository.commit("first")
+    missing = "chart cert-manager v1.21.1 of quay.io/jetstack/charts is missing"
+    assert repository.not_rendered == {
+        "custom-euc1-cert-manager": f"{missing}; set --charts to a folder that contains the chart",
+        "custom-euc1-extra": "objects of the API group cert-manager.io can need a chart that is missing",
+    }

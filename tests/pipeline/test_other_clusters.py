@@ -1,0 +1,97 @@
+"""Findings about what two specs of a fleet have in common: where they are, and which commands report them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gpuc.diagnostics.finding import Finding
+from gpuc.pipeline.pipeline import check_specs, compile_specs
+from tests.conftest import HUB
+
+COPY = "specs/vega-test.yaml"
+PROD = "specs/vega-prod.yaml"
+RULES = ["FLT001", "FLT002", "FLT003", "FLT004"]
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A fleet with a copy of vega-prod in which only the name of the cluster is changed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copytree(HUB / "specs", tmp_path / "specs")
+    text = (tmp_path / PROD).read_text()
+    (tmp_path / COPY).write_text(text.replace("  name: vega-prod", "  name: vega-test", 1))
+    return tmp_path
+
+
+def found(root: Path, files: Sequence[str] | None = None) -> list[Finding]:
+    return sorted(check_specs(root, files, root, False, lambda step: None).findings, key=lambda found: found.id)
+
+
+def edit(root: Path, file: str, old: str, new: str) -> None:
+    text = (root / file).read_text()
+    assert old in text
+    (root / file).write_text(text.replace(old, new))
+
+
+def accept(root: Path, file: str, rules: Sequence[str]) -> None:
+    reasons = "".join(f"    {rule}: on purpose\n" for rule in rules)
+    edit(root, file, "spec:\n", f"spec:\n  accept:\n{reasons}")
+
+
+def test_the_findings_are_at_the_second_spec_and_name_the_first(fleet: Path) -> None:
+    findings = found(fleet)
+    assert [finding.id for finding in findings] == RULES
+    assert {finding.cluster for finding in findings} == {"vega-test"}
+    cluster, destination, reservation, queue = findings
+    assert f"vega-prod ({PROD}:16)" in cluster.message
+    assert str(cluster.mark) == f"{COPY}:16:19"
+    assert str(destination.mark) == f"{COPY}:12:34"
+    ids = f"specs/base/teams.yaml:{line_of(fleet, 'specs/base/teams.yaml', 'ids: [cr-')}:15"
+    assert str(reservation.mark) == ids, "the value is in a layer of both specs"
+    assert str(queue.mark) == f"{COPY}:{line_of(fleet, COPY, 'interruptionQueue:')}:26"
+
+
+def line_of(root: Path, file: str, text: str) -> int:
+    """Returns the number of the first line with a text."""
+    lines = (root / file).read_text(encoding="utf-8").splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+@pytest.mark.parametrize(("named", "other"), [(PROD, "vega-test"), (COPY, "vega-prod")])
+def test_a_command_about_one_cluster_compares_it_with_all(fleet: Path, named: str, other: str) -> None:
+    findings = found(fleet, [named])
+    assert [finding.id for finding in findings] == RULES
+    assert all(f"in the spec of {other} " in finding.message for finding in findings)
+    assert found(fleet, ["specs/vega-staging.yaml"]) == []
+
+
+def test_no_command_reports_what_the_second_spec_accepts(fleet: Path) -> None:
+    accept(fleet, COPY, RULES)
+    for files in (None, [PROD], [COPY]):
+        assert found(fleet, files) == []
+
+
+def test_the_first_spec_has_nothing_to_accept(fleet: Path) -> None:
+    accept(fleet, PROD, RULES)
+    assert [finding.id for finding in found(fleet)] == ["ACC001"] * 4 + RULES
+
+
+def test_a_spec_that_cannot_be_read_is_not_compared(fleet: Path) -> None:
+    edit(fleet, COPY, "environment: prod", "environment: [")
+    assert found(fleet, [PROD]) == []
+
+
+def test_an_edit_of_another_spec_is_not_hidden_by_the_cache(fleet: Path) -> None:
+    text = (fleet / COPY).read_text()
+    (fleet / COPY).unlink()
+
+    def compile_prod() -> list[str]:
+        return [finding.id for finding in compile_specs(fleet, [PROD], fleet, lambda step: None).findings]
+
+    assert compile_prod() == [] == compile_prod()
+    (fleet / COPY).write_text(text)
+    assert sorted(compile_prod()) == RULES

@@ -1,0 +1,80 @@
+"""Traces of workloads in namespaces that Kueue excludes, that gpuc does not create, or that have no LocalQueue."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.trace.test_whole_way import POD, in_the_fleet, job, traced
+
+__all__ = ["in_the_fleet"]
+WEB = {
+    f"{POD}nodeSelector": {"gpuc.dev/pool": "web"},
+    f"{POD}tolerations": [{"key": "gpuc.dev/pool", "value": "web", "effect": "NoSchedule"}],
+}
+"""With these fields, the Job starts on node pool web without the flavor that Kueue would add."""
+CONFIGURATION = """
+apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+managedJobsNamespaceSelector: {matchExpressions: [{key: team, operator: Exists}]}
+integrations: {frameworks: [batch/job]}
+"""
+
+
+def messages(found: Any, verdict: str) -> list[str]:
+    return [step["message"] for step in found["steps"] if step["verdict"] == verdict]
+
+
+def test_kueue_ignores_a_queue_name_in_an_excluded_namespace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The Job of namespace default has the name of a LocalQueue, but starts without Kueue."""
+    code, found = traced(tmp_path, capsys, job(metadata__namespace="default", **WEB))
+    assert (code, found["verdict"]) == (0, "admitted")
+    assert found["bypass"] == "managedJobsNamespaceSelector of Kueue excludes namespace default"
+    fix = next(step["fix"] for step in found["steps"] if step["verdict"] == "bypassed")
+    assert fix == (
+        "create the workload in one of the namespaces assistants-lab, assistants-serving with LocalQueue assistants-cpu"
+    )
+
+
+def test_without_the_helm_chart_the_webhook_perhaps_suspends_the_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only the chart limits the webhooks of Kueue to the namespaces of managedJobsNamespaceSelector."""
+    objects: list[Any] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "assistants-serving"}},
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "kueue-manager-config", "namespace": "kueue-system"},
+            "data": {"controller_manager_config.yaml": CONFIGURATION},
+        },
+    ]
+    folder = tmp_path / "objects"
+    folder.mkdir()
+    (folder / "objects.yaml").write_text(yaml.safe_dump_all(objects), encoding="utf-8")
+    _, found = traced(tmp_path, capsys, job(), where=str(folder))
+    assert any("the workload stays suspended" in message for message in messages(found, "unknown"))
+    _, found = traced(tmp_path, capsys, job(metadata__labels={}), where=str(folder))
+    assert not any("stays suspended" in message for message in messages(found, "unknown"))
+
+
+@pytest.mark.parametrize(
+    ("namespace", "code", "verdict"),
+    [("gpu-operator", 0, "admitted"), ("monitoring", 4, "not judged"), ("argocd", 4, "not judged")],
+)
+def test_namespaces_of_the_platform_are_not_refused(
+    namespace: str, code: int, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Argo CD creates gpu-operator for the chart; gpuc only knows the names of the other namespaces."""
+    actual, found = traced(tmp_path, capsys, job(metadata__namespace=namespace, **WEB))
+    assert (actual, found["verdict"]) == (code, verdict)
+
+
+def test_an_unknown_namespace_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = traced(tmp_path, capsys, job(metadata__namespace="assistants-servign"))
+    assert (code, messages(found, "failed")) == (1, ["namespace assistants-servign does not exist"])

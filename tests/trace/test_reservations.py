@@ -1,0 +1,61 @@
+"""Pods that need reserved instances: the number of instances is a limit, or is not judged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.trace.test_nodes import AWS, job, jobset, need, other, pod, pool, step
+
+
+@pytest.mark.parametrize(
+    ("selector", "pods", "declared", "verdict"),
+    [
+        ({}, 3, "2", "passed"),
+        ({"karpenter.sh/capacity-type": "on-demand"}, 3, "2", "passed"),
+        ({"karpenter.sh/capacity-type": "reserved"}, 2, "2", "passed"),
+        ({"karpenter.sh/capacity-type": "reserved"}, 3, "2", "failed"),
+        ({"karpenter.sh/capacity-type": "reserved"}, 1, "", "unknown"),
+        ({f"{AWS}capacity-reservation-id": "cr-1"}, 2, "2", "passed"),
+        ({f"{AWS}capacity-reservation-id": "cr-1"}, 3, "2", "failed"),
+        ({f"{AWS}capacity-reservation-id": "cr-2"}, 1, "2", "failed"),
+        ({f"{AWS}capacity-reservation-type": "capacity-block"}, 1, "2", "unknown"),
+        ({f"{AWS}capacity-reservation-type": "capacity-block"}, 3, "2", "failed"),
+    ],
+)
+def test_c27_pods_that_need_reserved_instances(
+    selector: dict[str, str], pods: int, declared: str, verdict: str
+) -> None:
+    both = need("karpenter.sh/capacity-type", "In", "reserved", "on-demand")
+    gpus = pool("gpu", need("node.kubernetes.io/instance-type", "In", "p5.48xlarge"), both)
+    gpus = replace(gpus, annotations={"gpuc.dev/reserved-instances": declared} if declared else {})
+    terms = {"spec": {"capacityReservationSelectorTerms": [{"id": "cr-1"}]}}
+    node_class = other("karpenter.k8s.aws/v1", "EC2NodeClass", "default", terms)
+    found = step(job(pod(8, nodeSelector=selector), pods), gpus, node_class, is_complete=True)
+    assert found.verdict == verdict, found.message
+
+
+def test_c27_one_of_several_reservations_has_an_unknown_number_of_instances() -> None:
+    both = need("karpenter.sh/capacity-type", "In", "reserved", "on-demand")
+    gpus = pool("gpu", need("node.kubernetes.io/instance-type", "In", "p5.48xlarge"), both)
+    gpus = replace(gpus, annotations={"gpuc.dev/reserved-instances": "4"})
+    terms = {"spec": {"capacityReservationSelectorTerms": [{"id": "cr-1"}, {"id": "cr-2"}]}}
+    node_class = other("karpenter.k8s.aws/v1", "EC2NodeClass", "default", terms)
+    one = pod(8, nodeSelector={f"{AWS}capacity-reservation-id": "cr-1"})
+    found = step(job(one, 2), gpus, node_class, is_complete=True)
+    assert (found.verdict, "capacity-reservation-id In cr-1" in found.message) == ("unknown", True)
+
+
+def test_c27_pod_sets_share_the_reserved_instances() -> None:
+    both = need("karpenter.sh/capacity-type", "In", "reserved", "on-demand")
+    gpus = pool("gpu", need("node.kubernetes.io/instance-type", "In", "p5.48xlarge"), both)
+    gpus = replace(gpus, annotations={"gpuc.dev/reserved-instances": "2"})
+    terms = {"spec": {"capacityReservationSelectorTerms": [{"id": "cr-1"}]}}
+    node_class = other("karpenter.k8s.aws/v1", "EC2NodeClass", "default", terms)
+    wanted = pod(8, nodeSelector={"karpenter.sh/capacity-type": "reserved"})
+    assert step(jobset(("a", 1, wanted), ("b", 1, wanted)), gpus, node_class, is_complete=True).verdict == "passed"
+    found = step(jobset(("a", 2, wanted), ("b", 1, wanted)), gpus, node_class, is_complete=True)
+    assert found.verdict == "failed"
+    found = step(jobset(("a", 2, wanted), ("b", 1, pod(8))), gpus, node_class, is_complete=True)
+    assert found.verdict == "passed"
