@@ -33,8 +33,10 @@ CHECKOUT = pytest.StashKey[set[str]]()
 
 # No test depends on the date: the examples have capacity blocks, which end.
 os.environ["SOURCE_DATE_EPOCH"] = "1796083200"  # 2026-12-01
-# No test depends on the speed of the machine.
-settings.register_profile("gpuc", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# No test depends on the speed of the machine. In CI, hypothesis draws the same examples in every run.
+settings.register_profile(
+    "gpuc", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
+)
 settings.load_profile("gpuc")
 
 
