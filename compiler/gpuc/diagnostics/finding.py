@@ -32,6 +32,20 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Related:
+    """Another place in the files of the user, which explains a finding: a first definition, or a value to compare."""
+
+    message: str
+    """What is at this place, for example "first defined here"."""
+    path: Path = ()
+    """The path of the place in the merged spec. gpuc computes the mark from the path."""
+    mark: Mark | None = None
+    """The position in a file; None until gpuc has located the path."""
+    on_key: bool = False
+    """Whether the place is the key at the path instead of the value."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A violation of a rule, with the position of the violation in a file or in the spec."""
 
@@ -50,6 +64,8 @@ class Finding:
     """Whether the key at the path is wrong instead of the value, for example an unknown key."""
     cluster: str = ""
     """The cluster whose compile reported the finding; an empty string if there is none."""
+    related: tuple[Related, ...] = ()
+    """Other places that explain the finding, in the order in which reports show them."""
 
     @property
     def is_error(self) -> bool:
@@ -69,9 +85,18 @@ class Rule:
     source: str = ""
     """The documentation or source code that proves the rule: a URL, or project, version and path."""
 
-    def at(self, path: Path, message: str, *, fix: str = "", mark: Mark | None = None, on_key: bool = False) -> Finding:
+    def at(
+        self,
+        path: Path,
+        message: str,
+        *,
+        fix: str = "",
+        mark: Mark | None = None,
+        on_key: bool = False,
+        related: Iterable[Related] = (),
+    ) -> Finding:
         """Returns a finding of the rule at a path in the spec, or at a position in a file."""
-        return Finding(self.id, self.severity, message, path, mark, fix, on_key)
+        return Finding(self.id, self.severity, message, path, mark, fix, on_key, related=tuple(related))
 
 
 RULES: dict[str, Rule] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +57,8 @@ def read_fact_file(text: str, file: str, findings: list[Finding]) -> FactFile | 
         content = None if errors else parse_as(CatalogFile, source)
     except StageError as error:
         content, errors = None, list(error.findings)
-    findings += (located(finding, source) for finding in errors)
+    findings += map(source.located, errors)
     return FactFile(content, source) if content is not None else None
-
-
-def located(finding: Finding, source: Source) -> Finding:
-    """Returns the finding with its position in the file."""
-    return replace(finding, mark=finding.mark or source.locate(finding.path, finding.on_key))
 
 
 def _nulls(value: Any, path: SpecPath = ()) -> Iterator[Finding]:

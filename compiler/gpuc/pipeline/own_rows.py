@@ -13,7 +13,7 @@ from gpuc.catalog.records import FLEET, Daemonset, Image, InstanceType
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.kubernetes.amounts import MIB
-from gpuc.pipeline.fact_files import FactFile, located
+from gpuc.pipeline.fact_files import FactFile
 from gpuc.source import Source
 from gpuc.spec.facts import DaemonSetRow, ImageRow, InstanceRow, PriceRow
 
@@ -79,9 +79,9 @@ def merge(files: Iterable[FactFile]) -> tuple[OwnRows, list[Finding]]:
             *_images(merged, file),
             *_daemonsets(merged, file),
         ]
-        merged.findings += (located(finding, file.source) for finding in found)
+        merged.findings += map(file.source.located, found)
     for file in files:  # prices may be about instance types of a later file
-        merged.findings += (located(finding, file.source) for finding in _prices(merged, file))
+        merged.findings += map(file.source.located, _prices(merged, file))
     own = OwnRows(merged.instances, merged.images, merged.daemonsets, tuple(merged.prices))
     return own, merged.findings
 

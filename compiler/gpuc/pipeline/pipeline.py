@@ -251,10 +251,7 @@ def _spec_findings(root: Path, file: str, name: str) -> list[Finding]:
 
 def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Finding]:
     """Returns the findings with the name of the cluster, and with the file, line and column of their spec paths."""
-    return [
-        replace(finding, cluster=name, mark=finding.mark or source.locate(finding.path, finding.on_key))
-        for finding in findings
-    ]
+    return [replace(source.located(finding), cluster=name) for finding in findings]
 
 
 def _outcome(root: Path, findings: Iterable[Finding], clusters: Iterable[str]) -> Outcome:

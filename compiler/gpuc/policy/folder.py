@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +50,14 @@ def check_policy_file(text: str, file: str, subjects: dict[str, Any], denied: It
     try:
         policy = parse_as(PolicyFile, source)
     except StageError as error:
-        return CheckedPolicyFile(source, (*remarks, *_located(error.findings, source)))
+        return CheckedPolicyFile(source, (*remarks, *map(source.located, error.findings)))
     shared = subjects.get(policy.subject or "", {}).get("variables", {})
     found = [
         *check_definitions(policy, source, subjects, denied),
         *check_use(policy, shared),
         *check_expressions(policy, source, text, shared),
     ]
-    return CheckedPolicyFile(source, (*remarks, *_located(found, source)))
-
-
-def _located(findings: Iterable[Finding], source: Source) -> Iterator[Finding]:
-    for finding in findings:
-        yield replace(finding, mark=finding.mark or source.locate(finding.path, finding.on_key))
+    return CheckedPolicyFile(source, (*remarks, *map(source.located, found)))
 
 
 def library_errors(sources: Path) -> Iterator[str]:

@@ -5,18 +5,19 @@ gpuc discovers the modules, so no list names them. The rules of the topic `fleet
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.diagnostics.contract import Checks
-from gpuc.diagnostics.finding import Finding, Path
+from gpuc.diagnostics.finding import Finding, Path, Related
 
 if TYPE_CHECKING:
     from gpuc.model import Cluster
     from gpuc.spec.cluster import Spec
 
-RuleFinding = tuple[Path, str] | tuple[Path, str, str]
-"""The path in the spec, the message with the actual and the expected value, and the fix if the rule knows the fix."""
+RuleFinding = tuple[Path, str] | tuple[Path, str, str] | tuple[Path, str, str, Sequence[Related]]
+"""The path in the spec, the message with the actual and the expected value, the fix (an empty string without one), and
+other places that explain the finding."""
 Findings = Iterator[RuleFinding]
 
 RULES: Checks[Cluster, RuleFinding] = Checks("gpuc.rules")
@@ -50,6 +51,8 @@ def check(cluster: Cluster) -> list[Finding]:
     """Runs all rules on the cluster and returns the findings, sorted by rule id."""
     findings = []
     for rule_check in RULES.discover():
-        for path, message, *fix in rule_check.find(cluster):
-            findings.append(rule_check.rule.at(path, message, fix=fix[0] if fix else ""))
+        for found in rule_check.find(cluster):
+            fix = found[2] if len(found) > 2 else ""
+            related = found[3] if len(found) > 3 else ()
+            findings.append(rule_check.rule.at(found[0], found[1], fix=fix, related=related))
     return findings

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import pathlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, StageError
@@ -50,6 +50,11 @@ class Source:
         while path not in self.marks:
             path = path[:-1]
         return self.marks[path]
+
+    def located(self, finding: Finding) -> Finding:
+        """Returns the finding with the file, line and column of its path and of its related paths."""
+        related = tuple(replace(one, mark=one.mark or self.locate(one.path, one.on_key)) for one in finding.related)
+        return replace(finding, mark=finding.mark or self.locate(finding.path, finding.on_key), related=related)
 
 
 def read(root: pathlib.Path, file: str) -> Source:

@@ -29,6 +29,10 @@ def _block(row: ReportRow, report: Report, paint: Paint) -> str:
     message = "\n    ".join(visible(line) for line in finding.message.splitlines())
     head = f"{paint('1', visible(_position(row)))}  {severity} {finding.id}  {message}"
     lines = [head + _clusters(row), *_excerpt(row, report, paint)]
+    lines += [
+        f"    {paint('36', 'see:')} {visible(str(other.mark or ''))}  {visible(other.message)}"
+        for other in finding.related
+    ]
     if finding.fix:
         fix = "\n         ".join(visible(line) for line in finding.fix.splitlines())
         lines.append(f"    {paint('32', 'fix:')} {fix}")
