@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ruamel.yaml.scalarstring import LiteralScalarString
 
-from tests.messages.run import CASES, Case, cases, check, entries, place
+from tests.messages.run import CASES, Case, answer, cases, entries, place
 
 
 def run(case: Case) -> tuple[int, str]:
@@ -16,17 +16,17 @@ def run(case: Case) -> tuple[int, str]:
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / "fleet"
         place(case, folder)
-        return check(folder)
+        return answer(case, folder)
 
 
 def write() -> None:
     """Writes the exit code and the answer of every case, and prints the numbers of changed cases."""
     yaml, listed = entries()
     for entry, case in zip(listed, cases(), strict=True):
-        code, answer = run(case)
-        if (code, answer) != (case.exit, case.answer):
+        code, text = run(case)
+        if (code, text) != (case.exit, case.answer):
             print(f"changed: {case.number}")
-        entry["exit"], entry["answer"] = code, LiteralScalarString(answer)
+        entry["exit"], entry["answer"] = code, LiteralScalarString(text)
     with CASES.open("w", encoding="utf-8") as file:
         yaml.dump(listed, file)
 

@@ -20,7 +20,8 @@ FLEET = HERE / "fleet"
 CASES = HERE / "breaks.yaml"
 SPEC = "specs/orion.yaml"
 """The file that an edit changes, unless the edit names another file."""
-TERMINAL = {"COLUMNS": "120", "NO_COLOR": "1"}
+ENVIRONMENT = {"COLUMNS": "120", "NO_COLOR": "1", "SOURCE_DATE_EPOCH": "1796083200"}
+"""A terminal without colours, on 2026-12-01: the fleet has a capacity block, which ends."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class Case:
     what: str
     before: str
     edits: tuple[dict[str, str], ...]
+    command: tuple[str, ...] = ("check",)
+    """The command and its arguments."""
     accepted: str = ""
     """Why the spec is not wrong. Empty for a wrong spec."""
     exit: int = -1
@@ -40,7 +43,11 @@ class Case:
 def cases() -> list[Case]:
     """All cases, in the order of the file."""
     loaded = YAML(typ="safe").load(CASES.read_text(encoding="utf-8"))
-    return [Case(**{**entry, "edits": tuple(entry["edits"])}) for entry in loaded]
+    return [Case(**{key: _frozen(value) for key, value in entry.items()}) for entry in loaded]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def place(case: Case, folder: Path) -> None:
@@ -54,7 +61,7 @@ def apply(edit: dict[str, str], folder: Path) -> None:
     """Changes one file of a fleet.
 
     Raises:
-        ValueError: when the file does not contain the text of the edit exactly once, or the edit has no known operation.
+        ValueError: when the file does not contain the text of the edit exactly once, or no operation is known.
     """
     file = folder / edit.get("file", SPEC)
     if "copy" in edit:
@@ -92,16 +99,16 @@ def _replaced(text: str, old: str, new: str) -> str:
     return text.replace(old, new)
 
 
-def check(folder: Path, *arguments: str) -> tuple[int, str]:
-    """Runs `gpuc check` in the folder; returns the exit code and the printed text."""
+def answer(case: Case, folder: Path) -> tuple[int, str]:
+    """Runs the command of the case in the folder; returns the exit code and the printed text."""
     printed = io.StringIO()
     with (
         contextlib.chdir(folder),
-        patch.dict(os.environ, TERMINAL),
+        patch.dict(os.environ, ENVIRONMENT),
         contextlib.redirect_stdout(printed),
         contextlib.redirect_stderr(printed),
     ):
-        code = main(["check", *arguments])
+        code = main(case.command)
     return code, printed.getvalue()
 
 

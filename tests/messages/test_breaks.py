@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.messages.run import Case, cases, check, place
+from tests.messages.run import Case, answer, cases, place
 
 ALL = cases()
 POSITION = re.compile(r"^[\w./-]+:\d+:\d+  (error|warning) [A-Z]{2,4}\d{3}  ", re.MULTILINE)
@@ -22,12 +22,15 @@ EXPRESSION = re.compile(r"\^\[|\\[dwxs]|\]\+|\]\*|\(\?|\)\$|\]\$|\{\d+,\d*\}")
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.number)
 def test_a_spec_gets_its_answer(case: Case, tmp_path: Path) -> None:
     place(case, tmp_path / "fleet")
-    assert check(tmp_path / "fleet") == (case.exit, case.answer), "read the new answer; python -m tests.messages --write"
+    assert answer(case, tmp_path / "fleet") == (case.exit, case.answer), (
+        "read the new answer; python -m tests.messages --write"
+    )
 
 
 def test_the_fleet_without_an_edit_has_no_finding(tmp_path: Path) -> None:
-    place(Case("", "", "", ()), tmp_path / "fleet")
-    assert check(tmp_path / "fleet") == (0, "1 cluster: no findings\n")
+    fleet = Case("", "", "", ())
+    place(fleet, tmp_path / "fleet")
+    assert answer(fleet, tmp_path / "fleet") == (0, "1 cluster: no findings\n")
 
 
 def test_numbers_are_unique() -> None:
@@ -48,5 +51,5 @@ def test_an_answer_has_a_position_and_plain_words(case: Case) -> None:
 
 @pytest.mark.parametrize("number", ["65", "71", "73"])
 def test_zero_and_one_are_no_truth_values(number: str) -> None:
-    answer = next(case.answer for case in ALL if case.number == number)
-    assert not re.search(r"\b(true|false)\b", SOURCE_LINE.sub("", answer))
+    text = next(case.answer for case in ALL if case.number == number)
+    assert not re.search(r"\b(true|false)\b", SOURCE_LINE.sub("", text))
