@@ -37,7 +37,11 @@ def test_the_committed_schema_of_the_language_is_fresh() -> None:
 
 
 def test_every_field_of_the_language_is_described() -> None:
-    shapes = [json_schema(), *json_schema()["$defs"].values()]
+    schema = json_schema()
+    shapes = [
+        schema,
+        *(shape for name, shape in schema["$defs"].items() if not name.startswith(("Complete", "Without"))),
+    ]
     bare = [
         name for shape in shapes for name, field in shape.get("properties", {}).items() if not field.get("description")
     ]

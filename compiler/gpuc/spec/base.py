@@ -110,11 +110,19 @@ Seconds = Annotated[
     int,
     BeforeValidator(_seconds),
     Field(gt=0),
-    WithJsonSchema({"type": "string", "pattern": r"^(\d+[hms])+$"}),
+    WithJsonSchema(
+        {"type": "string", "pattern": r"^(\d+[hms])+$", "patternErrorMessage": "expected a duration such as 72h"}
+    ),
 ]
 """A duration such as 72h or 1h30m, in seconds."""
 
-_SIZE_SCHEMA = WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$"})
+_SIZE_SCHEMA = WithJsonSchema(
+    {
+        "type": "string",
+        "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$",
+        "patternErrorMessage": "expected a size such as 200Gi",
+    }
+)
 
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0), _SIZE_SCHEMA]
 """A size such as 200Gi, in bytes."""

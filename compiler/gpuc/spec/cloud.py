@@ -23,7 +23,13 @@ def _ipv4_range(text: str) -> str:
     return text
 
 
-Cidr = Annotated[str, AfterValidator(_ipv4_range), WithJsonSchema({"type": "string", "pattern": _CIDR})]
+Cidr = Annotated[
+    str,
+    AfterValidator(_ipv4_range),
+    WithJsonSchema(
+        {"type": "string", "pattern": _CIDR, "patternErrorMessage": "expected an IPv4 range such as 10.0.0.0/16"}
+    ),
+]
 """An IPv4 address range, for example 10.0.0.0/16."""
 
 Cidrs = Annotated[list[Cidr], Field(min_length=1)]

@@ -44,7 +44,7 @@ class Form:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return handler(core) | {"pattern": self.pattern}
+        return handler(core) | {"pattern": self.pattern, "patternErrorMessage": f"expected {self.words}"}
 
     def check(self, text: str | None) -> str | None:
         """Returns the text; None, which an optional field allows, stays None.

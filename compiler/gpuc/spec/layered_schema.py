@@ -10,6 +10,7 @@ Every shape of the language has two definitions:
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from gpuc.diagnostics.finding import DeclarationError
@@ -20,8 +21,8 @@ _NO_NULL = "WithoutNull"
 _SIZES = ("required", "minProperties")
 """The keywords that only a complete map has to meet."""
 _UNIONS = ("anyOf", "oneOf")
-_FREE_FORM = ("values", "patch")
-"""The keys whose values gpuc copies into the output, with null, see gpuc.diagnostics.free_form."""
+_FREE_FORM = ("values", "patch", "value")
+"""The keys of Helm values, and of patches and their operations, whose values may contain null."""
 
 
 def layered(schema: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def _complete_definitions(definitions: dict[str, Any]) -> dict[str, Any]:
         found = nonempty
 
 
-def _requirements(schema: Any, names: Any) -> dict[str, Any]:
+def _requirements(schema: Any, names: Collection[str]) -> dict[str, Any]:
     """Returns the required keys of a schema and of the maps below it, but not below a list.
 
     Args:
@@ -141,7 +142,7 @@ def _nullable(schema: Any) -> Any:
 def _without_null() -> dict[str, Any]:
     below = _reference(_NO_NULL)
     return {
-        "$comment": "null removes a key of a layer: it is no value in a cluster without layers, and in lists.",
+        "errorMessage": "null removes a key of a layer; expected a value, because no layer can have the key",
         "type": ["object", "array", "string", "number", "boolean"],
         "properties": dict.fromkeys(_FREE_FORM, True),
         "additionalProperties": below,

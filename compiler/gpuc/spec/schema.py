@@ -22,7 +22,7 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema() -> dict[str, Any]:
-    """Returns the JSON Schema (draft 2020-12) of spec files: of clusters, of clusters that extend layers, and of layers.
+    """Returns the JSON Schema (draft 2020-12) of spec files: clusters, clusters that extend layers, and layers.
 
     The schema requires the keys of the spec only in a cluster that extends no layers, see gpuc.spec.layered_schema.
     """
