@@ -7,6 +7,7 @@ import io
 import os
 import shutil
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -40,10 +41,11 @@ class Case:
     answer: str = ""
 
 
-def cases() -> list[Case]:
+@cache
+def cases() -> tuple[Case, ...]:
     """All cases, in the order of the file."""
     loaded = YAML(typ="safe").load(CASES.read_text(encoding="utf-8"))
-    return [Case(**{key: _frozen(value) for key, value in entry.items()}) for entry in loaded]
+    return tuple(Case(**{key: _frozen(value) for key, value in entry.items()}) for entry in loaded)
 
 
 def _frozen(value: Any) -> Any:

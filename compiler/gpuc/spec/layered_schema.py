@@ -79,6 +79,8 @@ def _requirements(schema: Any, names: Collection[str]) -> dict[str, Any]:
         values = {key: _requirements(value, names) for key, value in schema.get(keyword, {}).items()}
         if any(values.values()):
             found[keyword] = {key: value for key, value in values.items() if value}
+    if others := _requirements(schema.get("additionalProperties"), names):
+        found["additionalProperties"] = others
     for alternative in _alternatives(schema):
         required = _requirements(alternative, names)
         if found and required:
@@ -99,6 +101,8 @@ def _part(schema: Any, complete: dict[str, Any]) -> Any:
             part[keyword] = {key: _nullable(_part(value, complete)) for key, value in part[keyword].items()}
     if "patternProperties" in part:
         part["additionalProperties"] = False
+    elif "additionalProperties" in part:
+        part["additionalProperties"] = _nullable(_part(part["additionalProperties"], complete))
     if "items" in part:
         part["items"] = _entry(part["items"], complete)
     if alternatives := _alternatives(part):
@@ -110,7 +114,7 @@ def _part(schema: Any, complete: dict[str, Any]) -> Any:
 
 def _entry(schema: dict[str, Any], complete: dict[str, Any]) -> dict[str, Any]:
     """Returns the schema of an entry of a list, which is complete."""
-    part = _part(schema, complete)
+    part: dict[str, Any] = _part(schema, complete)
     name = part.get("$ref", "").removeprefix(_REFERENCE)
     if not name:
         return {**part, **{keyword: schema[keyword] for keyword in _SIZES if keyword in schema}}
