@@ -82,31 +82,35 @@ def _read_tokens(scan: _Scan, number: int, line: str) -> OpenEnd | None:
     place = 0
     if scan.quote:
         end = _ends[scan.quote.sign].match(line)
-        if end is None:
-            return None
-        if _has_more_text(scan, line, end.end()):
-            return scan.quote
+        if end is None or _has_more_text(scan, line, end.end()):
+            return scan.quote if end else None
         scan.quote, place = None, end.end()
-    while place < len(line):
-        sign = line[place]
-        if (match := _comment.match(line, place)) or (not scan.brackets and _block_scalar.match(line, place)):
-            scan.block_limit = None if match else scan.limit
+    while place < len(line) and not scan.quote:
+        if _comment.match(line, place):
             return None
-        if sign in _QUOTES:
-            found, place = _read_quoted(scan, number, line, place)
-        elif sign in "[]{}":
-            found, place = _read_bracket(scan, number, line, place), place + 1
-        elif sign in " \t" or (sign in ",:" and (scan.brackets or sign == ":")) or _is_indicator(line, place):
-            found, place = None, place + 1
-        elif match := _property.match(line, place):
-            found, place = None, match.end()
-        else:
-            match = (_plain_in_flow if scan.brackets else _plain_in_block).match(line, place)
-            found, place = None, match.end() if match else place + 1
-            scan.in_plain = not scan.brackets
-        if found or scan.quote:
+        if not scan.brackets and _block_scalar.match(line, place):
+            scan.block_limit = scan.limit
+            return None
+        found, place = _read_token(scan, number, line, place)
+        if found:
             return found
     return None
+
+
+def _read_token(scan: _Scan, number: int, line: str, place: int) -> tuple[OpenEnd | None, int]:
+    """Reads one token. Returns a sign without counterpart, and the next column."""
+    sign = line[place]
+    if sign in _QUOTES:
+        return _read_quoted(scan, number, line, place)
+    if sign in "[]{}":
+        return _read_bracket(scan, number, line, place), place + 1
+    if sign in " \t:" or (sign == "," and scan.brackets) or _is_indicator(line, place):
+        return None, place + 1
+    if match := _property.match(line, place):
+        return None, match.end()
+    match = (_plain_in_flow if scan.brackets else _plain_in_block).match(line, place)
+    scan.in_plain = not scan.brackets
+    return None, match.end() if match else place + 1
 
 
 def _read_quoted(scan: _Scan, number: int, line: str, place: int) -> tuple[OpenEnd | None, int]:

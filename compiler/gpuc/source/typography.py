@@ -9,7 +9,7 @@ from gpuc.source.encoding import INVISIBLE
 
 _MAX_FINDINGS = 10
 _SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
-_DOUBLE, _SINGLE = "“”„‟", "‘’‚‛"
+_DOUBLE, _SINGLE = "\u201c\u201d\u201e\u201f", "\u2018\u2019\u201a\u201b"
 
 _structural_space = re.compile(rf"^[ \t]*(?:-[ ]+)*([{_SPACES}])|:[ ]*([{_SPACES}])|-([{_SPACES}])")
 _space_in_plain = re.compile(rf"^[{_SPACES}]|[{_SPACES}]$|(?<=:)[{_SPACES}]")
@@ -23,7 +23,7 @@ def spaces_that_are_letters(lines: list[str], file: str) -> list[Finding]:
 
 
 def space_in_plain(text: str, mark: Mark, is_one_line: bool) -> Finding | None:
-    """Returns a finding if a text without quotes begins or ends with a space other than U+0020, or has one after a colon.
+    """Returns a finding if a text without quotes has a space other than U+0020 at an end or after a colon.
 
     Args:
         mark: the position of the text.
