@@ -220,17 +220,17 @@ class _Composer:
     def _check_typography(self, event: Any, mark: Mark) -> None:
         """Reports quotation marks and spaces of a text without quotes that its author did not intend as letters."""
         text: str = event.value
+        if not text.isascii():
+            from gpuc.source import typography  # imported here, because most specs are ASCII
+
+            is_one_line = event.start_mark.line == event.end_mark.line
+            found = typography.space_in_plain(text, mark, is_one_line) or typography.curly_quotes(text, mark)
+            if found:
+                self.findings.append(found)
+                return
         if text[-1:] in ("'", '"') and " " not in text and text.count(text[-1]) == 1:
             message = f"{text} ends with a quotation mark and does not begin with one"
             self._add(STRAY_QUOTE, mark, message, f"add the opening quotation mark: {text[-1]}{text}")
-        if text.isascii():
-            return
-        from gpuc.source import typography  # imported here, because most specs are ASCII
-
-        is_one_line = event.start_mark.line == event.end_mark.line
-        found = typography.space_in_plain(text, mark, is_one_line) or typography.curly_quotes(text, mark)
-        if found:
-            self.findings.append(found)
 
     def _alias(self, anchor: str, mark: Mark, depth: int) -> Node:
         """Returns the node of the anchor. Counts the values of the node again, because the alias repeats the values."""

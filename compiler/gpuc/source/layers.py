@@ -156,10 +156,11 @@ class Layers:
 
     def _add_missing(self, item: Node, file: str) -> None:
         """Reports a layer that does not exist, with the most similar layer, or else with the first layers."""
-        layers = [layer.removeprefix("specs/") for layer in yaml_files(self._root) if _is_layer(self._root / layer)]
-        suggestion = nearest(file.removeprefix("specs/"), layers)
-        fix = f"replace {item.value} by {suggestion}" if suggestion else ""
-        self._add(MISSING, item.mark, f"{file} does not exist{alternatives(layers) if not fix else ''}", fix)
+        existing = (layer for layer in yaml_files(self._root) if _is_layer(self._root / layer))
+        layers = {layer.removeprefix("specs/").rpartition(".")[0]: layer.removeprefix("specs/") for layer in existing}
+        suggestion = nearest(file.removeprefix("specs/").rpartition(".")[0], layers)
+        fix = f"replace {item.value} by {layers[suggestion]}" if suggestion else ""
+        self._add(MISSING, item.mark, f"{file} does not exist{alternatives(layers.values()) if not fix else ''}", fix)
 
     def _check_cluster(self, document: Node, file: str) -> None:
         kind = document.value.get("kind")

@@ -12,7 +12,7 @@ _SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
 _DOUBLE, _SINGLE = "\u201c\u201d\u201e\u201f", "\u2018\u2019\u201a\u201b"
 
 _structural_space = re.compile(rf"^[ \t]*(?:-[ ]+)*([{_SPACES}])|:[ ]*([{_SPACES}])|-([{_SPACES}])")
-_space_in_plain = re.compile(rf"^[{_SPACES}]|[{_SPACES}]$|(?<=:)[{_SPACES}]")
+_space_in_plain = re.compile(rf"^[{_SPACES}]|[{_SPACES}]$|(?<=:)[{_SPACES}]|(?<=^-)[{_SPACES}]")
 
 
 def spaces_that_are_letters(lines: list[str], file: str) -> list[Finding]:
@@ -23,7 +23,7 @@ def spaces_that_are_letters(lines: list[str], file: str) -> list[Finding]:
 
 
 def space_in_plain(text: str, mark: Mark, is_one_line: bool) -> Finding | None:
-    """Returns a finding if a text without quotes has a space other than U+0020 at an end or after a colon.
+    """Returns a finding if a text without quotes has a space other than U+0020 at an end, or after a colon or dash.
 
     Args:
         mark: the position of the text.
@@ -46,6 +46,7 @@ def curly_quotes(text: str, mark: Mark) -> Finding | None:
     inner = inner.rstrip(_DOUBLE + _SINGLE if begins or " " not in text else _DOUBLE)
     if len(inner) == len(text) or any(character in _DOUBLE for character in inner):
         return None
+    inner = inner.strip("\"'")
     sign = text[0] if begins else text[-1]
     message = f"the quotation mark {sign} is a letter of the text {text}; expected straight quotation marks"
     return INVISIBLE.at((), message, fix=f"replace {text} by {quoted(inner)}", mark=mark)
