@@ -176,6 +176,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
     from gpuc.extra.files import folders_without_cluster
     from gpuc.pipeline.other_clusters import OtherClusters
     from gpuc.source import cluster_files
+    from gpuc.source.foreign import objects_in_specs
 
     batch = Batch()
     fleet, catalog, others = _fleet(root, batch), _catalog(root, batch), OtherClusters()
@@ -184,6 +185,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
     selected = cluster_files(root) if files is None else files
     if files is None:
         batch.findings += folders_without_cluster(root, selected)
+        batch.findings += objects_in_specs(root)
     for file in selected:
         name = Path(file).stem
         first = batch.files.setdefault(name, file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -98,7 +98,8 @@ def _findings(error: ValidationError, source: Source, model: type[BaseModel]) ->
         if kind == "extra_forbidden":
             yield _unknown(path, model)
         elif kind == "missing":
-            yield MISSING.at(path[:-1], f"{path[-1]} is missing in {_name(path[:-1])}")
+            fix = "".join(f"add {path[-1]}: {value}" for value in _constant(path, model))
+            yield MISSING.at(path[:-1], f"{path[-1]} is missing in {_name(path[:-1])}", fix=fix)
         elif kind == "string_type" and path in source.raw:
             raw = source.raw[path]
             message = f"{_name(path)} is the number {raw}; expected a string in quotes"
@@ -135,7 +136,9 @@ def _value(path: Path, details: Any, context: dict[str, Any], on_key: bool, mode
     match details["type"]:
         case "literal_error":
             allowed = str(context["expected"]).replace("'", "")
-            suggestion = nearest(str(actual), allowed.replace(" or ", ", ").split(", "))
+            suggestion = "".join(_constant(path, model)) or nearest(
+                str(actual), allowed.replace(" or ", ", ").split(", ")
+            )
             others = [key for key in _fields_at(path, model) if key not in allowed]
             if others and isinstance(actual, str):
                 allowed += f", or a map with {', '.join(others)}"
@@ -217,6 +220,15 @@ def _fields_at(path: Path, model: type[BaseModel]) -> list[str]:
     for step in path:
         annotation = _type_at(annotation, step)
     return [field.alias or name for model in _models(annotation) for name, field in model.model_fields.items()]
+
+
+def _constant(path: Path, model: type[BaseModel]) -> tuple[str, ...]:
+    """Returns the only value that the model allows at a path; an empty tuple if other values are allowed."""
+    annotation: Any = model
+    for step in path:
+        annotation = _type_at(annotation, step)
+    values = get_args(annotation) if get_origin(annotation) is Literal else ()
+    return values if len(values) == 1 else ()
 
 
 def _type_at(annotation: Any, step: str | int) -> Any:
