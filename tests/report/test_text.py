@@ -133,7 +133,7 @@ def test_a_finding_with_many_related_places_stays_short() -> None:
 
 def test_long_lines_are_broken_at_the_width_of_the_terminal() -> None:
     finding = replace(
-        SUM, message="the sum of the quotas is 33 nodes; expected at most 32, the capacity", fix="a " * 40
+        SUM, message="the sum of the quotas is 33 nodes; expected at most 32, the capacity", fix=("a " * 40).strip()
     )
     shown = render("text", report(finding), Style(width=60)).splitlines()
     assert shown == [
