@@ -166,7 +166,7 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Report
     from gpuc.cli.specs import repository_prefix
     from gpuc.diagnostics.report import render
     from gpuc.diagnostics.report.result import Report
-    from gpuc.diagnostics.report.terminal import is_terminal, wants_colour
+    from gpuc.diagnostics.report.terminal import is_terminal, style_of
 
     report = Report(
         findings=outcome.findings,
@@ -183,9 +183,9 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Report
     if is_terminal(sys.stdout):
         report = replace(report, seconds=seconds)
     if not report.failures:
-        write_stdout(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
+        write_stdout(render(options.format, report, style_of(sys.stdout, os.environ)))
     elif options.format == "text":
-        write_stderr(render("text", report, colour=wants_colour(sys.stderr, os.environ)))
+        write_stderr(render("text", report, style_of(sys.stderr, os.environ)))
     else:
         write_stdout(render(options.format, report))
         write_message(f"{REPORT_THIS}: {len(report.failures)} errors in the output; no file was written")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuc.diagnostics.finding import Mark, Path, StageError
 from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.amounts import Amounts
@@ -219,7 +219,7 @@ def _print_errors(inputs: list[str]) -> None:
     outcome = check_specs(root, select(root, File.cwd(), inputs), root, False, lambda step: None)
     errors = tuple(finding for finding in outcome.findings if finding.is_error)
     report = Report(errors, outcome.clusters, lines=outcome.lines)
-    write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
+    write_stdout(render_findings("text", report, style_of(sys.stdout, os.environ)))
 
 
 _Read = tuple[Workload, str, Place]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity
+from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,13 @@ class ReportRow:
         """The spec path of the finding, for example "spec.pools.train-h100.instances[0]"."""
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.finding.path)
         return "".join(steps).removeprefix(".")
+
+    @property
+    def related(self) -> tuple[Related, ...]:
+        """The related places that are on other lines than the finding."""
+        mark = self.finding.mark
+        line = (mark.file, mark.line) if mark else None
+        return tuple(one for one in self.finding.related if not one.mark or (one.mark.file, one.mark.line) != line)
 
 
 @dataclass(frozen=True)
