@@ -10,7 +10,7 @@ from pydantic_core import CoreSchema
 
 from gpuc.spec.base import Name, SpecModel, TextLine
 from gpuc.spec.cloud import Cidr, Cidrs
-from gpuc.spec.form import text_error
+from gpuc.spec.form import Words, text_error
 from gpuc.spec.metadata import PodLabels
 from gpuc.spec.platform import NamespaceName
 
@@ -59,7 +59,8 @@ class Port(SpecModel):
         return {"anyOf": [dict(full["properties"]["port"]), full], "description": cls.__doc__ or ""}
 
 
-Ports = Annotated[list[Port], Field(min_length=1)]
+PortOrNumber = Annotated[Port, Words("a port number from 1 to 65535, or a map with port and protocol")]
+Ports = Annotated[list[PortOrNumber], Field(min_length=1)]
 
 
 class Allowed(SpecModel):
@@ -165,5 +166,5 @@ class Network(SpecModel):
     api_server: bool = False
     """Whether pods of the tenant may connect to the API server, for example to start pods with Ray or Spark."""
 
-    metrics: list[Port] = Field(default_factory=lambda: [Port(port=8080)])
+    metrics: list[PortOrNumber] = Field(default_factory=lambda: [Port(port=8080)])
     """Ports of the tenant's pods that Prometheus may scrape."""
