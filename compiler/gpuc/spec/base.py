@@ -30,7 +30,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 class SpecModel(BaseModel):
     """Base class of all maps in the spec. Refuses unknown keys. Its values do not change after parsing."""
 
-    example: ClassVar[str] = ""
+    in_messages: ClassVar[str] = ""
     """A short valid map for messages; an empty string if there is none."""
 
     model_config = ConfigDict(
@@ -162,16 +162,14 @@ _SIZE_SCHEMA = WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G
 Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0), _SIZE_SCHEMA, Words("a size such as 200Gi")]
 """A size such as 200Gi, in bytes."""
 
-VolumeBytes = Annotated[
-    int, BeforeValidator(_volume_bytes), Field(gt=0), _SIZE_SCHEMA, Words("a size such as 200Gi")
-]
+VolumeBytes = Annotated[int, BeforeValidator(_volume_bytes), Field(gt=0), _SIZE_SCHEMA, Words("a size such as 200Gi")]
 """The size of a volume such as 200Gi, in bytes. A number without a unit is probably in GiB."""
 
 Name = Annotated[
     str,
     Form(
         r"^[a-z]([a-z0-9-]*[a-z0-9])?$",
-        "lower-case letters, digits and hyphens, with a letter at the start",
+        "a name of lower-case letters, digits and hyphens, with a letter at the start",
         hyphenated,
     ),
     Field(max_length=40),
@@ -188,5 +186,8 @@ TextLine = Annotated[
 Count = Annotated[int, Field(ge=1, le=100_000)]
 """An integer, at least 1."""
 
-Accept = dict[Annotated[str, Form(r"^[A-Z]{2,4}\d{3}$", "the id of a rule such as KRP004", str.upper)], TextLine]
+Accept = Annotated[
+    dict[Annotated[str, Form(r"^[A-Z]{2,4}\d{3}$", "the id of a rule such as KRP004", str.upper)], TextLine],
+    Words("a map of reasons by rule id such as {KRP004: more nodes are ordered}"),
+]
 """Reasons by rule id. gpuc accepts findings of the rule in the map that contains `accept`, and below the map."""

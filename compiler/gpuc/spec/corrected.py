@@ -31,7 +31,7 @@ def _candidates(kind: Any, value: Any) -> Iterator[Any]:
     for member in members(kind):
         inner = plain(member)
         if get_origin(inner) is Literal:
-            yield from _choices(get_args(inner), value, kind)
+            yield from _choices(member, value, is_only=member is kind)
         elif get_origin(inner) is list and not isinstance(value, list):
             yield from ([entry] for entry in _parts(get_args(inner)[0], value))
         elif is_model(inner) and issubclass(inner, Shorthand):
@@ -55,10 +55,12 @@ def _parts(kind: Any, value: Any) -> Iterator[Any]:
         yield from _candidates(kind, value)
 
 
-def _choices(choices: tuple[Any, ...], value: Any, kind: Any) -> Iterator[str]:
+def _choices(kind: Any, value: Any, is_only: bool) -> Iterator[str]:
+    """Yields the choice that a text means. `is_only` is whether no other type and no absence of a value is possible."""
     if not isinstance(value, str):
         return
-    synonyms = next((entry.choices for entry in constraints(kind) if isinstance(entry, Synonyms)), {})
+    choices = get_args(plain(kind))
+    synonyms = dict(pair for entry in constraints(kind) if isinstance(entry, Synonyms) for pair in entry.choices)
     texts = [choice for choice in choices if isinstance(choice, str)]
     folded = value.casefold()
     same = [choice for choice in texts if choice.casefold() == folded]
@@ -67,7 +69,9 @@ def _choices(choices: tuple[Any, ...], value: Any, kind: Any) -> Iterator[str]:
         if min(len(choice), len(value)) >= _PREFIX_MIN
         and (choice.casefold().startswith(folded) or folded.startswith(choice.casefold()))
     ]  # fmt: skip
-    if choice := synonyms.get(folded) or next(iter(same), "") or misspelt(value, texts):
+    if is_only and len(texts) == len(choices) == 1:
+        yield texts[0]
+    elif choice := synonyms.get(folded) or next(iter(same), "") or misspelt(value, texts):
         yield choice
     elif len(begun) == 1:
         yield begun[0]
@@ -81,14 +85,13 @@ def _texts(kind: Any, value: Any) -> Iterator[str]:
 
 
 def _scalars(kind: type, value: Any) -> Iterator[Any]:
-    if kind is int and isinstance(value, str) and re.fullmatch(r"-?[0-9]{1,18}", value):
-        yield int(value)
-    elif kind is int and isinstance(value, float) and value.is_integer():
-        yield int(value)
-    elif kind is bool and isinstance(value, str) and value.casefold() in ("true", "false"):
-        yield value.casefold() == "true"
-    elif kind is bool and isinstance(value, int) and value in (0, 1):
-        yield bool(value)
+    if kind is int:
+        digits = re.fullmatch(r"(-?[0-9]{1,18})(\.0)?", str(value))
+        yield from [int(digits[1])] if digits else []
+    elif str(value).casefold() in ("true", "1"):
+        yield True
+    elif str(value).casefold() in ("false", "0"):
+        yield False
 
 
 def _yaml(value: Any) -> str:

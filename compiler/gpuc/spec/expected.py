@@ -80,19 +80,27 @@ def _map(entry: Any, value: Any) -> str:
     """Returns the words about a map with free keys."""
     example = _example(entry)
     name = next((str(item) for item in value if isinstance(item, str)), "") if isinstance(value, list) else ""
-    return f"a map by name such as {{{name or 'my-name'}: {example}}}" if example else "a map"
+    return (
+        f"a map by name such as {{{name or 'my-name'}: {example}}}"
+        if example
+        else "a map by name"
+        if is_model(plain(entry))
+        else "a map"
+    )
 
 
 def _model(model: Any, value: Any) -> str:
     if example := _fitted(model, value) or _example(model):
         return f"a map such as {example}"
     known = fields(model)
+    if len(known) == 1 and is_model(inner := plain(field_type(next(iter(known.values()))))):
+        return f"a map with {next(iter(known))}: {_model(inner, None)}"
     listed = [*known] if len(known) <= _KEYS_MAX else [key for key, field in known.items() if field.is_required()]
     return f"a map with {', '.join(listed)}" if listed else "a map"
 
 
 def _fitted(model: Any, value: Any) -> str:
-    """Returns the map with a number at the first key that accepts the number; an empty string if there is no such key."""
+    """Returns the map with a number at the first key that accepts the number; an empty string without such a key."""
     if not isinstance(value, int) or isinstance(value, bool):
         return ""
     keys = (key for key, field in fields(model).items() if fits(field_type(field), value))
@@ -107,8 +115,8 @@ def _shorthand(model: type[Shorthand], value: Any) -> str:
     if key and (example := _example(field_type(known[key]))):
         return f"{expected(word)}, or a map such as {{{key}: {example}}}"
     others = [key for key in known if key != model.short_for]
-    return f"{expected(word)}, or a map with {join(others, ', ', ' or ')}"
+    return f"{expected(word)}, or a map with {join(others, ', ', ' or ')}" if others else expected(word)
 
 
 def _example(kind: Any) -> str:
-    return next((member.example for member in map(plain, members(kind)) if getattr(member, "example", "")), "")
+    return next((member.in_messages for member in map(plain, members(kind)) if getattr(member, "in_messages", "")), "")

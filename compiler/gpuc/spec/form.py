@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,12 +75,12 @@ class Words:
 class Synonyms:
     """Words of other programs for the choices of a field, as an annotation."""
 
-    choices: Mapping[str, str]
-    """The choice by its synonym in lower case."""
+    choices: tuple[tuple[str, str], ...]
+    """Synonyms in lower case, each with its choice."""
 
 
 def hyphenated(text: str) -> str:
-    """Returns the text in lower case without accents, with a hyphen in place of other characters than letters and digits.
+    """Returns the text in lower case without accents, with hyphens in place of other characters than a to z and digits.
 
     The result is empty if the text has letters that are not Latin.
     """

@@ -33,7 +33,7 @@ def findings(error: ValidationError, source: Source, model: type[BaseModel]) -> 
     for (path, on_key), found in by_place.items():
         values = [mistake for mistake in found if mistake.kind not in ("missing", "extra_forbidden")]
         if values:
-            yield _key_form(path, values[0], model) if on_key else _value(path, values, source, model)
+            yield _key_form(path, values[0], source, model) if on_key else _value(path, values, source, model)
 
 
 def _key_findings(mistakes: list[Mistake], source: Source, model: type[BaseModel]) -> Iterator[Finding]:
@@ -66,14 +66,21 @@ def _unknown(path: Path, certain: str, unused: list[str], known: list[str]) -> F
     return UNKNOWN.at(path, f"{message}{question}; expected one of {', '.join(known)}", on_key=True)
 
 
-def _key_form(path: Path, mistake: Mistake, model: type[BaseModel]) -> Finding:
+def _key_form(path: Path, mistake: Mistake, source: Source, model: type[BaseModel]) -> Finding:
     """Returns the finding about a key of a map with free keys."""
-    wanted, suggestion = mistake.context.get("expected", ""), mistake.context.get("suggestion", "")
-    if mistake.kind != TEXT:
-        wanted = str(mistake.context["error"]) if mistake.kind == "value_error" else ""
-        wanted = wanted.rpartition("; expected ")[2] or expected(key_type(type_at(path[:-1], model)))
-        suggestion = corrected(key_type(type_at(path[:-1], model)), path[-1])
-    message = f"key {show(path[-1])} of {name_of(path[:-1])} is not allowed; expected {wanted}"
+    if mistake.kind == "value_error":
+        return VALUE.at(path, f"{name_of(path)}: {mistake.context['error']}", on_key=True)
+    kind, parent = key_type(type_at(path[:-1], model)), name_of(path[:-1])
+    if mistake.kind in _TOO_LONG:
+        length, limit = len(str(path[-1])), mistake.context["max_length"]
+        return VALUE.at(
+            path, f"key {show(path[-1])} of {parent} has length {length}; expected at most {limit}", on_key=True
+        )
+    wanted = mistake.context["expected"] if mistake.kind == TEXT else expected(kind)
+    suggestion = mistake.context["suggestion"] if mistake.kind == TEXT else corrected(kind, path[-1])
+    message = f"key {show(path[-1])} of {parent} is not allowed; expected {wanted}"
+    if (*path[:-1], suggestion) in source.keys:
+        return VALUE.at(path, f"{message}; {parent} already has the key {suggestion}", on_key=True)
     return VALUE.at(path, message, fix=f"rename the key to {suggestion}" if suggestion else "", on_key=True)
 
 
@@ -107,7 +114,7 @@ def _value(path: Path, mistakes: list[Mistake], source: Source, model: type[Base
 
 def _quoted(kind: Any) -> str:
     words = expected(kind)
-    return words if "quotes" in words else f"{words}, in quotes"
+    return words if "quotes" in words else "a string in quotes"
 
 
 def _as_keys(path: Path, value: Any, kind: Any) -> str:
