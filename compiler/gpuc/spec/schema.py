@@ -16,16 +16,17 @@ from pydantic_core import core_schema
 from gpuc.diagnostics.finding import DeclarationError
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.facts import CatalogFile
+from gpuc.spec.layered_schema import layered
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def json_schema() -> dict[str, Any]:
-    """Returns the JSON Schema (draft 2020-12) of spec files.
+    """Returns the JSON Schema (draft 2020-12) of spec files: of clusters, of clusters that extend layers, and of layers.
 
-    A layer may set the required keys of a cluster, so the schema requires only apiVersion, kind and spec.
+    The schema requires the keys of the spec only in a cluster that extends no layers, see gpuc.spec.layered_schema.
     """
     schema = ClusterSpec.model_json_schema(schema_generator=_WithDocstrings)
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "gpuc cluster"
     schema["properties"]["kind"] = {
         "enum": ["Cluster", "Layer"],
         "description": "A cluster, or a layer that clusters extend.",
@@ -36,15 +37,13 @@ def json_schema() -> dict[str, Any]:
         "description": "Paths of layers, relative to specs/, lowest first. Maps are merged by key, lists are replaced. "
         "null removes a key that a layer has.",
     }
-    schema["required"] = ["apiVersion", "kind", "spec"]
-    schema["$defs"]["Spec"].pop("required", None)
-    return schema
+    return {"$schema": _DRAFT, "title": "gpuc cluster", **layered(schema)}
 
 
 def catalog_schema() -> dict[str, Any]:
     """Returns the JSON Schema (draft 2020-12) of the files in specs/catalog/."""
     schema = CatalogFile.model_json_schema(schema_generator=_WithDocstrings)
-    return schema | {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "gpuc catalog"}
+    return schema | {"$schema": _DRAFT, "title": "gpuc catalog"}
 
 
 class _WithDocstrings(GenerateJsonSchema):

@@ -1,0 +1,1 @@
+"""Wrong specs, and the answer of `gpuc check` to each of them."""
