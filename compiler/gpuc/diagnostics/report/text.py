@@ -6,6 +6,7 @@ from collections import Counter
 
 from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
+from gpuc.diagnostics.report import changes
 from gpuc.diagnostics.report.result import Report, ReportRow
 from gpuc.diagnostics.report.terminal import Paint, clipped, column_width, visible
 
@@ -20,7 +21,7 @@ def render(report: Report, colour: bool) -> str:
     """Returns the report as text. Control characters from the input are escaped."""
     paint = Paint(colour)
     blocks = [_block(row, report, paint) for row in report.rows]
-    return "\n".join([*blocks, *_unchecked(report), *_failures(report, paint), *_summary(report)]) + "\n"
+    return "\n".join([*blocks, *_unchecked(report), *_failures(report, paint), *_changes(report), *_summary(report)]) + "\n"
 
 
 def _block(row: ReportRow, report: Report, paint: Paint) -> str:
@@ -83,6 +84,13 @@ def _failures(report: Report, paint: Paint) -> list[str]:
         for row in report.failure_rows
     ]
     return [paint("1;31", head), *lines, ""]
+
+
+def _changes(report: Report) -> list[str]:
+    """Returns what a compile added, changed and removed."""
+    if not report.changes:
+        return []
+    return [*(visible(line) for line in changes.lines(report.changes)), ""]
 
 
 def _summary(report: Report) -> list[str]:
