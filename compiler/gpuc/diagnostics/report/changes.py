@@ -62,7 +62,9 @@ def _files(subject: SubjectChange) -> str:
     """Returns the first files of a subject, without out/ and the name of the cluster, and the number of the others."""
     groups = ((CHANGED, subject.changed), (ADDED, subject.added), (REMOVED, subject.removed))
     names = [
-        _short(file) + (f" ({change})" if change != subject.change else "") for change, files in groups for file in files
+        _short(file) + (f" ({change})" if change != subject.change else "")
+        for change, files in groups
+        for file in files
     ]
     shown = names[:_MAX_FILES]
     more = len(names) - len(shown)

@@ -20,8 +20,20 @@ _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INF
 def render(report: Report, colour: bool) -> str:
     """Returns the report as text. Control characters from the input are escaped."""
     paint = Paint(colour)
+    if report.quiet:
+        return _quiet(report, paint)
     blocks = [_block(row, report, paint) for row in report.rows]
-    return "\n".join([*blocks, *_unchecked(report), *_failures(report, paint), *_changes(report), *_summary(report)]) + "\n"
+    return (
+        "\n".join([*blocks, *_unchecked(report), *_failures(report, paint), *_changes(report), *_summary(report)])
+        + "\n"
+    )
+
+
+def _quiet(report: Report, paint: Paint) -> str:
+    """Returns the errors and warnings; an empty string if there are none."""
+    rows = [row for row in report.rows if row.finding.severity is not Severity.INFO]
+    blocks = [_block(row, report, paint).rstrip("\n") for row in rows]
+    return "".join(f"{block}\n" for block in (*blocks, *_failures(report, paint)) if block)
 
 
 def _block(row: ReportRow, report: Report, paint: Paint) -> str:
