@@ -105,13 +105,13 @@ class CompileCache:
 
 
 def _finding(entry: dict[str, Any]) -> Finding:
-    related = tuple(Related(**{**one, **_place(one)}) for one in entry["related"])
-    return Finding(**{**entry, **_place(entry), "severity": Severity(entry["severity"]), "related": related})
+    related = tuple(Related(**{**other, **_position(other)}) for other in entry["related"])
+    return Finding(**{**entry, **_position(entry), "severity": Severity(entry["severity"]), "related": related})
 
 
-def _place(entry: dict[str, Any]) -> dict[str, Any]:
-    """Returns the path and the mark of a finding, or of one of its related places, as the types that JSON lacks."""
-    return {"path": tuple(entry["path"]), "mark": Mark(**entry["mark"]) if entry["mark"] else None}
+def _position(entry: dict[str, Any]) -> dict[str, Any]:
+    mark = Mark(**entry["mark"]) if entry["mark"] else None
+    return {"path": tuple(entry["path"]), "mark": mark}
 
 
 def _count_files(into: str, cluster: str, digest: str) -> int:

@@ -6,6 +6,7 @@ present. `file`, `line` and `column` are null for a finding without a position. 
 
     {"version": 2, "gpuc": "0.1.0", "clusters": ["prod-use1"],
      "files": {"written": [], "removed": [], "unchanged": 142},
+     "changes": [],
      "counts": {"error": 1, "warning": 0, "info": 0}, "unchecked": [],
      "findings": [{"id": "KUE007", "severity": "error", "message": "...",
                    "file": "specs/prod-use1.yaml", "line": 41, "column": 9,
@@ -15,12 +16,21 @@ present. `file`, `line` and `column` are null for a finding without a position. 
      "failures": []}
 
 `unchecked` contains a sentence for each check that lint could not do. `failures` contains errors in the output that a
-bug of gpuc caused (exit code 3), in the form of `findings`.
+bug of gpuc caused (exit code 3), in the form of `findings`. `changes` groups the written and removed files of a compile
+by cluster and subject:
+
+    {"change": "changed", "cluster": "prod-use1", "files": 1, "subjects": [
+     {"change": "changed", "subject": "queue research", "added": [], "removed": [],
+      "changed": ["out/prod-use1/kueue/queues/research.yaml"]}]}
+
+`change` is added, changed or removed. `files` is a number, without gpuc.lock. `subjects` is empty for an added or
+removed cluster.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from gpuc import __version__
@@ -41,6 +51,7 @@ def render(report: Report) -> str:
             "removed": list(report.removed),
             "unchanged": report.unchanged,
         },
+        "changes": [asdict(change) for change in report.changes],
         "counts": {severity.value: report.count(severity) for severity in Severity},
         "unchecked": list(report.unchecked),
         "findings": [_finding(row) for row in report.rows],

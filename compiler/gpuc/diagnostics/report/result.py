@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
+from gpuc.diagnostics.report.changes import ClusterChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,10 @@ class Report:
     """Files that were removed, relative to the folder that contains out/."""
     unchanged: int = 0
     """Number of output files that were already up to date."""
+    changes: tuple[ClusterChange, ...] = ()
+    """The written and removed files by cluster and subject."""
+    quiet: bool = False
+    """Whether the text report contains only errors and warnings."""
     lines: Callable[[Mark], str | None] = lambda mark: None
     """Function that returns the line of the file at a mark, without the line break; None if the line is not known."""
     seconds: float | None = None

@@ -6,6 +6,7 @@ from collections import Counter
 
 from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
+from gpuc.diagnostics.report import changes
 from gpuc.diagnostics.report.result import Report, ReportRow
 from gpuc.diagnostics.report.terminal import PLAIN, Paint, Style, clipped, column_width, visible, wrapped
 
@@ -25,9 +26,20 @@ _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INF
 
 def render(report: Report, style: Style = PLAIN) -> str:
     """Returns the report as text. Control characters from the input are escaped."""
+    if report.quiet:
+        return _quiet(report, style)
     paint = Paint(style.colour)
     blocks = [_block(row, report, paint, style.width) for row in report.rows]
-    return "\n".join([*blocks, *_unchecked(report), *_failures(report, paint), *_summary(report)]) + "\n"
+    parts = [*blocks, *_unchecked(report), *_failures(report, paint), *_changes(report), *_summary(report)]
+    return "\n".join(parts) + "\n"
+
+
+def _quiet(report: Report, style: Style) -> str:
+    """Returns the errors and warnings; an empty string if there are none."""
+    paint = Paint(style.colour)
+    rows = [row for row in report.rows if row.finding.severity is not Severity.INFO]
+    blocks = [_block(row, report, paint, style.width).rstrip("\n") for row in rows]
+    return "".join(f"{block}\n" for block in (*blocks, *_failures(report, paint)) if block)
 
 
 def _block(row: ReportRow, report: Report, paint: Paint, width: int | None) -> str:
@@ -118,6 +130,13 @@ def _failures(report: Report, paint: Paint) -> list[str]:
         for row in report.failure_rows
     ]
     return [paint("1;31", head), *lines, ""]
+
+
+def _changes(report: Report) -> list[str]:
+    """Returns what a compile added, changed and removed."""
+    if not report.changes:
+        return []
+    return [*(visible(line) for line in changes.lines(report.changes)), ""]
 
 
 def _summary(report: Report) -> list[str]:
