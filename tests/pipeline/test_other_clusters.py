@@ -47,7 +47,10 @@ def test_the_findings_are_at_the_second_spec_and_name_the_first(fleet: Path) -> 
     assert [finding.id for finding in findings] == RULES
     assert {finding.cluster for finding in findings} == {"vega-test"}
     cluster, destination, reservation, queue = findings
-    assert f"vega-prod ({PROD}:16)" in cluster.message
+    assert "in the spec of vega-prod;" in cluster.message
+    assert [(str(one.mark).rpartition(":")[0], one.message) for one in cluster.related] == [
+        (f"{PROD}:16", "in the spec of vega-prod")
+    ]
     assert str(cluster.mark) == f"{COPY}:16:19"
     assert str(destination.mark) == f"{COPY}:12:34"
     ids = f"specs/base/teams.yaml:{line_of(fleet, 'specs/base/teams.yaml', 'ids: [cr-')}:15"
@@ -65,7 +68,7 @@ def line_of(root: Path, file: str, text: str) -> int:
 def test_a_command_about_one_cluster_compares_it_with_all(fleet: Path, named: str, other: str) -> None:
     findings = found(fleet, [named])
     assert [finding.id for finding in findings] == RULES
-    assert all(f"in the spec of {other} " in finding.message for finding in findings)
+    assert all(f"in the spec of {other};" in finding.message for finding in findings)
     assert found(fleet, ["specs/vega-staging.yaml"]) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuc.diagnostics.finding import RULES, Finding, Mark, Rule, Severity
+from gpuc.diagnostics.finding import RULES, Finding, Mark, Related, Rule, Severity
 from gpuc.diagnostics.report import FORMATS, render
 from gpuc.diagnostics.report.github import escape_data, escape_property
 from gpuc.diagnostics.report.result import Report
@@ -23,6 +23,13 @@ OVER = Finding(
     Mark("specs/a b.yaml", 3, 13),
     fix="32",
     cluster="prod",
+)
+LINKED = replace(
+    OVER,
+    related=(
+        Related("queue a: 30", ("spec", "queues", "a"), Mark("specs/prod.yaml", 7, 5)),
+        Related("on the line of the finding", mark=Mark("specs/a b.yaml", 3, 20)),
+    ),
 )
 NOTE = Finding("ZZZ002", Severity.INFO, "left over", cluster="dev")
 
@@ -56,6 +63,7 @@ def test_json_has_every_key_for_every_finding() -> None:
             "path": ["spec", "pools", "train", "instances", 0],
             "clusters": ["prod"],
             "fix": "32",
+            "related": [],
         },
         {
             "id": "ZZZ002",
@@ -67,6 +75,7 @@ def test_json_has_every_key_for_every_finding() -> None:
             "path": [],
             "clusters": ["dev"],
             "fix": None,
+            "related": [],
         },
     ]
 
@@ -80,6 +89,26 @@ def test_github_names_file_line_and_rule_with_errors_first() -> None:
         "::33 promised: 100%25 wrong,%0Aat most 32%0Afix: 32%0Ain dev, prod\n"
         "::notice file=infra/specs/a.yaml,line=1,col=2,title=ZZZ002::left over\n"
     )
+
+
+def test_json_has_related_places() -> None:
+    (finding,) = json.loads(render("json", Report(findings=(LINKED,))))["findings"]
+    assert finding["related"] == [
+        {"message": "queue a: 30", "file": "specs/prod.yaml", "line": 7, "column": 5, "path": ["spec", "queues", "a"]}
+    ]
+
+
+def test_github_names_related_places_before_the_fix() -> None:
+    shown = render("github", Report(findings=(LINKED,), repository_prefix="infra/"))
+    assert shown.endswith("at most 32%0Asee infra/specs/prod.yaml:7: queue a: 30%0Afix: 32\n")
+
+
+def test_sarif_has_related_locations() -> None:
+    log = json.loads(render("sarif", Report(findings=(LINKED,), repository_prefix="infra/")))
+    (location,) = log["runs"][0]["results"][0]["relatedLocations"]
+    assert location["message"] == {"text": "queue a: 30"}
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "infra/specs/prod.yaml"
+    assert location["physicalLocation"]["region"] == {"startLine": 7, "startColumn": 5}
 
 
 def _unescaped(text: str) -> str:
@@ -146,7 +175,7 @@ def test_sarif_fingerprints_outlive_moved_lines_and_differ_between_findings() ->
 @pytest.mark.usefixtures("known")
 def test_sarif_satisfies_its_schema() -> None:
     model = pytest.importorskip("pydantic_sarif.model", reason="pydantic-sarif, the SARIF schema, is not installed")
-    log = render("sarif", Report(findings=(OVER, NOTE, replace(NOTE, cluster="")), clusters=("dev", "prod")))
+    log = render("sarif", Report(findings=(LINKED, NOTE, replace(NOTE, cluster="")), clusters=("dev", "prod")))
     model.StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate_json(log)
     empty = json.loads(render("sarif", Report()))
     checked = model.StaticAnalysisResultsFormatSarifVersion210JsonSchema.model_validate(empty)

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity
+from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
 from gpuc.diagnostics.report import render
 from gpuc.diagnostics.report.result import Report
-from gpuc.diagnostics.report.terminal import clipped, column_width, visible
+from gpuc.diagnostics.report.terminal import Style, clipped, column_width, visible, wrapped
 
 SPEC = Mark("specs/prod.yaml", 3, 13)
 LAYER = Mark("specs/base/eks.yaml", 7, 3)
@@ -49,7 +49,7 @@ def test_findings_are_shown_in_reading_order_with_line_caret_and_fix() -> None:
         "dev: spec.pools.a  info CAT001  capacity is left over\n"
         "\n"
         "2 clusters: 1 error, 1 warning, 1 info\n"
-        "`gpuc explain YML007` explains the first finding\n"
+        "`gpuc explain KUE004` explains the first error\n"
     )
 
 
@@ -72,7 +72,7 @@ def test_colour_adds_escapes_only() -> None:
     import re
 
     result = report(OVER, clusters=("prod",))
-    coloured = render("text", result, colour=True)
+    coloured = render("text", result, Style(colour=True))
     assert "\x1b[1;31merror\x1b[0m" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render("text", result)
 
@@ -102,3 +102,58 @@ def test_the_caret_counts_columns_of_the_terminal() -> None:
     assert column_width("naïve") == 5
     assert column_width("日本") == 4
     assert column_width("\t\x1b") == len(" \\x1b") == len(visible("\t\x1b"))
+
+
+QUEUE, OWN_LINE = Mark("specs/prod.yaml", 41, 20), replace(SPEC, column=5)
+SUM = replace(
+    OVER,
+    related=(
+        Related("quota of queue research: 30 nodes", mark=QUEUE),
+        Related("at most 32 nodes", mark=LAYER),
+        Related("on the line of the finding", mark=OWN_LINE),
+    ),
+)
+
+
+def test_related_places_are_in_columns_with_their_source_lines() -> None:
+    result = replace(report(SUM), lines={**SOURCE, QUEUE: "    quota: {train: {nodes: 30}}"}.get)
+    assert render("text", result).splitlines()[3:6] == [
+        "    see: specs/prod.yaml:41:20    quota of queue research: 30 nodes  | quota: {train: {nodes: 30}}",
+        "         specs/base/eks.yaml:7:3  at most 32 nodes                   | releases: 2026.08",
+        "    fix: max: 32",
+    ]
+
+
+def test_a_finding_with_many_related_places_stays_short() -> None:
+    many = tuple(Related(f"queue {number}", mark=replace(QUEUE, line=100 + number)) for number in range(10))
+    shown = render("text", report(replace(OVER, related=many))).splitlines()
+    assert shown[3] == "    see: specs/prod.yaml:100:20  queue 0"
+    assert shown[10:12] == ["         specs/prod.yaml:107:20  queue 7", "         and 2 other places"]
+
+
+def test_long_lines_are_broken_at_the_width_of_the_terminal() -> None:
+    finding = replace(
+        SUM, message="the sum of the quotas is 33 nodes; expected at most 32, the capacity", fix=("a " * 40).strip()
+    )
+    shown = render("text", report(finding), Style(width=60)).splitlines()
+    assert shown == [
+        "specs/prod.yaml:3:13  error KUE004  the sum of the quotas is",
+        "    33 nodes; expected at most 32, the capacity",
+        "  3 |     nodes: {max: 33}",
+        "    |             ^",
+        "    see: specs/prod.yaml:41:20    quota of queue research:",
+        "                                  30 nodes",
+        "         specs/base/eks.yaml:7:3  at most 32 nodes",
+        "    fix: a a a a a a a a a a a a a a a a a a a a a a a a a a",
+        "         a a a a a a a a a a a a a a",
+        "",
+        "0 clusters: 1 error",
+        "`gpuc explain KUE004` explains the first error",
+    ]
+
+
+@given(st.text(alphabet="ab 日", max_size=200), st.integers(40, 120), st.integers(0, 50))
+def test_breaking_a_line_keeps_its_words(text: str, width: int, first: int) -> None:
+    lines = wrapped(text, width, first=first, indent=4).split("\n")
+    assert " ".join([lines[0], *(line[4:] for line in lines[1:])]) == text
+    assert all(column_width(line) <= width or " " not in line[4:] for line in lines[1:])

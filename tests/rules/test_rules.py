@@ -2,7 +2,7 @@
 
 A case file contains specs, separated by `---`. Each spec extends an archetype and contains only the differences. A line
 that ends with `#! ID` must get exactly one finding, with this id. Other lines must get none, and so must a spec without
-such a line.
+such a line. If lines have `#~ ID`, the findings with this id name exactly these lines of the spec as related.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ spec:
 """
 """The other cluster of the fleet, with which the rules of the topic fleet compare a case."""
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
+RELATED = re.compile(r"#~ (\w+)")
 
 
 def specs(files: list[Path]) -> list[ParameterSet]:
@@ -82,8 +83,19 @@ def test_findings_are_at_their_marks(text: str, tmp_path: Path) -> None:
     source, findings = check_case(tmp_path, text)
     lines = enumerate(text.splitlines(), 1)
     expected = [("specs/case.yaml", number, mark[1]) for number, line in lines if (mark := MARK.search(line))]
-    marks = [(source.locate(finding.path), finding.id) for finding in findings]
+    marks = [(source.locate(finding.path, finding.on_key), finding.id) for finding in findings]
     assert sorted((mark.file, mark.line, id_) for mark, id_ in marks) == expected, findings
+
+
+@pytest.mark.parametrize("text", [spec for spec in SPECS + specs(RESOLVE) if MARK.search(str(spec.values[0]))])
+def test_related_places_are_in_the_spec_and_at_their_marks(text: str, tmp_path: Path) -> None:
+    source, findings = check_case(tmp_path, text)
+    places = [(finding.id, one) for finding in findings for one in source.located(finding).related]
+    assert [one for _, one in places if one.path not in source.marks and one.path != ()] == []
+    lines = enumerate(text.splitlines(), 1)
+    expected = {(number, id_) for number, line in lines for id_ in RELATED.findall(line)}
+    marks = {(one.mark.line, id_) for id_, one in places if one.mark and one.mark.file == source.file}
+    assert {mark for mark in marks if mark[1] in RELATED.findall(text)} == expected
 
 
 @pytest.mark.parametrize("text", BAD)

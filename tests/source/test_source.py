@@ -86,7 +86,7 @@ def test_a_missing_value_is_located_at_its_closest_ancestor(reference: Source) -
 
 INVALID = {
     "a second colon": (b"a: b: c\n", "YAML001", 1, 5),
-    "a bracket that never closes": (b"a: [1\n", "YAML001", 2, 1),
+    "a bracket that never closes": (b"a: [1\n", "YAML001", 1, 4),
     "a bad escape": (b'a: "\\U00FFFFFF"\n', "YAML001", 1, 7),
     "a tab": (b"a:\n\tb: 1\n", "YAML002", 2, 1),
     "a duplicate key": (b"a: 1\nb: 2\na: 3\n", "YAML003", 3, 1),

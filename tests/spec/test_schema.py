@@ -251,7 +251,7 @@ def test_an_editor_shows_the_mistake(number: str, tmp_path: Path) -> None:
 
 def test_a_wrong_text_is_described_in_words() -> None:
     zone = SCHEMA["$defs"]["Pool"]["properties"]["zones"]["items"]
-    assert zone["patternErrorMessage"] == "expected the name of a zone such as us-east-1a, not its id"
+    assert zone["errorMessage"] == "expected the name of a zone such as us-east-1a, not its id"
 
 
 def test_two_maps_as_alternatives_with_required_keys_are_refused() -> None:

@@ -1,16 +1,13 @@
-"""The argument parsers of compile, check, lint, rehearse, tools, schema, explain and init."""
+"""The argument parsers of all commands. This module loads neither the spec nor the pipeline."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
 
+from gpuc.cli.parser import FormatAndFile, Parser, existing_folder, new_or_existing_folder
 from gpuc.diagnostics.report import FORMATS
-from gpuc.diagnostics.spelling import did_you_mean
-from gpuc.diagnostics.usage import LINT_FORMATS, REHEARSAL_FORMATS, SUMMARIES, UsageError
+from gpuc.diagnostics.usage import LINT_FORMATS, REHEARSAL_FORMATS, SHELLS, SUMMARIES
 
 _EXIT_CODES = """exit codes:
   0  no errors (with --strict: no errors and no warnings)
@@ -37,77 +34,69 @@ exit codes:
   1  a program cannot be built, or does not start
   2  the command line is wrong"""
 
+_CATALOG_EPILOG = """without WORD     list everything that gpuc knows, by subject; instance types by family
+WORD             list a subject (for example gpus), or all entries that contain the words
+show NAME        print one entry: an instance type, a GPU with its MIG profiles, an image, a release set, ...
+import FILE      print rows for specs/catalog/ from the output of `aws ec2 describe-instance-types` (- for stdin)
 
-class Parser(argparse.ArgumentParser):
-    """The argument parser of a command. For wrong arguments, the parser raises UsageError and does not exit."""
+In a fleet, the rows of specs/catalog/ are included and marked with *."""
 
-    def __init__(self, command: str, epilog: str | None = None) -> None:
-        super().__init__(
-            prog=f"gpuc {command}",
-            description=SUMMARIES[command],
-            epilog=epilog,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
+_TRACE_EPILOG = """exit codes:
+  0  all workloads would be scheduled in an empty cluster
+  1  a step of a workload fails
+  2  the command line is wrong
+  3  gpuc itself failed
+  4  no step fails, but gpuc could not judge a step, or could not read a part of the files
 
-    def parse(self, arguments: Sequence[str], namespace: Any = None) -> Any:
-        """Parses options and positional arguments, in any order, and returns the namespace with their values.
+The trace assumes that no other workload uses quota or nodes. So a workload that fails here would fail in every cluster
+with these objects, but a workload that passes may still have to wait for others."""
 
-        Args:
-            namespace: the object that gets the values; None for a new object.
+_ISOLATION_EXIT_CODES = """exit codes:
+  0  no pod of a tenant can reach a pod of another tenant, except declared exceptions
+  1  a pod can reach a pod of another tenant, or an assumption of the proof is false or unproven
+  2  the command line is wrong
+  3  gpuc itself failed"""
 
-        Raises:
-            UsageError: when an argument is unknown, wrong or missing.
-        """
-        parsed, unknown = self.parse_known_intermixed_args(list(arguments), namespace)
-        if unknown:
-            known = [name for action in self._actions for name in action.option_strings]
-            raise UsageError(f"{self.prog} has no argument {unknown[0]}{did_you_mean(unknown[0], known)}")
-        return parsed
+_CRDS_EPILOG = """The files contain CustomResourceDefinitions, for example the output of `kubectl get crd -o yaml`. DIR
+gets a schema file for each served version. `gpuc lint --crds DIR` then checks objects of these kinds against the schema
+and its CEL rules. Lint does not evaluate transition rules (`oldSelf`) and rules with functions that gpuc does not
+implement, and does not check the cost of rules. The import lists the rules that lint does not evaluate."""
 
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
+_COMPLETION_EPILOG = """installation:
+  bash  add this line to ~/.bashrc:
+          eval "$(gpuc completion bash)"
+  zsh   add this line to ~/.zshrc, after compinit:
+          eval "$(gpuc completion zsh)"
+  fish  run this command once:
+          gpuc completion fish > ~/.config/fish/completions/gpuc.fish
+
+The shell completes commands, options, values of options, clusters, rules, subjects of the catalog, files and folders.
+The script asks gpuc for the words, so it stays correct when gpuc is updated."""
 
 
 def parser_of(command: str) -> Parser:
-    """Returns the parser of a command."""
-    match command:
-        case "explain":
-            parser = Parser(command)
-            parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE007")
-        case "init":
-            parser = _init_parser()
-        case "schema":
-            parser = Parser(command)
-            parser.add_argument(
-                "of", nargs="?", choices=("spec", "catalog"), default="spec",
-                help="the schema of specs (default), or of the files in specs/catalog/",
-            )  # fmt: skip
-        case "lint":
-            parser = _lint_parser()
-        case "rehearse":
-            parser = _rehearsal_parser()
-        case "tools":
-            parser = _tools_parser()
-        case "catalog":
-            parser = _catalog_parser()
-        case _:
-            parser = _run_parser(command)
-    return parser
+    """Returns the parser of a command, which is a key of SUMMARIES."""
+    return _PARSERS[command](command)
 
 
-def _run_parser(command: str) -> Parser:
+def _compile_parser(command: str) -> Parser:
     """Returns the parser of compile and check. `Options` has the defaults."""
     parser = Parser(command, _EXIT_CODES)
     _add_specs(parser)
     parser.add_argument(
         "--into",
-        type=_new_or_existing_folder,
+        type=new_or_existing_folder,
         metavar="DIR",
         help="the folder for out/ and clusters/ (default: the root)",
     )
     _add_formats(parser, FORMATS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
+    parser.add_argument(
+        "-q",
+        "--quiet",
+        action="store_true",
+        help="print only errors and warnings, and nothing without them; other formats and files stay complete",
+    )
     if command == "check":
         parser.add_argument(
             "--fresh",
@@ -117,13 +106,13 @@ def _run_parser(command: str) -> Parser:
     return parser
 
 
-def _rehearsal_parser() -> Parser:
+def _rehearsal_parser(command: str) -> Parser:
     """Returns the parser of rehearse. `RehearsalOptions` has the defaults."""
-    parser = Parser("rehearse", _REHEARSAL_EXIT_CODES)
+    parser = Parser(command, _REHEARSAL_EXIT_CODES)
     _add_specs(parser)
     parser.add_argument(
         "--crds",
-        type=_existing_folder,
+        type=existing_folder,
         metavar="DIR",
         help="a folder of CustomResourceDefinitions that replace those of the components",
     )
@@ -143,7 +132,7 @@ def _rehearsal_parser() -> Parser:
     )
     parser.add_argument(
         "--charts",
-        type=_existing_folder,
+        type=existing_folder,
         metavar="DIR",
         help="with --argocd: a folder of charts from `helm pull`; Applications whose chart is missing are skipped",
     )
@@ -151,10 +140,10 @@ def _rehearsal_parser() -> Parser:
     return parser
 
 
-def _init_parser() -> Parser:
+def _init_parser(command: str) -> Parser:
     from gpuc.cli.init_settings import Settings, questions
 
-    parser = Parser("init", _INIT_EPILOG)
+    parser = Parser(command, _INIT_EPILOG)
     parser.add_argument("directory", nargs="?", default=".", metavar="FOLDER", help="the repository (default: .)")
     parser.add_argument(
         "--minimal",
@@ -171,10 +160,10 @@ def _init_parser() -> Parser:
     return parser
 
 
-def _tools_parser() -> Parser:
+def _tools_parser(command: str) -> Parser:
     from gpuc.tools.selection import OTHERS
 
-    parser = Parser("tools", _TOOLS_EPILOG)
+    parser = Parser(command, _TOOLS_EPILOG)
     other = parser.add_mutually_exclusive_group()
     for name, selection in OTHERS.items():
         other.add_argument(
@@ -189,11 +178,11 @@ def _tools_parser() -> Parser:
     return parser
 
 
-def _catalog_parser() -> Parser:
+def _catalog_parser(command: str) -> Parser:
     """Returns the parser of catalog. `CatalogOptions` has the defaults."""
-    from gpuc.cli.catalog_command import EPILOG, CatalogOptions
+    from gpuc.cli.options import CatalogOptions
 
-    parser = Parser("catalog", EPILOG)
+    parser = Parser(command, _CATALOG_EPILOG)
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="a subject, words to search, `show NAME`, `import FILE`"
     )
@@ -204,9 +193,9 @@ def _catalog_parser() -> Parser:
     return parser
 
 
-def _lint_parser() -> Parser:
+def _lint_parser(command: str) -> Parser:
     """Returns the parser of lint. `LintOptions` has the defaults."""
-    parser = Parser("lint", _EXIT_CODES)
+    parser = Parser(command, _EXIT_CODES)
     parser.add_argument(
         "paths",
         nargs="+",
@@ -221,10 +210,98 @@ def _lint_parser() -> Parser:
         help="treat YAML documents that are not Kubernetes objects as values of this Helm chart",
     )
     parser.add_argument(
-        "--crds", type=_existing_folder, metavar="DIR", help="a folder of schemas from `gpuc crds import`"
+        "--crds", type=existing_folder, metavar="DIR", help="a folder of schemas from `gpuc crds import`"
     )
     parser.add_argument("--format", choices=LINT_FORMATS, help="the format of the report (default: text)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
+    return parser
+
+
+def _trace_parser(command: str) -> Parser:
+    """Returns the parser of trace. `TraceOptions` has the defaults."""
+    parser = Parser(command, _TRACE_EPILOG)
+    parser.add_argument(
+        "inputs", nargs="*", metavar="SPEC|PATH", help="a spec, or manifests (default: the only spec in specs/)"
+    )
+    parser.add_argument(
+        "-f", "--file", metavar="FILE", help="trace the workloads in this file: Pod, Job, JobSet and so on"
+    )
+    parser.add_argument("--queue", metavar="NAME", help="the LocalQueue of the workload")
+    parser.add_argument("--namespace", metavar="NAME", help="the namespace (default: the first with the LocalQueue)")
+    parser.add_argument("--pool", metavar="NAME", help="the flavor that the pods select (default: Kueue chooses)")
+    parser.add_argument("--priority", metavar="NAME", help="the WorkloadPriorityClass of the workload")
+    parser.add_argument("--gpus", type=int, metavar="N", help="the nvidia.com/gpu request of each pod")
+    parser.add_argument("--efa", type=int, metavar="N", help="the number of EFA interfaces of each pod")
+    parser.add_argument("--cpu", metavar="QUANTITY", help="the CPU request of each pod (default: from the LimitRange)")
+    parser.add_argument(
+        "--memory", metavar="QUANTITY", help="the memory request of each pod (default: from the LimitRange)"
+    )
+    parser.add_argument(
+        "--resource", action="append", metavar="NAME=QUANTITY", help="the request of another resource; may be repeated"
+    )
+    parser.add_argument("--pods", type=int, metavar="N", help="the number of pods (default: 1)")
+    parser.add_argument("--format", choices=("text", "json"), help="the format of the report (default: text)")
+    return parser
+
+
+def _isolation_parser(command: str) -> Parser:
+    parser = Parser(command, _ISOLATION_EXIT_CODES)
+    parser.add_argument(
+        "inputs",
+        nargs="*",
+        metavar="SPEC|PATH",
+        help="a spec, a cluster name, or manifest files and folders (default: specs/)",
+    )
+    parser.add_argument("--format", choices=("text", "json"), help="the format of the report (default: text)")
+    parser.add_argument(
+        "--tenant-label", metavar="KEY", help="the namespace label with the tenant's name (default: gpuc.dev/tenant)"
+    )
+    parser.add_argument(
+        "--pod-cidrs", metavar="CIDR,...", help="the IP ranges of pods, for manifest files; a spec declares its own"
+    )
+    return parser
+
+
+def _crds_parser(command: str) -> Parser:
+    """Returns the parser of crds. `CrdsOptions` has the defaults."""
+    parser = Parser(command, _CRDS_EPILOG, usage="gpuc crds import FILE|DIR... [--into DIR]")
+    parser.add_argument("command", choices=("import",), help="the only command")
+    parser.add_argument("paths", nargs="+", metavar="FILE|DIR", help="a YAML or JSON file, or a folder")
+    parser.add_argument(
+        "--into",
+        metavar="DIR",
+        help="the folder for the schemas (default: crds/); schemas of the same kind and version are replaced",
+    )
+    return parser
+
+
+def _schema_parser(command: str) -> Parser:
+    parser = Parser(command)
+    parser.add_argument(
+        "of",
+        nargs="?",
+        choices=("spec", "catalog"),
+        default="spec",
+        help="the schema of specs (default), or of the files in specs/catalog/",
+    )
+    return parser
+
+
+def _explain_parser(command: str) -> Parser:
+    parser = Parser(command)
+    parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE007")
+    return parser
+
+
+def _completion_parser(command: str) -> Parser:
+    parser = Parser(command, _COMPLETION_EPILOG)
+    parser.add_argument("shell", choices=SHELLS, help="the shell")
+    return parser
+
+
+def _help_parser(command: str) -> Parser:
+    parser = Parser(command)
+    parser.add_argument("command", nargs="?", choices=tuple(SUMMARIES), metavar="COMMAND", help="a command of gpuc")
     return parser
 
 
@@ -259,33 +336,26 @@ def _add_formats(parser: Parser, formats: Sequence[str]) -> None:
     parser.add_argument(
         "--output",
         action="append",
-        type=partial(_format_and_file, formats),
+        type=FormatAndFile(formats),
         metavar="FORMAT=FILE",
         help="also write a report to a file; may be repeated",
     )
 
 
-def _existing_folder(argument: str) -> Path:
-    path = Path(argument)
-    if not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{argument} is not a folder")
-    return path.absolute()
-
-
-def _new_or_existing_folder(argument: str) -> Path:
-    path = Path(argument)
-    if path.exists() and not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{argument} is not a folder")
-    return path.absolute()
-
-
-def _format_and_file(formats: Sequence[str], argument: str) -> tuple[str, str]:
-    """Parses FORMAT=FILE and returns the format and the file.
-
-    Raises:
-        argparse.ArgumentTypeError: when the format is unknown or the file is missing.
-    """
-    format, _, file = argument.partition("=")  # noqa: A001
-    if format not in formats or not file:
-        raise argparse.ArgumentTypeError(f"{argument} is not FORMAT=FILE; the formats are {', '.join(formats)}")
-    return format, file
+_PARSERS: dict[str, Callable[[str], Parser]] = {
+    "compile": _compile_parser,
+    "check": _compile_parser,
+    "lint": _lint_parser,
+    "trace": _trace_parser,
+    "isolation": _isolation_parser,
+    "crds": _crds_parser,
+    "catalog": _catalog_parser,
+    "rehearse": _rehearsal_parser,
+    "tools": _tools_parser,
+    "schema": _schema_parser,
+    "explain": _explain_parser,
+    "init": _init_parser,
+    "completion": _completion_parser,
+    "help": _help_parser,
+    "version": Parser,
+}

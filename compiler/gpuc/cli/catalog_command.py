@@ -11,21 +11,7 @@ from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 
-EPILOG = """without WORD     list everything that gpuc knows, by subject; instance types by family
-WORD             list a subject (for example gpus), or all entries that contain the words
-show NAME        print one entry: an instance type, a GPU with its MIG profiles, an image, a release set, ...
-import FILE      print rows for specs/catalog/ from the output of `aws ec2 describe-instance-types` (- for stdin)
-
-In a fleet, the rows of specs/catalog/ are included and marked with *."""
 _NAME_WIDTH = 28
-
-
-class CatalogOptions:
-    """The options of catalog, with their defaults."""
-
-    words: list[str]
-    format: str = "text"
-    source: str = "aws ec2 describe-instance-types"
 
 
 def run_catalog(arguments: list[str]) -> int:
@@ -35,6 +21,7 @@ def run_catalog(arguments: list[str]) -> int:
         UsageError: for wrong arguments, for words without an entry, and for wrong rows of the fleet.
     """
     from gpuc.cli.arguments import parser_of
+    from gpuc.cli.options import CatalogOptions
     from gpuc.cli.specs import current_catalog
 
     options: CatalogOptions = parser_of("catalog").parse(arguments, CatalogOptions())

@@ -8,28 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gpuc.cli.arguments import parser_of
+from gpuc.cli.options import CrdsOptions
 from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.tables import ImportedTable, imported_tables
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.yaml_text import read
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 
-INTO = "crds"
 _WAIT_SECONDS = 5.0
 _STAGED_SUFFIX = ".gpuc-new"
 """The suffix of a schema file while the import writes the file."""
-USAGE = f"""usage: gpuc crds import FILE|DIR... [--into DIR]
-
-Import the CustomResourceDefinitions in files and folders, for example the output of `kubectl get crd -o yaml`.
-DIR gets a schema file for each served version. `gpuc lint --crds DIR` then checks objects of these kinds against the
-schema and its CEL rules. Lint does not evaluate transition rules (`oldSelf`) and rules with functions that gpuc
-does not implement, and does not check the cost of rules. The import lists the rules that lint does not evaluate.
-
-options:
-  --into DIR  the folder for the schemas (default: {INTO}/); schemas of the same kind and version are replaced
-"""
 
 
 @dataclass
@@ -50,10 +40,8 @@ def run_crds(arguments: list[str]) -> int:
     Raises:
         UsageError: for wrong arguments, and when the files contain no CustomResourceDefinition.
     """
-    if any(argument in {"-h", "--help"} for argument in arguments):
-        write_stdout(USAGE)
-        return 0
-    paths, into = _parse_arguments(arguments)
+    options: CrdsOptions = parser_of("crds").parse(arguments, CrdsOptions())
+    paths, into = options.paths, Path(options.into)
     imported = _Imported()
     for path in paths:
         for file in files_below(path):
@@ -87,29 +75,6 @@ def _never_evaluated(imported: _Imported) -> Iterator[str]:
     if lines:
         yield f"lint will not evaluate {len(lines)} of the rules:"
         yield from lines
-
-
-def _parse_arguments(arguments: list[str]) -> tuple[list[str], Path]:
-    if arguments[:1] != ["import"]:
-        hint = did_you_mean(arguments[0], ["import"]) if arguments else ""
-        raise UsageError(f"the only command of gpuc crds is import{hint}; `gpuc crds --help` shows the usage")
-    paths: list[str] = []
-    into, rest = INTO, arguments[1:]
-    while rest:
-        argument = rest.pop(0)
-        if argument == "--into" and rest:
-            into = rest.pop(0)
-        elif argument.startswith("--into="):
-            into = argument.partition("=")[2]
-        elif argument.startswith("-"):
-            raise UsageError(
-                f"gpuc crds import has no argument {argument}{did_you_mean(argument, ['--into', '--help'])}"
-            )
-        else:
-            paths.append(argument)
-    if not paths or not into:
-        raise UsageError("gpuc crds import requires a file or a folder; `gpuc crds --help` shows the usage")
-    return paths, Path(into)
 
 
 def _import_file(file: Path, imported: _Imported) -> None:

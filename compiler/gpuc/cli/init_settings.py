@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from gpuc.cli.requirement import EXPECTED, requirement_problem
 from gpuc.diagnostics.usage import UsageError
@@ -68,32 +67,29 @@ class Question:
 
 def questions() -> tuple[Question, ...]:
     """Returns the questions in the order in which `gpuc init` asks them."""
-    from gpuc.spec.cloud import Aws
-    from gpuc.spec.cluster import Metadata
-    from gpuc.spec.platform import Delivery, Destination
 
-    def in_spec(model: Any, field: str, text: str, expected: str) -> Question:
-        return Question(field, text, expected, _pattern_of(model, field, expected))
+    def in_spec(model: str, field: str, text: str, expected: str) -> Question:
+        return Question(field, text, expected, lambda value: _problem_in_spec(model, field, value, expected))
 
     return (
         in_spec(
-            Metadata,
+            "cluster.Metadata",
             "name",
             "the name of the cluster and of its spec",
             "a letter, then lower-case letters, digits and hyphens, at most 40 characters, for example dev-use1",
         ),
-        in_spec(Aws, "region", "the AWS region", "a region such as eu-central-1"),
+        in_spec("cloud.Aws", "region", "the AWS region", "a region such as eu-central-1"),
         _choice("kubernetes", "the version of Kubernetes", _kubernetes_versions()),
         _choice("network_policy_engine", "the program that enforces NetworkPolicies", ENGINES),
         _choice("argocd", "whether Argo CD runs in the cluster or in another cluster", (OWN_ARGO_CD, HUB)),
         in_spec(
-            Destination,
+            "platform.Destination",
             "server",
             "with --argocd hub: the URL of the cluster in Argo CD, as `argocd cluster list` prints it",
             "an https URL such as https://ABC.gr7.us-east-1.eks.amazonaws.com",
         ),
         in_spec(
-            Delivery,
+            "platform.Delivery",
             "repo",
             "the URL of the new Git repository, from which Argo CD reads the output",
             f"an address that begins with https://, ssh:// or git@, such as {EXAMPLE_REPO}",
@@ -166,20 +162,23 @@ def _with_server(settings: Settings) -> Settings:
     return replace(settings, server=settings.server or OWN_SERVER)
 
 
-def _pattern_of(model: Any, field: str, expected: str) -> Callable[[str], str]:
-    """Returns a function that checks a value as a field of the spec."""
+def _problem_in_spec(model: str, field: str, value: str, expected: str) -> str:
+    """Returns why a value is no value of a field of the spec; an empty string for a correct value.
+
+    Args:
+        model: the module in gpuc.spec and the class, for example "cloud.Aws". Help and completion do not load it.
+    """
+    from importlib import import_module
+
     from pydantic import TypeAdapter, ValidationError
 
-    adapter: TypeAdapter[str] = TypeAdapter(model.model_fields[field].rebuild_annotation())
-
-    def problem(value: str) -> str:
-        try:
-            adapter.validate_python(value)
-        except ValidationError:
-            return f"expected {expected}"
-        return ""
-
-    return problem
+    module, name = model.split(".")
+    fields = getattr(import_module(f"gpuc.spec.{module}"), name).model_fields
+    try:
+        TypeAdapter(fields[field].rebuild_annotation()).validate_python(value)
+    except ValidationError:
+        return f"expected {expected}"
+    return ""
 
 
 def _choice(field: str, text: str, choices: tuple[str, ...]) -> Question:

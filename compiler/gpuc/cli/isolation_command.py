@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from gpuc.cli.arguments import Parser
+from gpuc.cli.arguments import parser_of
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
@@ -32,12 +32,6 @@ from gpuc.objects.object_set import ObjectSet
 if TYPE_CHECKING:
     from gpuc.model import Cluster
 
-_EXIT_CODES = """exit codes:
-  0  no pod of a tenant can reach a pod of another tenant, except declared exceptions
-  1  a pod can reach a pod of another tenant, or an assumption of the proof is false or unproven
-  2  the command line is wrong
-  3  gpuc itself failed"""
-
 
 class IsolationOptions:
     """The options of isolation, with their defaults."""
@@ -56,11 +50,7 @@ def run_isolation(arguments: list[str]) -> int:
     Raises:
         UsageError: for wrong arguments, and for files in which no tenants can be distinguished.
     """
-    parser = _parser()
-    if {"-h", "--help"} & set(arguments):
-        write_stdout(parser.format_help())
-        return 0
-    options: IsolationOptions = parser.parse(arguments, IsolationOptions())
+    options: IsolationOptions = parser_of("isolation").parse(arguments, IsolationOptions())
     proofs = []
     for proof in _proofs(options):
         proofs.append(proof)
@@ -69,24 +59,6 @@ def run_isolation(arguments: list[str]) -> int:
     if options.format == "json":
         write_stdout(document(proofs))
     return int(not all(proof.holds for proof in proofs))
-
-
-def _parser() -> Parser:
-    parser = Parser("isolation", _EXIT_CODES)
-    parser.add_argument(
-        "inputs",
-        nargs="*",
-        metavar="SPEC|PATH",
-        help="a spec, a cluster name, or manifest files and folders (default: specs/)",
-    )
-    parser.add_argument("--format", choices=("text", "json"), help="the format of the report (default: text)")
-    parser.add_argument(
-        "--tenant-label", metavar="KEY", help=f"the namespace label with the tenant's name (default: {TENANT_LABEL})"
-    )
-    parser.add_argument(
-        "--pod-cidrs", metavar="CIDR,...", help="the IP ranges of pods, for manifest files; a spec declares its own"
-    )
-    return parser
 
 
 def _proofs(options: IsolationOptions) -> Iterator[Proof]:

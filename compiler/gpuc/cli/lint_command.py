@@ -12,7 +12,7 @@ from gpuc.cli.specs import current_catalog
 from gpuc.diagnostics.report import render
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.result import Report
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.terminal import style_of
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.linter import Linter
 
@@ -39,7 +39,7 @@ def run_lint(arguments: list[str]) -> int:
         ),
         seconds=perf_counter() - started if options.format == "text" else None,
     )
-    write_stdout(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
+    write_stdout(render(options.format, report, style_of(sys.stdout, os.environ)))
     failing = {"error", "warning"} if options.strict else {"error"}
     return int(any(finding.severity.value in failing for finding in linter.findings))
 

@@ -34,8 +34,12 @@ RUNNERS = {
     "catalog": ("cli.catalog_command", "run_catalog"),
     "init": ("cli.init_command", "run_init"),
     "tools": ("cli.tools_command", "run_tools"),
+    "completion": ("cli.completion_command", "run_completion"),
 }
 """The module and function of each command that is not implemented in this module."""
+
+_OPTIONS = {"-h": "help", "--help": "help", "-V": "version", "--version": "version"}
+"""The options that are another name of a command."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -59,20 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if arguments == ["--version"]:
-        from gpuc import __version__
-
-        write_stdout(f"gpuc {__version__}\n")
-        return 0
-    if not arguments or arguments[0] in {"-h", "--help"}:
+    if not arguments:
         write_stdout(_overview())
-        return 0 if arguments else 2
-    command, rest = arguments[0], arguments[1:]
+        return 2
+    command, rest = _OPTIONS.get(arguments[0], arguments[0]), arguments[1:]
     if command not in SUMMARIES:
-        raise UsageError(f"no command {command}{did_you_mean(command, [*SUMMARIES, '--version', '--help'])}")
-    if command in {"trace", "isolation", "crds"}:  # these commands have their own parsers
-        return _runner(command)(rest)
-    if "-h" in rest or "--help" in rest:
+        raise UsageError(_no_command(command))
+    if command != "completion" and ("-h" in rest or "--help" in rest):
         from gpuc.cli.arguments import parser_of
 
         write_stdout(parser_of(command).format_help())
@@ -81,7 +78,7 @@ def _dispatch(arguments: list[str]) -> int:
         return _compile_or_check(command, rest)
     if command in RUNNERS:
         return _runner(command)(rest)
-    {"schema": _schema, "explain": _explain}[command](rest)
+    {"schema": _schema, "explain": _explain, "help": _help, "version": _version}[command](rest)
     return 0
 
 
@@ -91,14 +88,25 @@ def _runner(command: str) -> Callable[[list[str]], int]:
     return run
 
 
+def _no_command(command: str) -> str:
+    """Returns the message about a command that gpuc does not have."""
+    from gpuc.cli.other_tools import command_hint
+
+    if hint := command_hint(command):
+        return f"no command {command}: {hint}"
+    hint = did_you_mean(command, [*SUMMARIES, *(name for name in _OPTIONS if name.startswith("--"))])
+    return f"no command {command}{hint or '; the commands are ' + ', '.join(SUMMARIES)}"
+
+
 def _overview() -> str:
-    commands = "\n".join(f"  {name:<9}  {summary}" for name, summary in SUMMARIES.items())
+    commands = "\n".join(f"  {name:<10}  {summary}" for name, summary in SUMMARIES.items())
     return (
         "usage: gpuc COMMAND [ARGUMENT...]\n\n"
         "gpuc compiles one spec per GPU cluster to the configuration of Karpenter, Kueue, the NVIDIA GPU Operator,\n"
         "Gatekeeper, Prometheus and Argo CD.\n\n"
         f"commands:\n{commands}\n\n"
-        "`gpuc COMMAND --help` shows the arguments of a command. `gpuc --version` shows the version.\n"
+        "`gpuc COMMAND --help` and `gpuc help COMMAND` show the arguments and examples of a command.\n"
+        "A new fleet: `gpuc init FOLDER`, then `gpuc compile`. Completion in the shell: `gpuc completion --help`.\n"
     )
 
 
@@ -143,7 +151,7 @@ def _outcome(command: str, root: Path, files: list[str] | None, options: Options
     from gpuc.pipeline import pipeline
 
     into: Path = options.into or root
-    progress = Progress(sys.stderr)
+    progress = Progress(None if options.quiet else sys.stderr)
     try:
         if command == "compile":
             _create_folder(into)
@@ -166,7 +174,7 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Report
     from gpuc.cli.specs import repository_prefix
     from gpuc.diagnostics.report import render
     from gpuc.diagnostics.report.result import Report
-    from gpuc.diagnostics.report.terminal import is_terminal, wants_colour
+    from gpuc.diagnostics.report.terminal import is_terminal, style_of
 
     report = Report(
         findings=outcome.findings,
@@ -175,17 +183,20 @@ def _report(outcome: Outcome, root: Path, options: Options, outputs: list[Report
         written=outcome.written,
         removed=outcome.removed,
         unchanged=outcome.unchanged,
+        changes=outcome.changes,
         lines=outcome.lines,
         repository_prefix=repository_prefix(root),
     )
     for output in outputs:
         output.write(render(output.format, report))
+    if options.quiet and options.format == "text":
+        report = replace(report, quiet=True)
     if is_terminal(sys.stdout):
         report = replace(report, seconds=seconds)
     if not report.failures:
-        write_stdout(render(options.format, report, colour=wants_colour(sys.stdout, os.environ)))
+        write_stdout(render(options.format, report, style_of(sys.stdout, os.environ)))
     elif options.format == "text":
-        write_stderr(render("text", report, colour=wants_colour(sys.stderr, os.environ)))
+        write_stderr(render("text", report, style_of(sys.stderr, os.environ)))
     else:
         write_stdout(render(options.format, report))
         write_message(f"{REPORT_THIS}: {len(report.failures)} errors in the output; no file was written")
@@ -207,6 +218,23 @@ def _explain(arguments: list[str]) -> None:
     from gpuc.diagnostics.report.explain import explain, listing
 
     write_stdout(explain(rule_id) if rule_id else listing())
+
+
+def _help(arguments: list[str]) -> None:
+    from gpuc.cli.arguments import parser_of
+
+    command = parser_of("help").parse(arguments).command
+    write_stdout(parser_of(command).format_help() if command else _overview())
+
+
+def _version(arguments: list[str]) -> None:
+    from gpuc import __version__
+
+    if arguments:
+        from gpuc.cli.arguments import parser_of
+
+        parser_of("version").parse(arguments)
+    write_stdout(f"gpuc {__version__}\n")
 
 
 def _failure_message(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The options of compile, check, lint and rehearse, with their defaults."""
+"""The options of compile, check, lint, rehearse, catalog and crds, with their defaults."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ class Options:
     """The folder for out/ and clusters/; None for the folder that contains specs/."""
     format: str = "text"
     strict: bool = False
+    quiet: bool = False
+    """Whether the text report on stdout contains only errors and warnings."""
     fresh: bool = False
 
     def __init__(self) -> None:
@@ -57,3 +59,22 @@ class LintOptions:
     """A folder of schemas from `gpuc crds import`; these schemas take precedence over gpuc's own schemas."""
     format: str = "text"
     strict: bool = False
+
+
+class CatalogOptions:
+    """The options of catalog, with their defaults."""
+
+    words: list[str]
+    format: str = "text"
+    source: str = "aws ec2 describe-instance-types"
+
+
+class CrdsOptions:
+    """The options of crds, with their defaults."""
+
+    command: str
+    """"import", the only command."""
+    paths: list[str]
+    """Files and folders with CustomResourceDefinitions."""
+    into: str = "crds"
+    """The folder for the schemas."""

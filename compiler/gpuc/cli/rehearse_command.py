@@ -16,7 +16,7 @@ from gpuc.cli.argocd_command import require_compatible_options, run_argocd
 from gpuc.cli.options import RehearsalOptions
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.progress import Progress
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.report import render
@@ -207,7 +207,7 @@ def _compiles(root: Path, files: list[str]) -> bool:
     errors = tuple(finding for finding in outcome.findings if finding.is_error)
     if errors:
         report = Report(errors, outcome.clusters, lines=outcome.lines)
-        write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
+        write_stdout(render_findings("text", report, style_of(sys.stdout, os.environ)))
     return not errors
 
 

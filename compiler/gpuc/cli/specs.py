@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,10 @@ from gpuc.diagnostics.usage import UsageError
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
+
+
+_MAX_NAMES = 12
+"""The largest number of clusters in a message."""
 
 
 def find_root(directory: Path) -> Path:
@@ -24,6 +29,16 @@ def find_root(directory: Path) -> Path:
         if (folder / "specs").is_dir():
             return folder
     raise UsageError(f"no specs/ folder in {directory} or its parents; `gpuc init FOLDER` creates one")
+
+
+def cluster_names(root: Path) -> list[str]:
+    """Returns the names of the clusters in specs/, sorted. A cluster is a file without the line `kind: Layer`."""
+    names = set()
+    for file in _spec_files(root):
+        with suppress(OSError):
+            if b"\nkind: Layer" not in b"\n" + (root / file).read_bytes():
+                names.add(Path(file).stem)
+    return sorted(names)
 
 
 def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | None:
@@ -81,10 +96,21 @@ def _file(root: Path, directory: Path, spec: str) -> str:
     files = _spec_files(root)
     matches = [file for file in files if Path(file).stem == spec]
     if not matches:
-        raise UsageError(f"no cluster {spec} in specs/{did_you_mean(spec, (Path(file).stem for file in files))}")
+        raise UsageError(f"no cluster {spec} in specs/{_alternatives(root, spec)}")
     if len(matches) > 1:
         raise UsageError(f"{spec} is ambiguous: give the path {' or '.join(matches)}")
     return matches[0]
+
+
+def _alternatives(root: Path, spec: str) -> str:
+    """Returns the end of a message about an unknown cluster: the most similar name, or the clusters of the fleet."""
+    names = cluster_names(root)
+    if suggestion := did_you_mean(spec, names):
+        return suggestion
+    if not names:
+        return ", which has no clusters"
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return f"; the clusters are {', '.join(names[:_MAX_NAMES])}{more}"
 
 
 def _path(root: Path, directory: Path, spec: str) -> str:

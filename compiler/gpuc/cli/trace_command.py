@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path as File
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from gpuc.cli.arguments import parser_of
 from gpuc.diagnostics.finding import Mark, Path, StageError
 from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.amounts import Amounts
@@ -28,19 +29,6 @@ from gpuc.trace.report import Traced, render
 from gpuc.trace.unserved import unserved, why_not_traced, workload_without_pods
 from gpuc.trace.workload import pod_requests
 
-if TYPE_CHECKING:
-    from gpuc.cli.arguments import Parser
-
-FORMATS = ("text", "json")
-_EPILOG = """exit codes:
-  0  all workloads would be scheduled in an empty cluster
-  1  a step of a workload fails
-  2  the command line is wrong
-  3  gpuc itself failed
-  4  no step fails, but gpuc could not judge a step, or could not read a part of the files
-
-The trace assumes that no other workload uses quota or nodes. So a workload that fails here would fail in every cluster
-with these objects, but a workload that passes may still have to wait for others."""
 _NOT_JUDGED = 4
 """The exit code if no step fails, but a step could not be judged."""
 _KINDS = (
@@ -84,45 +72,13 @@ class TraceOptions:
         self.resource = []
 
 
-def trace_parser() -> Parser:
-    """Returns the parser of trace. `TraceOptions` has the defaults."""
-    from gpuc.cli.arguments import Parser
-
-    parser = Parser("trace", _EPILOG)
-    parser.add_argument(
-        "inputs", nargs="*", metavar="SPEC|PATH", help="a spec, or manifests (default: the only spec in specs/)"
-    )
-    parser.add_argument(
-        "-f", "--file", metavar="FILE", help="trace the workloads in this file: Pod, Job, JobSet and so on"
-    )
-    parser.add_argument("--queue", metavar="NAME", help="the LocalQueue of the workload")
-    parser.add_argument("--namespace", metavar="NAME", help="the namespace (default: the first with the LocalQueue)")
-    parser.add_argument("--pool", metavar="NAME", help="the flavor that the pods select (default: Kueue chooses)")
-    parser.add_argument("--priority", metavar="NAME", help="the WorkloadPriorityClass of the workload")
-    parser.add_argument("--gpus", type=int, metavar="N", help="the nvidia.com/gpu request of each pod")
-    parser.add_argument("--efa", type=int, metavar="N", help="the number of EFA interfaces of each pod")
-    parser.add_argument("--cpu", metavar="QUANTITY", help="the CPU request of each pod (default: from the LimitRange)")
-    parser.add_argument(
-        "--memory", metavar="QUANTITY", help="the memory request of each pod (default: from the LimitRange)"
-    )
-    parser.add_argument(
-        "--resource", action="append", metavar="NAME=QUANTITY", help="the request of another resource; may be repeated"
-    )
-    parser.add_argument("--pods", type=int, metavar="N", help="the number of pods (default: 1)")
-    parser.add_argument("--format", choices=FORMATS, help="the format of the report (default: text)")
-    return parser
-
-
 def run_trace(arguments: list[str]) -> int:
     """Traces the workloads that the arguments describe and returns the exit code.
 
     Raises:
         UsageError: for wrong arguments, unknown LocalQueues or ResourceFlavors, and files without workloads.
     """
-    if {"-h", "--help"} & {*arguments}:
-        write_stdout(trace_parser().format_help())
-        return 0
-    options: TraceOptions = trace_parser().parse(arguments, TraceOptions())
+    options: TraceOptions = parser_of("trace").parse(arguments, TraceOptions())
     if not options.file and not options.queue:
         raise UsageError("no workload: give a LocalQueue with --queue, or a file with workloads with -f")
     try:
@@ -219,7 +175,7 @@ def _print_errors(inputs: list[str]) -> None:
     outcome = check_specs(root, select(root, File.cwd(), inputs), root, False, lambda step: None)
     errors = tuple(finding for finding in outcome.findings if finding.is_error)
     report = Report(errors, outcome.clusters, lines=outcome.lines)
-    write_stdout(render_findings("text", report, colour=wants_colour(sys.stdout, os.environ)))
+    write_stdout(render_findings("text", report, style_of(sys.stdout, os.environ)))
 
 
 _Read = tuple[Workload, str, Place]

@@ -15,9 +15,14 @@ SUMMARIES = {
     "schema": "Print the JSON Schema of the spec, for editors.",
     "explain": "Explain a rule: its title, its reason and an example. Without an id, list all rules.",
     "init": "Write the files of a repository with one small cluster, and of a CI workflow.",
+    "completion": "Print the script with which bash, zsh or fish completes the arguments of gpuc.",
+    "help": "Show the commands of gpuc, or the arguments of a command.",
+    "version": "Print the version of gpuc.",
 }
 """A summary of each command, in the order of `gpuc --help`."""
 
+SHELLS = ("bash", "zsh", "fish")
+"""The shells with completion."""
 LINT_FORMATS = ("text", "json")
 """The formats of lint's report."""
 REHEARSAL_FORMATS = ("text", "json", "markdown")

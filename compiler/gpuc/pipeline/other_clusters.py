@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.finding import Finding, Mark, StageError
+from gpuc.diagnostics.finding import Finding, Mark, Related, StageError
 from gpuc.diagnostics.suppressions import accepts
 from gpuc.rules import FLEET_RULES
 from gpuc.source import Source, cluster_files, read
@@ -40,9 +40,9 @@ class OtherClusters:
             for path, identity, words in check.find(spec.spec):
                 first = self._owners.setdefault((check.rule.id, identity), Owner(name, source.locate(path)))
                 if first.cluster != name:
-                    place = f"{first.mark.file}:{first.mark.line}"
-                    message = f"{words} is also in the spec of {first.cluster} ({place}); expected in only one spec"
-                    found.append(check.rule.at(path, message))
+                    message = f"{words} is also in the spec of {first.cluster}; expected in only one spec"
+                    related = [Related(f"in the spec of {first.cluster}", mark=first.mark)]
+                    found.append(check.rule.at(path, message, related=related))
         return found
 
     def add_unnamed(self, root: Path, named: Sequence[str]) -> None:

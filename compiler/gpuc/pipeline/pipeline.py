@@ -14,6 +14,7 @@ from gpuc.pipeline.render_session import RenderSession, Send
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
+    from gpuc.diagnostics.report.changes import ClusterChange
     from gpuc.pipeline.fleet_policies import FleetPolicies
     from gpuc.pipeline.other_clusters import OtherClusters
     from gpuc.source import Source
@@ -40,6 +41,8 @@ class Outcome:
     """Files that were added or changed, relative to the folder that contains out/."""
     removed: tuple[str, ...] = ()
     unchanged: int = 0
+    changes: tuple[ClusterChange, ...] = ()
+    """The written and removed files by cluster and subject."""
     lines: Callable[[Mark], str | None] = lambda mark: None
     """Returns the source line at a mark."""
 
@@ -102,9 +105,17 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
             batch.findings += error.findings
             return batch.outcome(root)
     cache.store(inputs, {output.cluster: output.lock for output in outputs}, batch.findings)
+    from gpuc.write.changes import changes
+
     written = (*plan.added, *plan.changed)
     unchanged = sum(len(output.files()) for output in outputs) - len(written)
-    return replace(batch.outcome(root), written=written, removed=tuple(plan.removed), unchanged=unchanged)
+    return replace(
+        batch.outcome(root),
+        written=written,
+        removed=tuple(plan.removed),
+        unchanged=unchanged,
+        changes=changes(plan, outputs),
+    )
 
 
 def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool, progress: Progress) -> Outcome:
@@ -176,6 +187,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
     from gpuc.extra.files import folders_without_cluster
     from gpuc.pipeline.other_clusters import OtherClusters
     from gpuc.source import cluster_files
+    from gpuc.source.foreign import objects_in_specs
 
     batch = Batch()
     fleet, catalog, others = _fleet(root, batch), _catalog(root, batch), OtherClusters()
@@ -184,6 +196,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
     selected = cluster_files(root) if files is None else files
     if files is None:
         batch.findings += folders_without_cluster(root, selected)
+        batch.findings += objects_in_specs(root)
     for file in selected:
         name = Path(file).stem
         first = batch.files.setdefault(name, file)

@@ -11,7 +11,7 @@ from gpuc.diagnostics.spelling import nearest
 from gpuc.policy.facts import FACTS, SETTINGS
 from gpuc.policy.policy_file import PolicyFile
 from gpuc.source import Source
-from gpuc.spec.parse import VALUE
+from gpuc.spec.rules import VALUE
 
 FACT = declare_rule(
     "POL004", Severity.ERROR, "A parameter of a policy names an unknown fact or setting.",

@@ -15,9 +15,23 @@ if TYPE_CHECKING:
     from gpuc.model import Cluster
     from gpuc.spec.cluster import Spec
 
-RuleFinding = tuple[Path, str] | tuple[Path, str, str] | tuple[Path, str, str, Sequence[Related]]
-"""The path in the spec, the message with the actual and the expected value, the fix (an empty string without one), and
-other places that explain the finding."""
+
+class Found(NamedTuple):
+    """A finding of a rule."""
+
+    path: Path
+    message: str
+    """The actual value, then the expected value."""
+    fix: str = ""
+    """The change that corrects the mistake; an empty string if the rule is not certain."""
+    related: Sequence[Related] = ()
+    """Other places that explain the finding."""
+    on_key: bool = False
+    """Whether the key at the path is wrong instead of the value."""
+
+
+RuleFinding = Found | tuple[Path, str] | tuple[Path, str, str] | tuple[Path, str, str, Sequence[Related]]
+"""The fields of `Found`. A rule may leave out the last fields."""
 Findings = Iterator[RuleFinding]
 
 RULES: Checks[Cluster, RuleFinding] = Checks("gpuc.rules")
@@ -51,8 +65,9 @@ def check(cluster: Cluster) -> list[Finding]:
     """Runs all rules on the cluster and returns the findings, sorted by rule id."""
     findings = []
     for rule_check in RULES.discover():
-        for found in rule_check.find(cluster):
-            fix = found[2] if len(found) > 2 else ""
-            related = found[3] if len(found) > 3 else ()
-            findings.append(rule_check.rule.at(found[0], found[1], fix=fix, related=related))
+        for fields in rule_check.find(cluster):
+            found = Found(*fields)
+            findings.append(
+                rule_check.rule.at(found.path, found.message, fix=found.fix, related=found.related, on_key=found.on_key)
+            )
     return findings

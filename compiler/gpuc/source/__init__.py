@@ -11,17 +11,14 @@ value and replaces the value of a lower file.
 from __future__ import annotations
 
 import pathlib
-import re
 from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, StageError
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
-from gpuc.source.layers import OUTSIDE, Layers, is_within, yaml_files
+from gpuc.source.layers import KIND_LINE, OUTSIDE, Layers, is_within, yaml_files
 from gpuc.source.node import PlainData
-
-_kind = re.compile(rb"^kind:[ \t]*['\"]?(Cluster|Layer)['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,7 @@ def cluster_files(root: pathlib.Path) -> list[str]:
 def _is_cluster(root: pathlib.Path, file: str) -> bool:
     """Returns whether gpuc has to compile the file. Parses the file only if no line contains the kind."""
     try:
-        kinds = _kind.findall((root / file).read_bytes())
+        kinds = KIND_LINE.findall((root / file).read_bytes())
         if kinds:
             return bool(kinds[0] == b"Cluster")
         document, _ = compose(text_of(root / file, file)[0], file)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Rule, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Related, Rule, Severity, StageError, declare_rule
 from gpuc.source import scalar
 from gpuc.source.encoding import mark_at
 from gpuc.source.events import events
@@ -52,6 +52,10 @@ TAG = declare_rule(
     "YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
     "Tags change the type of a value, and in some parsers they run code. A spec is plain data in YAML 1.2.",
 )  # fmt: skip
+STRAY_QUOTE = declare_rule(
+    "YAML024", Severity.ERROR, "A text ends with a quotation mark and does not begin with one.",
+    "YAML reads the quotation mark as a letter of the text.",
+)  # fmt: skip
 
 
 _directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
@@ -78,8 +82,17 @@ def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
     try:
         root = composer.document(events(text, file))
     except StageError as stop:
-        return None, (*composer.findings, *stop.findings)
+        return None, (*_before(composer.findings, stop.findings[0].mark), *stop.findings)
     return root, tuple(composer.findings)
+
+
+def _before(findings: list[Finding], end: Mark | None) -> list[Finding]:
+    """Returns the findings before a position. After a forgotten bracket, findings are about misread text."""
+    return [found for found in findings if not (end and found.mark) or _place(found.mark) < _place(end)]
+
+
+def _place(mark: Mark) -> tuple[int, int]:
+    return mark.line, mark.column
 
 
 class _Composer:
@@ -153,12 +166,8 @@ class _Composer:
             if child.value is None and not child.raw:
                 child.mark = mark
             if key in node.value:
-                first = node.keys[key]
-                self._add(
-                    DUPLICATE,
-                    mark,
-                    f"the map already has the key {key} in line {first.line}, column {first.column}",
-                )
+                first = [Related("first defined here", mark=node.keys[key])]
+                self.findings.append(DUPLICATE.at((), f"the map already has the key {key}", mark=mark, related=first))
                 continue
             node.keys[key] = mark
             node.value[key] = child
@@ -185,6 +194,7 @@ class _Composer:
             )
         if not _is_plain(event):
             return text
+        self._check_typography(event, mark)
         if text == "<<":
             message = "<< is a merge key; put shared content into a layer"
             self._add(MERGE_KEY, mark, message, "list the layer under extends and remove <<")
@@ -200,11 +210,27 @@ class _Composer:
         text: str = event.value
         if not _is_plain(event):
             return Node(mark, text)
+        self._check_typography(event, mark)
         value, ambiguity = scalar.resolve(text)
         if ambiguity:
             message = f"{text} has different values in different YAML parsers"
             self._add(ambiguity, mark, message, scalar.fix_of(ambiguity, text))
         return Node(mark, value, raw="" if isinstance(value, str | bool) else text)
+
+    def _check_typography(self, event: Any, mark: Mark) -> None:
+        """Reports quotation marks and spaces of a text without quotes that its author did not intend as letters."""
+        text: str = event.value
+        if not text.isascii():
+            from gpuc.source import typography  # imported here, because most specs are ASCII
+
+            is_one_line = event.start_mark.line == event.end_mark.line
+            found = typography.space_in_plain(text, mark, is_one_line) or typography.curly_quotes(text, mark)
+            if found:
+                self.findings.append(found)
+                return
+        if text[-1:] in ("'", '"') and " " not in text and text.count(text[-1]) == 1:
+            message = f"{text} ends with a quotation mark and does not begin with one"
+            self._add(STRAY_QUOTE, mark, message, f"add the opening quotation mark: {text[-1]}{text}")
 
     def _alias(self, anchor: str, mark: Mark, depth: int) -> Node:
         """Returns the node of the anchor. Counts the values of the node again, because the alias repeats the values."""

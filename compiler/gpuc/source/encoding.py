@@ -6,7 +6,7 @@ import pathlib
 import re
 from typing import NoReturn
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Related, Severity, StageError, declare_rule
 
 SIZE_LIMIT_BYTES = 1 << 20
 LINE_LIMIT = 1 << 16
@@ -21,9 +21,11 @@ NOT_UTF8 = declare_rule(
     "Other tools would guess different encodings, so that names differ between objects.",
 )  # fmt: skip
 INVISIBLE = declare_rule(
-    "YAML016", Severity.ERROR, "The file contains an invisible character.",
+    "YAML016", Severity.ERROR, "The file contains a character that readers do not see, or take for another character.",
     "YAML forbids control characters. Tools count unusual line breaks differently. With direction marks, a review "
-    "shows another text than the text that gpuc compiles.",
+    "shows another text than the text that gpuc compiles. A no-break space in the indentation and typographic "
+    "quotation marks around a text, such as \u201cteam-a\u201d, are letters for YAML. They come from word processors "
+    "and web pages.",
     "https://yaml.org/spec/1.2.2/#51-character-set; CVE-2021-42574",
 )  # fmt: skip
 TOO_LARGE = declare_rule(
@@ -34,10 +36,23 @@ UNREADABLE = declare_rule(
     "YAML022", Severity.ERROR, "The file cannot be read.",
     "The file is missing, is a folder, or its permissions forbid reading.",
 )  # fmt: skip
+CONFLICT = declare_rule(
+    "YAML023", Severity.ERROR, "The file has an unresolved Git conflict.",
+    "The file has the lines of two branches. gpuc cannot decide which lines apply.",
+    "https://git-scm.com/docs/git-merge#_how_conflicts_are_presented",
+)  # fmt: skip
 
 _invisible = re.compile(
     "[^\t\n\r\x20-\x7e\xa0-\u200a\u2010-\u2027\u202f-\u205f\u2070-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
+
+_conflict_marker = re.compile(r"^(<{7}|>{7}|\|{7}|={7})(?= |\r?$)", re.MULTILINE)
+_MARKERS = {
+    "<": "another conflict begins here",
+    "|": "the lines before both changes begin here",
+    "=": "the lines of the other side begin here",
+    ">": "the conflict ends here",
+}
 
 
 def text_of(path: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
@@ -70,9 +85,11 @@ def text_of(path: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
     except UnicodeDecodeError as error:
         _not_utf8(data, error.start, file)
     errors = [
-        INVISIBLE.at((), f"the character U+{ord(match[0]):04X} is invisible", mark=mark_at(text, match.start(), file))
+        _invisible_character(match[0], mark_at(text, match.start(), file))
         for match, _ in zip(_invisible.finditer(text), range(_MAX_FINDINGS), strict=False)
     ]
+    if text.startswith("<<<<<<< ") or "\n<<<<<<< " in text:
+        errors += _conflict(text, file)
     errors += [
         TOO_LARGE.at((), f"the line has more than {LINE_LIMIT} characters", mark=Mark(file, number, 1))
         for number, line in enumerate(text.splitlines(), 1)
@@ -81,6 +98,22 @@ def text_of(path: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
     if errors:
         raise StageError([*remarks, *errors])
     return text, remarks
+
+
+def _invisible_character(character: str, mark: Mark) -> Finding:
+    from gpuc.source.typography import name_of  # imported here, because a correct spec has no such character
+
+    name = name_of(character)
+    return INVISIBLE.at((), f"the character {name} is invisible", fix=f"remove U+{ord(character):04X}", mark=mark)
+
+
+def _conflict(text: str, file: str) -> list[Finding]:
+    """Returns one finding for all conflicts in the text, at the first marker."""
+    marks = [(match[1], mark_at(text, match.start(), file)) for match in _conflict_marker.finditer(text)]
+    related = [Related(_MARKERS[sign[0]], mark=mark) for sign, mark in marks[1:]]
+    message = "the file has an unresolved Git conflict, which begins here"
+    fix = "keep the lines of one side, or combine both sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"
+    return [CONFLICT.at((), message, fix=fix, mark=marks[0][1], related=related[:_MAX_FINDINGS])]
 
 
 def mark_at(text: str, offset: int, file: str) -> Mark:

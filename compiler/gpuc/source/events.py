@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,17 +16,6 @@ TAB = declare_rule(
     "YAML forbids tabs in indentation, because their width differs between editors.",
     "https://yaml.org/spec/1.2.2/#61-indentation-spaces",
 )  # fmt: skip
-
-_EXPLANATIONS = {
-    "mapping values are not allowed": "a colon is not allowed here: quote text with a colon, or check the indentation",
-    "sequence entries are not allowed": "a list cannot begin here: put the first dash of the list on a new line",
-    "found unexpected end of stream": "the closing quote is missing",
-    "expected <block end>": "a key is expected here: check the indentation and the line before",
-    "could not find expected ':'": "the colon after a key is missing, or text of several lines has no quotes",
-    "',' or ": "a comma or the closing bracket is missing",
-    "cannot start any token": "a value cannot begin with this character: put the value in quotes",
-}
-_tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
 
 
 def events(text: str, file: str) -> Iterator[Any]:
@@ -45,17 +33,15 @@ def events(text: str, file: str) -> Iterator[Any]:
         while parser.check_event():
             yield parser.get_event()
     except Exception as error:  # the parser also raises ValueError, for some invalid escapes
-        position = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None) or yaml.reader
-        problem = getattr(error, "problem", None) or "the parser cannot continue"
-        raise StageError(_findings(text, Mark(file, position.line + 1, position.column + 1), problem)) from None
+        raise StageError(_findings(text, file, error, yaml.reader)) from None
 
 
-def _findings(text: str, mark: Mark, problem: str) -> list[Finding]:
-    """Returns a finding for each line with a tab if a tab caused the problem; otherwise one finding at the mark."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    tabs = [number for number, line in enumerate(lines, 1) if _tabbed.match(line)]
-    if {mark.line, mark.line - 1} & set(tabs):
-        marks = [Mark(mark.file, number, lines[number - 1].index("\t") + 1) for number in tabs]
-        return [TAB.at((), "the line is indented with a tab", fix="indent with spaces", mark=tab) for tab in marks]
-    explanation = next((text for part, text in _EXPLANATIONS.items() if part in problem), problem)
-    return [SYNTAX.at((), f"the text is not YAML: {explanation}", mark=mark)]
+def _findings(text: str, file: str, error: Exception, reader: Any) -> list[Finding]:
+    """Returns the findings that explain an exception of the parser."""
+    from gpuc.source.syntax import ParserStop, explain  # imported here, because a correct spec needs no explanation
+
+    context = getattr(error, "context_mark", None)
+    position = getattr(error, "problem_mark", None) or context or reader
+    start = Mark(file, context.line + 1, context.column + 1) if context else None
+    problem = getattr(error, "problem", None) or "the parser cannot continue"
+    return explain(text, ParserStop(Mark(file, position.line + 1, position.column + 1), problem, start))

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule
 from gpuc.diagnostics.free_form import is_free_form
-from gpuc.diagnostics.spelling import nearest
-from gpuc.source.document import compose
+from gpuc.diagnostics.spelling import alternatives, nearest
+from gpuc.source.document import EMPTY, compose
 from gpuc.source.encoding import text_of
 from gpuc.source.node import Node
 
 API = "gpuc.dev/v1alpha1"
 FILE_LIMIT = 64
+KIND_LINE = re.compile(rb"^kind:[ \t]*['\"]?(Cluster|Layer)['\"]?[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+"""The line with the kind of a cluster or a layer."""
+
+_START = "write apiVersion, kind, metadata and spec; `gpuc init` in an empty folder writes an example"
+_no_space = re.compile(r"([\w./-]+):(\S+)").fullmatch
 
 EXTENDS = declare_rule("LAY001", Severity.ERROR, "The value of extends is not a list of paths.",
     "The order of layers decides how they merge, so extends is a list, even with one layer.")  # fmt: skip
@@ -107,7 +114,7 @@ class Layers:
             self.findings += stop.findings
             return None
         document, findings = compose(text, file)
-        self.findings += [*remarks, *findings]
+        self.findings += [*remarks, *(replace(it, fix=_START) if it.id == EMPTY.id else it for it in findings)]
         if document:
             self._documents[file] = document
         return document
@@ -142,20 +149,32 @@ class Layers:
             cycle = " -> ".join((*chain[chain.index(file) :], file))
             self._add(CYCLE, item.mark, f"the layers extend each other in a cycle: {cycle}")
         elif not exists(self._root / file):
-            self._add(MISSING, item.mark, f"{file} does not exist", self._suggestion(item.value, str(path)))
+            self._add_missing(item, file)
         elif file not in self._documents and file not in self.order:
             return file
         return None
 
-    def _suggestion(self, entry: str, path: str) -> str:
-        """Returns the fix that replaces the entry of extends by the most similar file, or an empty string."""
-        suggestion = nearest(path, [file.removeprefix("specs/") for file in yaml_files(self._root)])
-        return f"replace {entry} by {suggestion}" if suggestion else ""
+    def _add_missing(self, item: Node, file: str) -> None:
+        """Reports a layer that does not exist, with the most similar layer, or else with the first layers."""
+        existing = (layer for layer in yaml_files(self._root) if _is_layer(self._root / layer))
+        layers = {layer.removeprefix("specs/").rpartition(".")[0]: layer.removeprefix("specs/") for layer in existing}
+        suggestion = nearest(file.removeprefix("specs/").rpartition(".")[0], layers)
+        fix = f"replace {item.value} by {layers[suggestion]}" if suggestion else ""
+        self._add(MISSING, item.mark, f"{file} does not exist{alternatives(layers.values()) if not fix else ''}", fix)
 
     def _check_cluster(self, document: Node, file: str) -> None:
         kind = document.value.get("kind")
+        if object_kind(document):
+            message = f"the file is a Kubernetes {_text(kind)}; expected a spec with kind: Cluster"
+            self._add(KIND, kind.mark, message, f"move the file to specs/<cluster>/{MANIFESTS}/")
+            return
+        if kind and kind.value == "Layer":
+            message = "the file is a Layer, which gpuc compiles only as part of a cluster; expected a Cluster"
+            self._add(KIND, kind.mark, message)
+            return
         if kind and kind.value != "Cluster":
-            self._add(KIND, kind.mark, f"the kind is {_text(kind)}; expected Cluster")
+            fix = "write kind: Cluster" if nearest(_text(kind), ["Cluster"]) else ""
+            self._add(KIND, kind.mark, f"the kind is {_text(kind)}; expected Cluster", fix)
         metadata = document.value.get("metadata")
         name = metadata.value.get("name") if metadata and isinstance(metadata.value, dict) else None
         stem = pathlib.PurePosixPath(file).stem
@@ -168,7 +187,8 @@ class Layers:
         if kind is None or kind.value != "Layer":
             mark = kind.mark if kind else document.mark
             actual = f"the kind is {_text(kind)}" if kind else "the file has no kind"
-            self._add(KIND, mark, f"{actual}; expected Layer", "add kind: Layer" if kind is None else "")
+            fix = "add kind: Layer" if kind is None else "write kind: Layer" if nearest(_text(kind), ["Layer"]) else ""
+            self._add(KIND, mark, f"{actual}; expected Layer", fix)
             return
         if version is None or version.value != API:
             actual = f"the apiVersion is {_text(version)}" if version else "the layer has no apiVersion"
@@ -176,7 +196,7 @@ class Layers:
                 VERSION,
                 version.mark if version else document.mark,
                 f"{actual}; expected {API}",
-                f"set apiVersion to {API}",
+                f"{'set apiVersion to' if version else 'add apiVersion:'} {API}",
             )
         if "metadata" in document.value:
             self._add(METADATA, document.keys["metadata"], "the layer has metadata; expected none", "remove metadata")
@@ -205,7 +225,9 @@ class Layers:
     def _refuse_nulls(self, node: Node, path: Path) -> None:
         """Reports every null in the node and below it, except in Helm values and patches."""
         if node.value is None and not (node.raw and is_free_form(path[:-1])):
-            self.findings.append(NULL.at(path, _problem_with_null(node, path), mark=node.mark))
+            match = _no_space(str(path[-1])) if path and not node.raw else None
+            fix = f"write {match[1]}: {match[2]}" if match else ""
+            self.findings.append(NULL.at(path, _problem_with_null(node, path), mark=node.mark, fix=fix))
         children = (
             node.value.items()
             if isinstance(node.value, dict)
@@ -221,6 +243,8 @@ class Layers:
 
 
 def _problem_with_null(node: Node, path: Path) -> str:
+    if not node.raw and path and _no_space(str(path[-1])):
+        return f"a space is missing after the colon of {path[-1]}"
     if not node.raw:
         return "the value is missing; write a value or remove the key"
     if path and isinstance(path[-1], int):
@@ -250,6 +274,22 @@ def yaml_files(root: pathlib.Path) -> list[str]:
         if path.suffix in (".yaml", ".yml") and not path.is_dir()
     )
     return sorted(file.as_posix() for file in files if is_spec(file))
+
+
+def object_kind(document: Node) -> str:
+    """Returns the kind of a Kubernetes object; an empty string for other documents, and for files of Kustomize."""
+    version, kind = (getattr(document.value.get(key), "value", None) for key in ("apiVersion", "kind"))
+    if not isinstance(version, str) or not isinstance(kind, str) or kind in ("Cluster", "Layer"):
+        return ""
+    return "" if version.startswith(("gpuc.dev/", "kustomize.config.k8s.io/")) else kind
+
+
+def _is_layer(path: pathlib.Path) -> bool:
+    """Returns whether a line of the file is the kind of a layer."""
+    try:
+        return b"Layer" in KIND_LINE.findall(path.read_bytes())
+    except OSError:
+        return False
 
 
 def is_within(path: pathlib.Path, folder: pathlib.Path) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 from pydantic import (
@@ -17,9 +19,9 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from gpuc.kubernetes.duration import parse_duration
+from gpuc.kubernetes.duration import format_duration, parse_duration
 from gpuc.kubernetes.quantity import format_quantity, parse_quantity
-from gpuc.spec.form import Form, hyphenated
+from gpuc.spec.form import Form, Words, hyphenated, text_error
 
 # By default Pydantic searches every installed distribution for plugins. gpuc needs no plugins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
@@ -27,6 +29,9 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 class SpecModel(BaseModel):
     """Base class of all maps in the spec. Refuses unknown keys. Its values do not change after parsing."""
+
+    in_messages: ClassVar[str] = ""
+    """A short valid map for messages; an empty string if there is none."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -57,6 +62,14 @@ class Shorthand(SpecModel):
 
 NO_UNIT = "no_unit"
 """The type of Pydantic's error for a number without its required unit."""
+_UNITS = {
+    ("s", "sec", "secs", "second", "seconds"): 1,
+    ("m", "min", "mins", "minute", "minutes"): 60,
+    ("h", "hr", "hrs", "hour", "hours"): 3600,
+    ("d", "day", "days"): 86_400,
+    ("w", "week", "weeks"): 604_800,
+}
+"""Seconds by the names of a unit of time."""
 _GIB = 2**30
 _MAX_GIB = 65_536
 """The size of the largest EBS volume."""
@@ -68,7 +81,22 @@ def _seconds(value: Any) -> Any:
         choices = f"{digits}h, {digits}m or {digits}s" if digits.isdecimal() else "as in 24h"
         expected = f"a duration with its unit: {choices}"
         raise PydanticCustomError(NO_UNIT, "{expected}", {"expected": expected, "suggestion": ""})
-    return parse_duration(value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    try:
+        return parse_duration(value)
+    except ValueError:
+        raise text_error("hours, minutes and seconds as in 72h, 30m or 1h30m", _duration_in_hours(value)) from None
+
+
+def _duration_in_hours(text: str) -> str:
+    """Returns a duration in days, weeks or words as hours, minutes and seconds; an empty string for other texts."""
+    match = re.fullmatch(r"(\d{1,6}(?:\.\d{1,3})?)\s*([a-z]+)", text.strip().lower())
+    names = [unit for unit in _UNITS if match and match[2] in unit]
+    if not match or not names:
+        return ""
+    seconds = Fraction(match[1]) * _UNITS[names[0]]
+    return format_duration(int(seconds)) if seconds.denominator == 1 and seconds > 0 else ""
 
 
 def _bytes(value: Any) -> Any:
@@ -85,7 +113,21 @@ def _size(value: Any, suggestion: str) -> Any:
         raise PydanticCustomError(
             NO_UNIT, "{expected}", {"expected": "a size with its unit, as in 200Gi", "suggestion": suggestion}
         )
-    return int(parse_quantity(value)) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    try:
+        return int(parse_quantity(value))
+    except ValueError:
+        raise text_error("a size such as 200Gi", _size_with_suffix(value)) from None
+
+
+def _size_with_suffix(text: str) -> str:
+    """Returns the same size with a suffix of Kubernetes, such as 500G for 500GB; an empty string for other texts."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgtpe])(i?)b?", text.strip().lower())
+    if not match:
+        return ""
+    letter = match[2] if match[2] == "k" and not match[3] else match[2].upper()
+    return f"{match[1]}{letter}{match[3]}"
 
 
 def _is_number(value: Any) -> bool:
@@ -110,31 +152,24 @@ Seconds = Annotated[
     int,
     BeforeValidator(_seconds),
     Field(gt=0),
-    WithJsonSchema(
-        {"type": "string", "pattern": r"^(\d+[hms])+$", "patternErrorMessage": "expected a duration such as 72h"}
-    ),
+    WithJsonSchema({"type": "string", "pattern": r"^(\d+[hms])+$"}),
+    Words("a duration such as 72h"),
 ]
 """A duration such as 72h or 1h30m, in seconds."""
 
-_SIZE_SCHEMA = WithJsonSchema(
-    {
-        "type": "string",
-        "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$",
-        "patternErrorMessage": "expected a size such as 200Gi",
-    }
-)
+_SIZE_SCHEMA = WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$"})
 
-Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0), _SIZE_SCHEMA]
+Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0), _SIZE_SCHEMA, Words("a size such as 200Gi")]
 """A size such as 200Gi, in bytes."""
 
-VolumeBytes = Annotated[int, BeforeValidator(_volume_bytes), Field(gt=0), _SIZE_SCHEMA]
+VolumeBytes = Annotated[int, BeforeValidator(_volume_bytes), Field(gt=0), _SIZE_SCHEMA, Words("a size such as 200Gi")]
 """The size of a volume such as 200Gi, in bytes. A number without a unit is probably in GiB."""
 
 Name = Annotated[
     str,
     Form(
         r"^[a-z]([a-z0-9-]*[a-z0-9])?$",
-        "lower-case letters, digits and hyphens, with a letter at the start",
+        "a name of lower-case letters, digits and hyphens, with a letter at the start",
         hyphenated,
     ),
     Field(max_length=40),
@@ -151,5 +186,8 @@ TextLine = Annotated[
 Count = Annotated[int, Field(ge=1, le=100_000)]
 """An integer, at least 1."""
 
-Accept = dict[Annotated[str, Form(r"^[A-Z]{2,4}\d{3}$", "the id of a rule such as KRP004", str.upper)], TextLine]
+Accept = Annotated[
+    dict[Annotated[str, Form(r"^[A-Z]{2,4}\d{3}$", "the id of a rule such as KRP004", str.upper)], TextLine],
+    Words("a map of reasons by rule id such as {KRP004: more nodes are ordered}"),
+]
 """Reasons by rule id. gpuc accepts findings of the rule in the map that contains `accept`, and below the map."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
 from gpuc.spec.base import Accept, Name, SpecModel
-from gpuc.spec.form import Form, text_error
+from gpuc.spec.form import Form, Words, text_error
 from gpuc.spec.platform import NamespaceName
 
 KindName = Annotated[
@@ -22,23 +22,29 @@ KindName = Annotated[
 """A kind with its API group, for example apps/Deployment; only the kind for the core group, for example Service."""
 
 
+_REPOSITORY_WORDS = "the URL of charts, which begins with https:// or oci://"
 _REPOSITORY = r"^(https|oci)://[A-Za-z0-9@:/._~-]+$"
 
 
 def _repository(value: Any) -> Any:
     if isinstance(value, str) and not re.fullmatch(_REPOSITORY, value):
-        raise ValueError(f'"{value}" is not a URL of charts; expected https://... or oci://...')
+        secure = re.sub("^http://", "https://", value)
+        raise text_error(_REPOSITORY_WORDS, secure if re.fullmatch(_REPOSITORY, secure) else "")
     if isinstance(value, str) and value.startswith("oci://") and value.endswith("/"):
         raise text_error("the URL of an OCI registry without / at the end", value.rstrip("/"))
     return value
 
 
-ChartRepository = Annotated[str, Field(pattern=_REPOSITORY, max_length=400), BeforeValidator(_repository)]
+ChartRepository = Annotated[
+    str, Field(pattern=_REPOSITORY, max_length=400), BeforeValidator(_repository), Words(_REPOSITORY_WORDS)
+]
 """The URL of a Helm repository (https://) or of an OCI registry (oci://), without the name of the chart."""
 
 
 class ChartKinds(SpecModel):
     """The kinds of the objects that a chart contains, hooks and custom resources included."""
+
+    in_messages: ClassVar[str] = "{namespaced: [apps/Deployment]}"
 
     cluster: list[KindName] = []
     """Cluster-scoped kinds, for example rbac.authorization.k8s.io/ClusterRole."""

@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from gpuc.spec.base import SpecModel
-from gpuc.spec.form import Form
+from gpuc.spec.form import Form, Words, text_error
 from gpuc.spec.metadata import ResourceTags
 from gpuc.spec.node_settings import UserData
 from gpuc.spec.pools import Image, Zone
 
+_RANGE = "an IPv4 range such as 10.0.0.0/16"
 _CIDR = r"^\d{1,3}(\.\d{1,3}){3}/\d{1,2}$"
 
 
 def _ipv4_range(text: str) -> str:
-    if not re.fullmatch(_CIDR, text):
-        reason = "an IPv6 range, and gpuc supports only IPv4" if ":" in text else "not an address range"
-        raise ValueError(f'"{text}" is {reason}; expected an IPv4 range such as 10.0.0.0/16')
-    return text
+    if re.fullmatch(_CIDR, text):
+        return text
+    expected = _RANGE
+    if re.fullmatch(r"[0-9a-fA-F:]*:[0-9a-fA-F:.]*(/\d+)?", text):
+        expected = f"{_RANGE}, because gpuc supports only IPv4"
+    elif re.fullmatch(_CIDR.partition("/")[0] + "$", text):
+        expected = f"an IPv4 range with its prefix length, such as {text}/32 for one address"
+    elif re.search("[a-z]", text):
+        expected = f"{_RANGE}; only names in network.egress of a tenant can be host names"
+    raise text_error(expected)
 
 
-Cidr = Annotated[
-    str,
-    AfterValidator(_ipv4_range),
-    WithJsonSchema(
-        {"type": "string", "pattern": _CIDR, "patternErrorMessage": "expected an IPv4 range such as 10.0.0.0/16"}
-    ),
-]
+Cidr = Annotated[str, AfterValidator(_ipv4_range), WithJsonSchema({"type": "string", "pattern": _CIDR}), Words(_RANGE)]
 """An IPv4 address range, for example 10.0.0.0/16."""
 
 Cidrs = Annotated[list[Cidr], Field(min_length=1)]
@@ -37,6 +38,7 @@ Cidrs = Annotated[list[Cidr], Field(min_length=1)]
 Tags = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=128)], Annotated[str, Field(max_length=256)]],
     Field(min_length=1),
+    Words("a map such as {karpenter.sh/discovery: prod-use1}"),
 ]
 """EC2 tags by key. The value "*" matches any value."""
 
@@ -71,6 +73,8 @@ class _Selector(SpecModel):
 class Subnets(_Selector):
     """Selects the subnets of nodes: by tags, or by ids."""
 
+    in_messages: ClassVar[str] = "{tags: {karpenter.sh/discovery: prod-use1}}"
+
     tags: Tags | None = None
     """Tags of the subnets."""
 
@@ -80,6 +84,8 @@ class Subnets(_Selector):
 
 class SecurityGroups(_Selector):
     """Selects the security groups of nodes: by tags, or by ids."""
+
+    in_messages: ClassVar[str] = "{tags: {karpenter.sh/discovery: prod-use1}}"
 
     tags: Tags | None = None
     """Tags of the security groups."""

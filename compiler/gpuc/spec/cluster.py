@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -23,6 +23,8 @@ from gpuc.spec.working_hours import WorkingHours
 
 class Metadata(SpecModel):
     """The name of the cluster."""
+
+    in_messages: ClassVar[str] = "{name: prod-use1}"
 
     name: Name
     """The name of the cluster: the file name without its extension."""

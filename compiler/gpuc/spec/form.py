@@ -44,7 +44,7 @@ class Form:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return handler(core) | {"pattern": self.pattern, "patternErrorMessage": f"expected {self.words}"}
+        return handler(core) | {"pattern": self.pattern, "errorMessage": f"expected {self.words}"}
 
     def check(self, text: str | None) -> str | None:
         """Returns the text; None, which an optional field allows, stays None.
@@ -57,13 +57,38 @@ class Form:
         suggestion = self.normalize(text)
         if not self._fits(suggestion):
             raise text_error(self.words)
-        is_number = suggestion.replace(".", "").isdecimal()  # as YAML reads the text without quotes
-        raise text_error(self.words, f'"{suggestion}"' if is_number else suggestion)
+        raise text_error(self.words, suggestion)
 
     def _fits(self, text: str) -> bool:
         return re.fullmatch(self.pattern.removeprefix("^").removesuffix("$"), text) is not None
 
 
+@dataclass(frozen=True)
+class Words:
+    """The words of a type for messages, as an annotation of a type that has no form."""
+
+    words: str
+    """The expected value in words, with an example."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        schema = handler(core)
+        return schema | {"errorMessage": f"expected {self.words}"} if schema.get("type") == "string" else schema
+
+
+@dataclass(frozen=True)
+class Synonyms:
+    """Words of other programs for the choices of a field, as an annotation."""
+
+    choices: tuple[tuple[str, str], ...]
+    """Synonyms in lower case, each with its choice."""
+
+
 def hyphenated(text: str) -> str:
-    """Returns the text in lower case, with a hyphen in place of characters that are neither letters nor digits."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    """Returns the text in lower case without accents, with hyphens in place of other characters than a to z and digits.
+
+    The result is empty if the text has letters that are not Latin.
+    """
+    from unicodedata import combining, normalize  # imported here, because a correct spec needs no suggestion
+
+    latin = "".join(char for char in normalize("NFKD", text.casefold()) if not combining(char))
+    return re.sub(r"[^a-z0-9]+", "-", latin).strip("-") if latin.isascii() else ""

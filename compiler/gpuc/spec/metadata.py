@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from gpuc.kubernetes.dns_name import is_label_key, is_label_value
 from gpuc.manifest.printable import text_problem
-from gpuc.spec.form import text_error
+from gpuc.spec.form import Words, text_error
 
 ANNOTATIONS_BYTES_MAX = 16 * 1024
 """The largest size of one map of annotations: keys and values.
@@ -86,18 +86,24 @@ def _printable(text: str) -> str:
 LabelKey = Annotated[str, AfterValidator(_label_key), WithJsonSchema({"type": "string", "pattern": _KEY})]
 """The key of a label or an annotation."""
 
-_LabelText = Annotated[str, AfterValidator(_label_value), WithJsonSchema({"type": "string", "pattern": _VALUE})]
+_LabelText = Annotated[
+    str, AfterValidator(_label_value), WithJsonSchema({"type": "string", "pattern": _VALUE}), Words(_VALUE_FORM)
+]
 
 LabelValue = Annotated[_LabelText, Field(min_length=1)]
 """A value that becomes the value of a Kubernetes label, and is not empty."""
 
-Labels = dict[LabelKey, _LabelText]
+Labels = Annotated[dict[LabelKey, _LabelText], Words("a map such as {owner: ml-team}")]
 """Labels of Kubernetes objects by key."""
 
-PodLabels = Annotated[dict[LabelKey, LabelValue], Field(min_length=1)]
+PodLabels = Annotated[dict[LabelKey, LabelValue], Field(min_length=1), Words("a map such as {app: search}")]
 """Labels by key. A pod has to have all of them."""
 
-Annotations = Annotated[dict[LabelKey, Annotated[str, AfterValidator(_annotation)]], AfterValidator(_small)]
+Annotations = Annotated[
+    dict[LabelKey, Annotated[str, AfterValidator(_annotation)]],
+    AfterValidator(_small),
+    Words("a map such as {owner: ml-team}"),
+]
 """Annotations of Kubernetes objects by key."""
 
 ResourceTags = Annotated[
@@ -106,5 +112,6 @@ ResourceTags = Annotated[
         Annotated[str, AfterValidator(_tag_value), WithJsonSchema({"type": "string", "pattern": _TAG_VALUE})],
     ],
     Field(max_length=40),
+    Words("a map such as {owner: ml-team}"),
 ]
 """AWS tags by key, with the characters that all AWS services allow."""

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
 from pydantic_core import CoreSchema
 
 from gpuc.spec.base import Name, SpecModel, TextLine
 from gpuc.spec.cloud import Cidr, Cidrs
-from gpuc.spec.form import text_error
+from gpuc.spec.form import Words, text_error
 from gpuc.spec.metadata import PodLabels
 from gpuc.spec.platform import NamespaceName
 
 _HOST = r"^(\*\.)?([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$"
+_HOST_WORDS = "a host name such as search.example.com, or *.example.com for all names below a domain"
 _HOST_LENGTH, _LABEL_LENGTH = 253, 63
 
 
 def _host(text: str) -> str:
     parts = text.split(".")
     if not re.fullmatch(_HOST, text) or len(text) > _HOST_LENGTH or any(len(part) > _LABEL_LENGTH for part in parts):
-        expected = "a host name in lower case such as search.example.com, or *.example.com for all names below a domain"
-        raise ValueError(f'"{text}" is not a host name; expected {expected}')
+        bare = re.sub(r"^[a-z]+://", "", text.lower()).partition("/")[0]
+        raise text_error(_HOST_WORDS, bare if bare != text and re.fullmatch(_HOST, bare) else "")
     return text
 
 
@@ -30,6 +31,7 @@ Host = Annotated[
     str,
     AfterValidator(_host),
     WithJsonSchema({"type": "string", "pattern": _HOST, "maxLength": _HOST_LENGTH}),
+    Words(_HOST_WORDS),
 ]
 """A host name such as search.example.com, or *.example.com for all host names that end with .example.com."""
 
@@ -59,7 +61,8 @@ class Port(SpecModel):
         return {"anyOf": [dict(full["properties"]["port"]), full], "description": cls.__doc__ or ""}
 
 
-Ports = Annotated[list[Port], Field(min_length=1)]
+PortOrNumber = Annotated[Port, Words("a port number from 1 to 65535, or a map with port and protocol")]
+Ports = Annotated[list[PortOrNumber], Field(min_length=1)]
 
 
 class Allowed(SpecModel):
@@ -87,9 +90,13 @@ class Internet(Allowed):
     `cloud.aws` of pods, Services, endpoints and the API server.
     """
 
+    in_messages: ClassVar[str] = "{ports: [443], why: data sets}"
+
 
 class Egress(Allowed):
     """A destination outside of the cluster to which pods of the tenant may connect. Each entry has one destination."""
+
+    in_messages: ClassVar[str] = "{cidr: 10.20.0.0/16, ports: [443], why: object store}"
 
     cidr: Cidr | None = None
     """The address range. It must not contain addresses of pods."""
@@ -118,6 +125,8 @@ class Egress(Allowed):
 
 class Ingress(Allowed):
     """Clients that may connect to pods of the tenant. Each entry has one source."""
+
+    in_messages: ClassVar[str] = "{namespace: ingress-nginx, ports: [8000], why: public API}"
 
     namespace: NamespaceName | None = None
     """A namespace of the platform, whose pods may connect."""
@@ -165,5 +174,5 @@ class Network(SpecModel):
     api_server: bool = False
     """Whether pods of the tenant may connect to the API server, for example to start pods with Ray or Spark."""
 
-    metrics: list[Port] = Field(default_factory=lambda: [Port(port=8080)])
+    metrics: list[PortOrNumber] = Field(default_factory=lambda: [Port(port=8080)])
     """Ports of the tenant's pods that Prometheus may scrape."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from gpuc.spec.base import SpecModel
+from gpuc.spec.form import Words
 from gpuc.spec.metadata import LabelKey, LabelValue
 
 USER_DATA_MAX = 16_384
@@ -27,7 +28,9 @@ def _user_data(text: str) -> str:
     return text
 
 
-NodeLabels = Annotated[dict[LabelKey, LabelValue], Field(max_length=50)]
+NodeLabels = Annotated[
+    dict[LabelKey, LabelValue], Field(max_length=50), Words("a map such as {example.com/team: research}")
+]
 """Node labels by key."""
 
 UserData = Annotated[
@@ -41,6 +44,8 @@ UserData = Annotated[
 
 class NodeTaint(SpecModel):
     """A taint that keeps pods without a toleration off the nodes of a pool."""
+
+    in_messages: ClassVar[str] = "{key: example.com/team, value: research}"
 
     key: LabelKey
     """The key, for example example.com/team. Domains of Kubernetes, Karpenter, AWS, NVIDIA and gpuc are reserved."""

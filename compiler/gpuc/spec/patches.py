@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -23,6 +23,8 @@ def _group(text: str) -> str:
 
 class PatchTarget(SpecModel):
     """The objects that a patch changes."""
+
+    in_messages: ClassVar[str] = "{kind: NodePool, name: train}"
 
     kind: Annotated[
         str, Form(r"^[A-Z][A-Za-z0-9]*$", "a kind such as NodePool, without its group"), Field(max_length=63)
@@ -58,6 +60,8 @@ Pointer = Annotated[
 
 class Operation(SpecModel):
     """One operation of a JSON patch (RFC 6902)."""
+
+    in_messages: ClassVar[str] = "{op: remove, path: /metadata/labels/team}"
 
     op: Literal["add", "remove", "replace", "move", "copy", "test"]
     """The type of the operation."""

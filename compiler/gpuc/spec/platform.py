@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from gpuc.spec.base import Bytes, Name, Shorthand, SpecModel
-from gpuc.spec.form import Form, hyphenated, text_error
+from gpuc.spec.form import Form, Synonyms, Words, hyphenated, text_error
 from gpuc.spec.metadata import LabelValue, PodLabels
 
-Stage = Literal["dryrun", "warn", "deny"]
+Stage = Annotated[Literal["dryrun", "warn", "deny"], Synonyms((("audit", "dryrun"), ("enforce", "deny")))]
 
 _MILLICORES = r"^\d{1,6}m$"
 
 
 def _millicores(value: Any) -> Any:
     if isinstance(value, str | int | float) and not re.fullmatch(_MILLICORES, str(value)):
-        raise text_error("a number of millicores, as in 100m")
+        raise text_error("a number of millicores, as in 100m", _in_millicores(str(value)))
     return value
+
+
+def _in_millicores(text: str) -> str:
+    """Returns a number of CPUs in millicores; an empty string for other texts."""
+    millicores = Fraction(text) * 1000 if re.fullmatch(r"\d{1,3}(\.\d{1,3})?", text) else Fraction(0)
+    return f"{millicores}m" if millicores > 0 else ""
 
 
 NamespaceName = Annotated[
     str,
-    Form(r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "lower-case letters, digits and hyphens", hyphenated),
+    Form(r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$", "a name of lower-case letters, digits and hyphens", hyphenated),
     Field(max_length=63),
 ]
 
@@ -49,6 +56,8 @@ OWN_NAME = "in-cluster"
 
 class Destination(SpecModel):
     """The cluster to which Argo CD applies the output, and the namespace of Argo CD."""
+
+    in_messages: ClassVar[str] = "{server: https://kubernetes.default.svc, namespace: argocd}"
 
     server: Annotated[str | None, Form(r"^https://[A-Za-z0-9.:/_-]+$", "a URL such as https://10.0.250.5:443")] = None
     """URL of the API server in Argo CD. https://kubernetes.default.svc is the cluster in which Argo CD runs."""
@@ -92,6 +101,8 @@ def _relative(text: str) -> str:
 class Delivery(SpecModel):
     """Where Argo CD finds the output, and how Argo CD applies it to the cluster."""
 
+    in_messages: ClassVar[str] = "{repo: https://git.example.com/platform/gpu-fleet.git}"
+
     repo: Annotated[
         str,
         Form(
@@ -115,7 +126,10 @@ class Delivery(SpecModel):
     destination: Destination = Destination(server=OWN_SERVER, namespace="argocd")
     """The cluster to which Argo CD applies the output. Default: the cluster in which Argo CD runs, namespace argocd."""
 
-    prune: Literal["never", "confirm", "automatic"] = "confirm"
+    prune: Annotated[
+        Literal["never", "confirm", "automatic"],
+        Words("never, confirm (with a commit before the removal) or automatic (at the next sync)"),
+    ] = "confirm"
     """How the objects of removed pools, queues and tenants are deleted. Argo CD always prunes stateless components.
     Default: confirm.
 
@@ -143,6 +157,8 @@ ServiceAccount = Annotated[
 class Kueue(SpecModel):
     """Settings of Kueue: the kinds of workloads that Kueue manages, and their controllers."""
 
+    in_messages: ClassVar[str] = "{frameworks: [batch/job]}"
+
     frameworks: Annotated[list[Framework], Field(min_length=1)] = ["batch/job"]
     """The kinds of workloads that Kueue manages. Default: batch/job."""
 
@@ -160,6 +176,8 @@ class Kueue(SpecModel):
 
 class NodeAgent(SpecModel):
     """A DaemonSet that gpuc does not install, and what a pod of the DaemonSet requests."""
+
+    in_messages: ClassVar[str] = "{cpu: 100m, memory: 200Mi}"
 
     nodes: Literal["all", "gpu", "efa"] = "all"
     """The nodes on which the DaemonSet runs."""
@@ -185,6 +203,8 @@ class Policy(Shorthand):
 class NcclProfile(SpecModel):
     """Environment variables for NCCL on one fabric."""
 
+    in_messages: ClassVar[str] = "{fabric: efa}"
+
     fabric: Literal["efa"]
     """The fabric for which the variables are written."""
 
@@ -208,6 +228,8 @@ class Nccl(SpecModel):
 class Prometheus(SpecModel):
     """The Prometheus instance of the cluster."""
 
+    in_messages: ClassVar[str] = "{release: kube-prometheus-stack}"
+
     release: LabelValue
     """The value of the label release by which Prometheus selects monitors and rules."""
 
@@ -220,12 +242,18 @@ class Prometheus(SpecModel):
 class Alerts(SpecModel):
     """Labels of alerts."""
 
+    in_messages: ClassVar[str] = "{team: gpu-platform}"
+
     team: LabelValue
     """The value of the label team of every alert, by which Alertmanager can select a receiver."""
 
 
 class Observability(SpecModel):
     """Metrics and alerts."""
+
+    in_messages: ClassVar[str] = (
+        "{namespace: monitoring, prometheus: {release: kube-prometheus-stack}, alerts: {team: gpu-platform}}"
+    )
 
     namespace: NamespaceName
     """The namespace of Prometheus."""

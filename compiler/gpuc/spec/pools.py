@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from gpuc.spec.base import Accept, Count, Seconds, Shorthand, SpecModel, VolumeBytes
-from gpuc.spec.form import Form
+from gpuc.spec.form import Form, Synonyms
 from gpuc.spec.metadata import Annotations, Labels, LabelValue, ResourceTags
 from gpuc.spec.node_settings import NodeLabels, NodeTaint, UserData
 from gpuc.spec.sharing import Sharing
@@ -18,7 +18,7 @@ Zone = Annotated[
 ]
 """An availability zone, for example us-east-1a."""
 
-Purchase = Literal["reserved", "spot", "on-demand"]
+Purchase = Annotated[Literal["reserved", "spot", "on-demand"], Synonyms((("capacity-block", "reserved"),))]
 Purpose = Literal["general", "training", "inference", "interactive"]
 Level = Literal["zone", "block", "host"]
 
@@ -84,6 +84,8 @@ class Image(Shorthand):
 class Nodes(SpecModel):
     """The number of nodes: nodes for pending pods up to a maximum, or a static number."""
 
+    in_messages: ClassVar[str] = "{max: 8}"
+
     max: Count | None = None
     """The maximum number of nodes. Karpenter starts a node only for pending pods, except the nodes of `min`."""
 
@@ -114,12 +116,16 @@ class Nodes(SpecModel):
 class CapacityBlock(SpecModel):
     """A capacity block for ML, which ends at a fixed time."""
 
+    in_messages: ClassVar[str] = '{ends: "2027-01-31T11:30:00Z"}'
+
     ends: UtcTime
     """The end of the capacity block. EC2 begins to terminate the instances 30 minutes earlier."""
 
 
 class Reservations(SpecModel):
     """Reserved EC2 capacity."""
+
+    in_messages: ClassVar[str] = "{ids: [cr-0a1b2c3d4e5f6a7b8]}"
 
     ids: Annotated[
         list[
@@ -144,6 +150,8 @@ class Reservations(SpecModel):
 class Runs(SpecModel):
     """The length of runs, and the time between checkpoints."""
 
+    in_messages: ClassVar[str] = "{longest: 72h, checkpointEvery: 30m}"
+
     longest: Seconds
     """The duration of the longest run. Karpenter does not disrupt nodes during a run."""
 
@@ -158,6 +166,8 @@ def _default_purchase(fields: dict[str, Any]) -> list[Purchase]:
 
 class Pool(SpecModel):
     """A node pool."""
+
+    in_messages: ClassVar[str] = "{purpose: general, instances: [m7i.2xlarge], nodes: {max: 4}}"
 
     purpose: Purpose
     """The use of the pool. general is for nodes without GPUs. The other uses set defaults of disruption and alerts."""

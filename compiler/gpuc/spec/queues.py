@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
 from gpuc.spec.base import Accept, Count, Name, SpecModel
+from gpuc.spec.form import Words
 from gpuc.spec.sharing import Profile
 
 Amount = Annotated[int, Field(ge=0, le=100_000)]
 
-Limit = Literal["all"] | Amount | dict[Profile, Amount]
+Limit = Annotated[
+    Literal["all"] | Amount | dict[Profile, Amount],
+    Words("all, a whole number of at least 0, or a number for each MIG profile such as {1g.10gb: 4}"),
+]
 """A borrowing or lending limit: all, a number in the unit of the quota, or a number by MIG profile."""
 
 
 class PoolAmount(SpecModel):
     """A part of a pool: in nodes, GPUs, MIG slices or GPU shares."""
+
+    in_messages: ClassVar[str] = "{nodes: 4}"
 
     nodes: Count | None = None
     """Number of nodes."""
@@ -24,7 +30,7 @@ class PoolAmount(SpecModel):
     gpus: Count | None = None
     """Number of whole GPUs. Allowed together with slices if the pool has whole GPUs and slices."""
 
-    slices: Annotated[dict[Profile, Count], Field(min_length=1)] | None = None
+    slices: Annotated[dict[Profile, Count], Field(min_length=1), Words("a map such as {1g.10gb: 7}")] | None = None
     """Number of MIG slices by profile."""
 
     shares: Count | None = None
@@ -51,6 +57,8 @@ class Quota(PoolAmount):
 class Preempt(SpecModel):
     """Which workloads Kueue may preempt for workloads of the queue."""
 
+    in_messages: ClassVar[str] = "{withinQueue: lower-priority}"
+
     within_queue: Literal["never", "lower-priority", "lower-or-newer"] = "never"
     """Which workloads of the same queue Kueue may preempt."""
 
@@ -63,6 +71,8 @@ class Preempt(SpecModel):
 
 class Queue(SpecModel):
     """A ClusterQueue for the GPU pools of the quota, and a second ClusterQueue for the general pools of the quota."""
+
+    in_messages: ClassVar[str] = "{tenants: [research], quota: {train: {nodes: 4}}}"
 
     tenants: Annotated[list[Name], Field(min_length=1)]
     """The tenants whose namespaces may submit workloads."""
@@ -95,6 +105,8 @@ class Queue(SpecModel):
 class Cohort(SpecModel):
     """A group of queues that lend quota to each other."""
 
+    in_messages: ClassVar[str] = "{weight: 1}"
+
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
     """The weight of the cohort in fair sharing with other cohorts of the same parent."""
 
@@ -104,6 +116,8 @@ class Cohort(SpecModel):
 
 class Queueing(SpecModel):
     """Settings of all queues."""
+
+    in_messages: ClassVar[str] = "{fairSharing: true}"
 
     fair_sharing: bool = False
     """Whether Kueue divides idle quota by weight. Not allowed together with preempt.borrowing."""

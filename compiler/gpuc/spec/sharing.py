@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from gpuc.spec.base import Count, Shorthand, SpecModel
-from gpuc.spec.form import Form
+from gpuc.spec.form import Form, Words
 
 
 def _without_prefix(text: str) -> str:
@@ -20,12 +20,14 @@ Profile = Annotated[
 ]
 """The name of a MIG profile, for example 1g.10gb."""
 
-Layout = dict[Profile, Count]
+Layout = Annotated[dict[Profile, Count], Words("a map such as {1g.10gb: 7}")]
 """Number of MIG instances on one GPU, by profile."""
 
 
 class GpuLayout(SpecModel):
     """The MIG layout of some GPUs of a node."""
+
+    in_messages: ClassVar[str] = "{index: [0, 1], layout: {1g.10gb: 7}}"
 
     index: Annotated[list[Annotated[int, Field(ge=0, le=63)]], Field(min_length=1)]
     """Numbers of the GPUs in the node, from 0."""
@@ -46,6 +48,8 @@ class GpuLayout(SpecModel):
 class Mig(SpecModel):
     """MIG partitions of GPUs: one layout for every GPU, or layouts by GPU number."""
 
+    in_messages: ClassVar[str] = "{every: {1g.10gb: 7}}"
+
     every: Annotated[Layout, Field(min_length=1)] | None = None
     """The layout of every GPU: number of MIG instances by profile."""
 
@@ -65,12 +69,16 @@ class Mig(SpecModel):
 class TimeSlicing(SpecModel):
     """Containers use a GPU in turn. Neither memory nor errors are isolated."""
 
+    in_messages: ClassVar[str] = "{replicas: 4}"
+
     replicas: Annotated[int, Field(ge=2, le=64)]
     """Number of GPU shares per GPU."""
 
 
 class Mps(SpecModel):
     """Processes use a GPU at the same time through NVIDIA MPS. Every process gets an equal fraction of the memory."""
+
+    in_messages: ClassVar[str] = "{replicas: 8}"
 
     replicas: Annotated[int, Field(ge=2, le=48)]
     """Number of GPU shares per GPU. An MPS server supports at most 48 clients."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
@@ -28,6 +28,8 @@ Role = Literal["view", "edit", "admin"]
 
 class Members(SpecModel):
     """Groups with the same role in a tenant."""
+
+    in_messages: ClassVar[str] = "{groups: [oidc:research], role: edit}"
 
     groups: Groups
     """Groups of the identity provider."""
@@ -60,12 +62,16 @@ class Auditors(SpecModel):
     contain no passwords. For the auditors of one tenant, use members with the role view.
     """
 
+    in_messages: ClassVar[str] = "{groups: [oidc:audit]}"
+
     groups: Groups
     """Groups of the identity provider."""
 
 
 class Exposed(SpecModel):
     """The ways in which Services of a namespace are reachable from outside of the cluster. Default: none."""
+
+    in_messages: ClassVar[str] = "{loadBalancers: 1}"
 
     load_balancers: Annotated[int, Field(ge=0, le=1000)] = 0
     """The maximum number of Services of type LoadBalancer."""
@@ -121,6 +127,8 @@ class ServiceAccount(SpecModel):
     does not need this token.
     """
 
+    in_messages: ClassVar[str] = "{role: arn:aws:iam::111122223333:role/trainer}"
+
     role: RoleArn
     """The ARN of the IAM role, in the AWS account of the cluster. gpuc creates neither the role nor its association
     with the ServiceAccount: `clusters/<cluster>/README.md` has the commands."""
@@ -128,6 +136,8 @@ class ServiceAccount(SpecModel):
 
 class Namespace(SpecModel):
     """A namespace of a tenant."""
+
+    in_messages: ClassVar[str] = "{podSecurity: baseline}"
 
     pod_security: Literal["privileged", "baseline", "restricted"]
     """The enforced Pod Security level. EFA pods need privileged on AMIs other than AL2023 (capability IPC_LOCK)."""

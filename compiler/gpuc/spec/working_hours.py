@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -40,6 +40,8 @@ Hours = Annotated[str, Form(rf"^{_TIME}-{_TIME}$", "two times such as 08:00-18:0
 
 class WorkingHours(SpecModel):
     """The hours in which Karpenter does not replace GPU nodes with running pods, for example for a new AMI."""
+
+    in_messages: ClassVar[str] = "{timeZone: America/New_York, hours: 08:00-18:00}"
 
     time_zone: TimeZone
     """The time zone of the hours, for example America/New_York.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.write import transaction
 from gpuc.write.filesystem import RefusedError, SafeDir
-from gpuc.write.lockfile import TOPS, lock_file, parse
+from gpuc.write.lockfile import CONFLICT, TOPS, conflict_line, lock_file, parse
 from gpuc.write.writer import OUTSIDE, Output, at_file, removed_clusters
 
 MISSING = declare_rule(
@@ -94,7 +94,8 @@ def _differences(folder: SafeDir, output: Output) -> Iterator[Finding]:
         if present is None:
             yield at_file(MISSING, file, f"{file} is missing")
         elif file == lock:
-            yield at_file(STALE_LOCK, file, f"{file} is out of date")
+            line = conflict_line(present)
+            yield at_file(STALE_LOCK, file, f"{file} {CONFLICT if line else 'is out of date'}", line or 1)
         elif transaction.digest(present) == digests.get(file):
             yield at_file(STALE, file, f"{file} is the output of an older version of the spec")
         else:

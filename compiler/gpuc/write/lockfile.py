@@ -20,6 +20,7 @@ from gpuc.write.filesystem import RefusedError, SafeDir
 
 NAME = "gpuc.lock"
 TOPS = ("out", "clusters")
+CONFLICT = "has an unresolved Git conflict: keep either side, and run `gpuc compile`, which writes the file again"
 
 Element = tuple[str, str]
 """A pool, tenant, namespace or queue: the section of the spec ("pools", "tenants", ...) and the name of the element."""
@@ -137,11 +138,17 @@ def parse(text: bytes | str, cluster: str) -> Lock:
         elements = _elements(row["path"] for entry in document["files"].values() for row in entry.get("from", ()))
         removals = Removals(_parse_elements(document.get("leaving", ())), _parse_elements(document.get("removed", ())))
     except (KeyError, TypeError, AttributeError, RecursionError, ValueError) as error:
-        raise ValueError("was not written by gpuc") from error
+        raise ValueError(CONFLICT if conflict_line(text) else "was not written by gpuc") from error
     for file in sha256:
         if not is_output(file, cluster) or file == lock_file(cluster):
             raise ValueError(f"lists {file!r}, which is not a file of the cluster")
     return Lock(versions, sha256, data, elements, removals)
+
+
+def conflict_line(text: bytes | str) -> int:
+    """Returns the line of the first marker of a Git conflict; 0 if there is none."""
+    lines = (text.encode() if isinstance(text, str) else text).split(b"\n")
+    return next((number for number, line in enumerate(lines, 1) if line.startswith(b"<<<<<<< ")), 0)
 
 
 def _elements(paths: Iterable[list[str | int]]) -> dict[Element, str]:

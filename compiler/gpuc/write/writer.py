@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from gpuc.diagnostics.finding import Finding, Mark, Rule, Severity, StageError, declare_rule
 from gpuc.write import transaction
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
-from gpuc.write.lockfile import NAME, is_output, lock_file, parse
+from gpuc.write.lockfile import NAME, conflict_line, is_output, lock_file, parse
 from gpuc.write.transaction import Change, ConflictError, TamperedError
 
 WAIT_SECONDS = 5.0
@@ -151,7 +151,7 @@ def _plan_cluster(folder: SafeDir, cluster: str, files: dict[str, bytes], plan: 
         plan.findings.append(at_file(OUTSIDE, error.path, str(error)))
         return
     except ValueError as error:
-        plan.findings.append(at_file(DAMAGED, lock, f"{lock} {error}"))
+        plan.findings.append(at_file(DAMAGED, lock, f"{lock} {error}", conflict_line(present or b"") or 1))
         return
     for file in sorted(owned.keys() - files.keys()):
         _plan_file(folder, file, None, True, plan)
@@ -191,6 +191,6 @@ def removed_clusters(folder: SafeDir, outputs: Iterable[Output]) -> list[str]:
     return [name for name in others if (NAME, False) in folder.entries(f"out/{name}")]
 
 
-def at_file(rule: Rule, file: str, message: str) -> Finding:
-    """Returns a finding of the rule at the start of a file."""
-    return rule.at((), message, mark=Mark(file, 1, 1))
+def at_file(rule: Rule, file: str, message: str, line: int = 1) -> Finding:
+    """Returns a finding of the rule at the start of a line."""
+    return rule.at((), message, mark=Mark(file, line, 1))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuc.diagnostics.report.terminal import PLAIN, Style
+
 if TYPE_CHECKING:
     from gpuc.diagnostics.report.result import Report
 
 FORMATS = ("text", "json", "github", "sarif")
 
 
-def render(form: str, report: Report, *, colour: bool = False) -> str:
-    """Returns the report in one of FORMATS, with a line break at the end. Only the format text can have colours.
+def render(form: str, report: Report, style: Style = PLAIN) -> str:
+    """Returns the report in one of FORMATS, with a line break at the end. Only the format text has a style.
 
     Raises:
         KeyError: for an unknown format.
@@ -20,7 +22,7 @@ def render(form: str, report: Report, *, colour: bool = False) -> str:
         case "text":
             from gpuc.diagnostics.report import text
 
-            return text.render(report, colour)
+            return text.render(report, style)
         case "json":
             from gpuc.diagnostics.report import json_report
 

@@ -27,7 +27,11 @@ def _command(row: ReportRow, prefix: str, title: str = "") -> str:
         properties["col"] = str(finding.mark.column)
     rule = RULES.get(finding.id)
     properties["title"] = title or (f"{finding.id} {rule.title}" if rule else finding.id)
-    message = (f"{finding.id} " if title else "") + finding.message + (f"\nfix: {finding.fix}" if finding.fix else "")
+    message = (f"{finding.id} " if title else "") + finding.message
+    for other in row.related:
+        place = f"{prefix}{other.mark.file}:{other.mark.line}: " if other.mark else ""
+        message += f"\nsee {place}{other.message}"
+    message += f"\nfix: {finding.fix}" if finding.fix else ""
     if len(row.clusters) > 1:
         message += f"\nin {', '.join(row.clusters)}"
     listed = ",".join(f"{key}={escape_property(value)}" for key, value in properties.items())

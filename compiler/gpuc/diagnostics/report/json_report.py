@@ -2,26 +2,39 @@
 
 `version` increases when a key is removed or changes its meaning, but not when a key is added. Every key is always
 present. `file`, `line` and `column` are null for a finding without a position. `fix` is null without a certain fix.
+`related` contains other places that explain the finding.
 
     {"version": 2, "gpuc": "0.1.0", "clusters": ["prod-use1"],
      "files": {"written": [], "removed": [], "unchanged": 142},
+     "changes": [],
      "counts": {"error": 1, "warning": 0, "info": 0}, "unchecked": [],
      "findings": [{"id": "KUE007", "severity": "error", "message": "...",
                    "file": "specs/prod-use1.yaml", "line": 41, "column": 9,
-                   "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null}],
+                   "path": ["spec", "queues", "research"], "clusters": ["prod-use1"], "fix": null,
+                   "related": [{"message": "first defined here", "file": "specs/prod-use1.yaml", "line": 12,
+                                "column": 5, "path": ["spec", "pools", "train"]}]}],
      "failures": []}
 
 `unchecked` contains a sentence for each check that lint could not do. `failures` contains errors in the output that a
-bug of gpuc caused (exit code 3), in the form of `findings`.
+bug of gpuc caused (exit code 3), in the form of `findings`. `changes` groups the written and removed files of a compile
+by cluster and subject:
+
+    {"change": "changed", "cluster": "prod-use1", "files": 1, "subjects": [
+     {"change": "changed", "subject": "queue research", "added": [], "removed": [],
+      "changed": ["out/prod-use1/kueue/queues/research.yaml"]}]}
+
+`change` is added, changed or removed. `files` is a number, without gpuc.lock. `subjects` is empty for an added or
+removed cluster.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from gpuc import __version__
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Mark, Path, Severity
 from gpuc.diagnostics.report.result import Report, ReportRow
 
 VERSION = 2
@@ -38,6 +51,7 @@ def render(report: Report) -> str:
             "removed": list(report.removed),
             "unchanged": report.unchanged,
         },
+        "changes": [asdict(change) for change in report.changes],
         "counts": {severity.value: report.count(severity) for severity in Severity},
         "unchecked": list(report.unchecked),
         "findings": [_finding(row) for row in report.rows],
@@ -48,15 +62,21 @@ def render(report: Report) -> str:
 
 def _finding(row: ReportRow) -> dict[str, Any]:
     finding = row.finding
-    mark = finding.mark
     return {
         "id": finding.id,
         "severity": finding.severity.value,
         "message": finding.message,
+        **_place(finding.mark, finding.path),
+        "clusters": list(row.clusters),
+        "fix": finding.fix or None,
+        "related": [{"message": other.message, **_place(other.mark, other.path)} for other in row.related],
+    }
+
+
+def _place(mark: Mark | None, path: Path) -> dict[str, Any]:
+    return {
         "file": mark.file if mark else None,
         "line": mark.line if mark else None,
         "column": mark.column if mark else None,
-        "path": list(finding.path),
-        "clusters": list(row.clusters),
-        "fix": finding.fix or None,
+        "path": list(path),
     }

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity
+from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
+from gpuc.diagnostics.report.changes import ClusterChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,13 @@ class ReportRow:
         steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.finding.path)
         return "".join(steps).removeprefix(".")
 
+    @property
+    def related(self) -> tuple[Related, ...]:
+        """The related places that are on other lines than the finding."""
+        mark = self.finding.mark
+        line = (mark.file, mark.line) if mark else None
+        return tuple(one for one in self.finding.related if not one.mark or (one.mark.file, one.mark.line) != line)
+
 
 @dataclass(frozen=True)
 class Report:
@@ -37,6 +45,10 @@ class Report:
     """Files that were removed, relative to the folder that contains out/."""
     unchanged: int = 0
     """Number of output files that were already up to date."""
+    changes: tuple[ClusterChange, ...] = ()
+    """The written and removed files by cluster and subject."""
+    quiet: bool = False
+    """Whether the text report contains only errors and warnings."""
     lines: Callable[[Mark], str | None] = lambda mark: None
     """Function that returns the line of the file at a mark, without the line break; None if the line is not known."""
     seconds: float | None = None

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from gpuc import __version__
-from gpuc.diagnostics.finding import RULES, Severity
+from gpuc.diagnostics.finding import RULES, Mark, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Report, ReportRow
 
@@ -52,7 +52,7 @@ def _rule(id: str) -> dict[str, Any]:  # noqa: A002
 def _result(row: ReportRow, ids: list[str], report: Report, occurrences: dict[str, int]) -> dict[str, Any]:
     finding = row.finding
     message = finding.message + (f"\nfix: {finding.fix}" if finding.fix else "")
-    return {
+    result: dict[str, Any] = {
         "ruleId": finding.id,
         "ruleIndex": ids.index(finding.id),
         "level": _LEVELS[finding.severity],
@@ -61,6 +61,12 @@ def _result(row: ReportRow, ids: list[str], report: Report, occurrences: dict[st
         "partialFingerprints": {"primaryLocationLineHash": _fingerprint(row, report, occurrences)},
         "properties": {"clusters": list(row.clusters)},
     }
+    related = [
+        {"id": number, **_physical_location(other.mark, report.repository_prefix), "message": {"text": other.message}}
+        for number, other in enumerate(row.related, 1)
+        if other.mark
+    ]
+    return {**result, "relatedLocations": related} if related else result
 
 
 def _notification(row: ReportRow, report: Report) -> dict[str, Any]:
@@ -76,15 +82,20 @@ def _notification(row: ReportRow, report: Report) -> dict[str, Any]:
 def _location(row: ReportRow, prefix: str) -> dict[str, Any]:
     """Returns the location of a finding. The default is the cluster's spec: GitHub rejects results without a file."""
     finding = row.finding
-    mark = finding.mark
-    file = mark.file if mark else f"specs/{finding.cluster}.yaml" if finding.cluster else "specs"
-    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(prefix + file), "uriBaseId": "%SRCROOT%"}}
-    if mark:
-        physical["region"] = {"startLine": mark.line, "startColumn": mark.column}
-    location: dict[str, Any] = {"physicalLocation": physical}
+    file = f"specs/{finding.cluster}.yaml" if finding.cluster else "specs"
+    location = _physical_location(finding.mark or file, prefix)
     if row.path:
         location["logicalLocations"] = [{"fullyQualifiedName": row.path}]
     return location
+
+
+def _physical_location(place: Mark | str, prefix: str) -> dict[str, Any]:
+    """Returns the location of a mark, or of a complete file."""
+    file = place if isinstance(place, str) else place.file
+    physical: dict[str, Any] = {"artifactLocation": {"uri": quote(prefix + file), "uriBaseId": "%SRCROOT%"}}
+    if isinstance(place, Mark):
+        physical["region"] = {"startLine": place.line, "startColumn": place.column}
+    return {"physicalLocation": physical}
 
 
 def _fingerprint(row: ReportRow, report: Report, occurrences: dict[str, int]) -> str:

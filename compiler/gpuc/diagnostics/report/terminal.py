@@ -1,12 +1,16 @@
-"""Text for a terminal: colours, escaped control characters, widths in columns, and excerpts of long lines."""
+"""Text for a terminal: colours, escaped control characters, widths in columns, line breaks, and excerpts of lines."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TextIO
 
 _EXCERPT_COLUMNS = 160
 _CONTEXT_COLUMNS = 60
+_NARROWEST, _WIDEST = 40, 120
+"""Bounds of the line length: a long line is hard to read also on a wide terminal."""
 
 
 class Paint:
@@ -36,6 +40,52 @@ def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
 def is_terminal(stream: TextIO | None) -> bool:
     """Returns whether the stream is open and is a terminal."""
     return stream is not None and not stream.closed and stream.isatty()
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a stream shows text."""
+
+    colour: bool = False
+    width: int | None = None
+    """The maximum number of columns of a line; None for no line breaks."""
+
+
+PLAIN = Style()
+
+
+def style_of(stream: TextIO | None, environment: Mapping[str, str]) -> Style:
+    """Returns the style of a stream. Only lines on a terminal, and not in a CI job, have a maximum width."""
+    colour = wants_colour(stream, environment)
+    if stream is None or not is_terminal(stream) or environment.get("CI"):
+        return Style(colour)
+    try:
+        columns = os.get_terminal_size(stream.fileno()).columns
+    except OSError:
+        return Style(colour)
+    return Style(colour, min(columns, _WIDEST) if columns >= _NARROWEST else None)
+
+
+def wrapped(text: str, width: int | None, *, first: int, indent: int) -> str:
+    """Returns one line of text, broken at spaces into lines of at most a width. A longer word is not broken.
+
+    Args:
+        width: the maximum number of columns of a line; None for no line breaks.
+        first: the number of columns before the text in its first line.
+        indent: the number of spaces before the other lines.
+    """
+    if width is None or first + column_width(text) <= width:
+        return text
+    head, *words = text.split(" ")
+    lines, column = [head], first + column_width(head)
+    for word in words:
+        column += 1 + column_width(word)
+        if column > width:
+            lines.append(" " * indent + word)
+            column = indent + column_width(word)
+        else:
+            lines[-1] += f" {word}"
+    return "\n".join(lines)
 
 
 def visible(text: str) -> str:

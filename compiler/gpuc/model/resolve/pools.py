@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import EKS, FLEET, NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, Related, Severity, declare_rule
 from gpuc.kubernetes.amounts import MIB
 from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.layout import place
 from gpuc.model.pool import Pool
 from gpuc.model.resolve.instances import resolve_instances
+from gpuc.model.resolve.layouts import why_impossible
 from gpuc.model.sharing import LayoutError, Sharing, layouts_by_gpu
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Image as ImageSpec
@@ -86,14 +87,16 @@ def _pool(
 def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> list[Finding]:
     """Returns findings about instance types that differ, and about a purpose or sharing that does not match them."""
     first, *others = instances
+    first_type = Related(first.type, (*path, "instances", 0))
     findings = []
     for index, other in enumerate(others, 1):
         where = (*path, "instances", index)
         if other.gpu != first.gpu:
             message = f"{other.type} has {other.gpu or 'no GPU'}, but {first.type} has {first.gpu or 'no GPU'}"
-            findings.append(HARDWARE.at(where, message))
+            findings.append(HARDWARE.at(where, message, related=[first_type]))
         elif other.arch != first.arch:
-            findings.append(HARDWARE.at(where, f"{other.type} is {other.arch}, but {first.type} is {first.arch}"))
+            message = f"{other.type} is {other.arch}, but {first.type} is {first.arch}"
+            findings.append(HARDWARE.at(where, message, related=[first_type]))
         elif (
             pool_spec.sharing
             and pool_spec.sharing.mig
@@ -102,21 +105,21 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
         ):
             counts = f"{other.type} has {other.gpu_count} GPUs, but {first.type} has {first.gpu_count}"
             message = f"{counts}; MIG layouts by GPU number need types with equal numbers of GPUs"
-            findings.append(HARDWARE.at(where, message))
+            findings.append(HARDWARE.at(where, message, related=[first_type]))
     general = pool_spec.purpose == "general"
     if general and first.gpu:
-        findings.append(HARDWARE.at((*path, "purpose"), f"purpose is general, but {first.type} has GPUs"))
+        message = f"purpose is general, but {first.type} has GPUs"
+        findings.append(HARDWARE.at((*path, "purpose"), message, related=[first_type]))
     elif not general and not first.gpu:
-        findings.append(HARDWARE.at((*path, "purpose"), f"purpose is {pool_spec.purpose}, but {first.type} has no GPU"))
+        message = f"purpose is {pool_spec.purpose}, but {first.type} has no GPU"
+        findings.append(HARDWARE.at((*path, "purpose"), message, related=[first_type]))
     if general and pool_spec.sharing:
-        findings.append(
-            HARDWARE.at(
-                (*path, "sharing"), "sharing is not allowed in a node pool with purpose general, which has no GPUs"
-            )
-        )
+        message = "sharing is not allowed in a node pool with purpose general, which has no GPUs"
+        related = [Related("purpose is general", (*path, "purpose"))]
+        findings.append(HARDWARE.at((*path, "sharing"), message, related=related))
     if pool_spec.shared and first.gpu:
         message = f"shared is true, but {first.type} has GPUs; expected a node pool without GPUs"
-        findings.append(HARDWARE.at((*path, "shared"), message, fix="remove shared"))
+        findings.append(HARDWARE.at((*path, "shared"), message, fix="remove shared", related=[first_type]))
     if not general and first.gpu and not pool_spec.sharing:
         message = "sharing of a GPU node pool is missing; expected exclusive, mig, timeSlicing or mps"
         findings.append(HARDWARE.at(path, message))
@@ -138,7 +141,9 @@ def _sharing(
         return Sharing("exclusive")
     mig_path = (*path, "sharing", "mig")
     if not profiles.placement_units:
-        findings.append(LAYOUT.at(mig_path, f"{instances[0].type} has {instances[0].gpu}, which does not support MIG"))
+        message = f"{instances[0].type} has {instances[0].gpu}, which does not support MIG"
+        related = [Related(instances[0].type, (*path, "instances", 0))]
+        findings.append(LAYOUT.at(mig_path, message, related=related))
         return None
     try:
         layouts = layouts_by_gpu(spec.mig, instances[0].gpu_count)
@@ -175,13 +180,7 @@ def _layout_findings(layout: dict[str, int], path: Path, profiles: MigProfileSet
                 )
             ]
     if place(layout, profiles) is None:
-        instances = ", ".join(f"{count} x {name}" for name, count in layout.items())
-        return [
-            LAYOUT.at(
-                where,
-                f"{instances} do not fit on one {profiles.gpus[0]} with {profiles.placement_units} placement units",
-            )
-        ]
+        return [LAYOUT.at(where, why_impossible(layout, profiles))]
     return []
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -13,7 +13,7 @@ def chart_in_namespace_of_tenant(cluster: Cluster) -> Findings:
     change them. If the chart is installed for the tenant, set `tenant`: the AppProject then permits only the
     namespaces of the tenant.
     """
-    owners = {namespace.name: tenant.name for tenant in cluster.tenants for namespace in tenant.namespaces}
+    owners = {namespace.name: tenant for tenant in cluster.tenants for namespace in tenant.namespaces}
     for name, chart in cluster.spec.charts.items():
         if chart.tenant is not None:
             continue
@@ -23,6 +23,7 @@ def chart_in_namespace_of_tenant(cluster: Cluster) -> Findings:
             if owner := owners.get(namespace):
                 yield (
                     ("spec", "charts", name, *path),
-                    f"namespace {namespace} of chart {name} belongs to tenant {owner}; expected another namespace",
-                    f"add tenant: {owner} to chart {name}, or choose another namespace",
+                    f"namespace {namespace} of chart {name} belongs to tenant {owner.name}; expected another namespace",
+                    f"add tenant: {owner.name} to chart {name}, or choose another namespace",
+                    [Related(f"tenant {owner.name}", (*owner.path, "namespaces", namespace), on_key=True)],
                 )

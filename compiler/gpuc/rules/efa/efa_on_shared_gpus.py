@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -16,4 +17,6 @@ def efa_on_shared_gpus(cluster: Cluster) -> Findings:
             message = (
                 f"node pool {pool.name} has fabric efa and sharing {pool.sharing.kind}; EFA needs sharing exclusive"
             )
-            yield (*pool.path, "fabric"), message
+            sharing = (*pool.path, "sharing", pool.sharing.kind)
+            related = [Related(f"sharing is {pool.sharing.kind}", sharing, on_key=True)]
+            yield (*pool.path, "fabric"), message, "", related

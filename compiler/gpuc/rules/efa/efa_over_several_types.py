@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -16,4 +17,4 @@ def efa_over_several_types(cluster: Cluster) -> Findings:
         if len(types) > 1:
             path = (*pool.path, "instances", pool.spec.instances.index(types[1]))
             message = f"node pool {pool.name} has fabric efa and types {', '.join(types)}; expected one instance type"
-            yield path, message
+            yield path, message, "", [Related("fabric of the node pool is efa", (*pool.path, "fabric"))]

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.nodes._images import image_path
 
 
 @rule("EFA102", Severity.WARNING, source="catalog, EFA driver by image")
@@ -15,4 +16,5 @@ def efa_without_driver(cluster: Cluster) -> Findings:
     for pool in cluster.efa_pools:
         if not pool.image.efa_driver:
             message = f"node pool {pool.name} has fabric efa, but {pool.image.id} AMIs do not include the EFA driver"
-            yield (*pool.path, "fabric"), message
+            related = [Related("the AMI", image_path(pool), on_key=True)]
+            yield (*pool.path, "fabric"), message, "", related

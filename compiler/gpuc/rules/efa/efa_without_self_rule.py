@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -14,4 +15,6 @@ def efa_without_self_rule(cluster: Cluster) -> Findings:
     if cluster.efa_pools and not cluster.aws.security_groups.efa_self_rule:
         names = ", ".join(pool.name for pool in cluster.efa_pools)
         path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
-        yield path, f"securityGroups.efaSelfRule is not true, but these node pools have fabric efa: {names}"
+        related = [Related(f"node pool {pool.name} has EFA", (*pool.path, "fabric")) for pool in cluster.efa_pools]
+        message = f"securityGroups.efaSelfRule is not true, but these node pools have fabric efa: {names}"
+        yield path, message, "", related

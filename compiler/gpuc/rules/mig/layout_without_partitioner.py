@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.mig._layout import layout_path
+from gpuc.rules.nodes._images import image_path
 
 
 @rule("MIG008", source="bottlerocket-os/bottlerocket#4483; awslabs/amazon-eks-ami v20260724")
@@ -13,7 +16,7 @@ def layout_without_partitioner(cluster: Cluster) -> Findings:
     """
     for pool in cluster.gpu_pools:
         if pool.sharing and pool.sharing.mode == "mig" and not (pool.mig_by_operator or pool.mig_by_user_data):
-            key = "every" if pool.spec.sharing and pool.spec.sharing.mig and pool.spec.sharing.mig.every else "gpus"
             actual = f"node pool {pool.name} has a MIG layout and {pool.image.id} AMIs"
             message = f"{actual}, with which gpuc cannot partition GPUs; expected AL2023 or Ubuntu AMIs"
-            yield (*pool.path, "sharing", "mig", key), message
+            related = [Related("the AMI", image_path(pool), on_key=True)]
+            yield layout_path(pool), message, "", related

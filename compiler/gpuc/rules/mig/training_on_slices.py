@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -15,4 +15,5 @@ def training_on_slices(cluster: Cluster) -> Findings:
     for pool in cluster.gpu_pools:
         if pool.spec.purpose == "training" and pool.sharing and pool.sharing.mode == "mig":
             message = f"purpose of node pool {pool.name} is training, but its GPUs are MIG slices"
-            yield (*pool.path, "purpose"), message
+            related = [Related("MIG layout", (*pool.path, "sharing", "mig"), on_key=True)]
+            yield (*pool.path, "purpose"), message, "", related

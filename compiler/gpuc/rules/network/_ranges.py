@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster
 
@@ -52,3 +52,8 @@ def overlapping_pod_range(cluster: Cluster, text: str) -> str:
         if given is not None and pod_range is not None and given.overlaps(pod_range):
             return pod_text
     return ""
+
+
+def pod_range_place(cluster: Cluster, pod_range: str) -> Related:
+    """Returns the place of a range of podCidrs."""
+    return Related("addresses of pods", ("spec", "cloud", "aws", "podCidrs", cluster.aws.pod_cidrs.index(pod_range)))

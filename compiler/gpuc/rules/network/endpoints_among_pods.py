@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import aws_ranges, overlapping_pod_range
+from gpuc.rules.network._ranges import aws_ranges, overlapping_pod_range, pod_range_place
 
 
 @rule("NET102", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -15,4 +15,9 @@ def endpoints_among_pods(cluster: Cluster) -> Findings:
     for path, text in aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs"):
         pod_range = overlapping_pod_range(cluster, text)
         if pod_range:
-            yield path, f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"
+            yield (
+                path,
+                f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods",
+                "",
+                [pod_range_place(cluster, pod_range)],
+            )

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 from gpuc.rules.network._exceptions import exceptions
@@ -15,4 +15,5 @@ def exceptions_without_policies(cluster: Cluster) -> Findings:
     for tenant in cluster.tenants:
         for path, _ in exceptions(tenant) if tenant.spec.isolation == "namespace" else ():
             message = f"{path[4]} of tenant {tenant.name} has no effect, because the isolation is namespace"
-            yield path, f"{message}; expected isolation network or dedicated"
+            related = [Related("isolation is namespace", (*tenant.path, "isolation"))]
+            yield path, f"{message}; expected isolation network or dedicated", "", related

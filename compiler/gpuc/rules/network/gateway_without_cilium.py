@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -18,4 +19,5 @@ def gateway_without_cilium(cluster: Cluster) -> Findings:
                     f"ingress of tenant {tenant.name} has gateway: true, but networkPolicyEngine is {engine}; expected "
                     f"the namespace of the gateway's pods, or networkPolicyEngine cilium"
                 )
-                yield (*tenant.path, "network", "ingress", index, "gateway"), message
+                related = [Related(f"the engine is {engine}", ("spec", "cloud", "aws", "networkPolicyEngine"))]
+                yield (*tenant.path, "network", "ingress", index, "gateway"), message, "", related

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import ingress_ranges, overlapping_pod_range
+from gpuc.rules.network._ranges import ingress_ranges, overlapping_pod_range, pod_range_place
 
 
 @rule("NET009", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -18,4 +18,9 @@ def ingress_from_pods(cluster: Cluster) -> Findings:
         if pod_range:
             actual = f"ingress of tenant {path[2]} from {text} overlaps podCidrs {pod_range}"
             expected = "`internet: true`" if text == "0.0.0.0/0" else "ranges of clients outside of the cluster"
-            yield path, f"{actual}; expected {expected}, or ranges of load balancers"
+            yield (
+                path,
+                f"{actual}; expected {expected}, or ranges of load balancers",
+                "",
+                [pod_range_place(cluster, pod_range)],
+            )

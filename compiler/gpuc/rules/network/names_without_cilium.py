@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -23,4 +24,5 @@ def names_without_cilium(cluster: Cluster) -> Findings:
                     f"egress of tenant {tenant.name} has names, but networkPolicyEngine is {engine}; expected "
                     f"cidrs, or network.internet, or networkPolicyEngine cilium"
                 )
-                yield (*tenant.path, "network", "egress", index, "names"), message
+                related = [Related(f"the engine is {engine}", ("spec", "cloud", "aws", "networkPolicyEngine"))]
+                yield (*tenant.path, "network", "egress", index, "names"), message, "", related

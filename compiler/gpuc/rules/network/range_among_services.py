@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
@@ -24,4 +25,6 @@ def range_among_services(cluster: Cluster) -> Findings:
         address_range = ipv4_network(text)
         if services is not None and address_range is not None and address_range.overlaps(services):
             name = f"egress of tenant {path[2]} to {text}" if path[1] == "tenants" else f"{path[3]} {text}"
-            yield path, f"{name} overlaps serviceCidr {services}; expected a range without addresses of Services"
+            message = f"{name} overlaps serviceCidr {services}; expected a range without addresses of Services"
+            related = [Related("addresses of Services", ("spec", "cloud", "aws", "serviceCidr"))]
+            yield path, message, "", related

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Network
 from typing import NamedTuple
 
-from gpuc.diagnostics.finding import Path, Severity
+from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster, Tenant
 from gpuc.rules import Findings, rule
@@ -31,7 +31,7 @@ def redundant_egress(cluster: Cluster) -> Findings:
         for index, (path, entry, network) in enumerate(ranges):
             wider = next(
                 (
-                    other.network
+                    other
                     for number, other in enumerate(ranges)
                     if _includes(other.entry, entry)
                     and network.subnet_of(other.network)
@@ -40,16 +40,19 @@ def redundant_egress(cluster: Cluster) -> Findings:
                 None,
             )
             if wider is not None:
-                relation = "is repeated" if wider == network else f"is part of the egress to {wider}"
+                relation = "is repeated" if wider.network == network else f"is part of the egress to {wider.network}"
                 message = f"egress of tenant {tenant.name} to {network} {relation}"
-                yield path, f"{message}; expected ranges that do not contain each other", f"remove {network}"
+                related = [Related(f"egress to {wider.network}", wider.path)]
+                yield path, f"{message}; expected ranges that do not contain each other", f"remove {network}", related
             elif (
                 internet
                 and _includes(internet, entry)
                 and not any(network.overlaps(other) for other in cluster.outside_internet)
             ):
                 message = f"egress of tenant {tenant.name} to {network} is part of network.internet"
-                yield path, f"{message}; expected only ranges that the internet does not include", f"remove {network}"
+                related = [Related("egress to the internet", (*tenant.path, "network", "internet"), on_key=True)]
+                expected = "expected only ranges that the internet does not include"
+                yield path, f"{message}; {expected}", f"remove {network}", related
 
 
 def _ranges(tenant: Tenant) -> Iterator[_Range]:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -14,4 +15,5 @@ def unenforced_isolation(cluster: Cluster) -> Findings:
     if cluster.aws.network_policy_engine == "none" and tenants:
         isolated = ", ".join(f"{tenant.name} ({tenant.spec.isolation})" for tenant in tenants)
         message = f"cloud.aws.networkPolicyEngine is none, but these tenants need NetworkPolicies: {isolated}"
-        yield ("spec", "cloud", "aws", "networkPolicyEngine"), message
+        related = [Related(f"isolation of tenant {tenant.name}", (*tenant.path, "isolation")) for tenant in tenants]
+        yield ("spec", "cloud", "aws", "networkPolicyEngine"), message, "", related

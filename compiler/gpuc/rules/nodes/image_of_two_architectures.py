@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import has_ami_id
@@ -24,4 +25,10 @@ def image_of_two_architectures(cluster: Cluster) -> Findings:
         if arch != other_arch:
             path = (*pool.path, "image") if pool.spec.image else (*pool.path, "instances", 0)
             message = f"node pool {pool.name} is {arch}, but node pool {other.name} with the same AMI {pool.ami} is "
-            yield path, f"{message}{other_arch}; expected an AMI for {arch} in image of node pool {pool.name}"
+            related = [Related(f"node pool {other.name} is {other_arch}", (*other.path, "instances", 0))]
+            yield (
+                path,
+                f"{message}{other_arch}; expected an AMI for {arch} in image of node pool {pool.name}",
+                "",
+                related,
+            )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -11,9 +12,10 @@ def repeated_taint(cluster: Cluster) -> Findings:
     Karpenter refuses the NodePool, and starts no node.
     """
     for pool in cluster.pools:
-        earlier = set()
+        earlier: dict[tuple[str, str], int] = {}
         for index, taint in enumerate(pool.spec.taints):
-            if (taint.key, taint.effect) in earlier:
+            first = earlier.setdefault((taint.key, taint.effect), index)
+            if first != index:
                 message = f"node pool {pool.name} has two taints with the key {taint.key} and the effect {taint.effect}"
-                yield (*pool.path, "taints", index), f"{message}; expected one"
-            earlier.add((taint.key, taint.effect))
+                related = [Related("the first taint", (*pool.path, "taints", first))]
+                yield (*pool.path, "taints", index), f"{message}; expected one", "", related

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
@@ -19,4 +20,5 @@ def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
         key = "queue-required" if "queue-required" in cluster.policy_specs else "default"
         actual = f"policy queue-required has stage {stage}"
         message = f"{actual}; expected deny, because of framework {', '.join(frameworks)} in kueue.frameworks"
-        yield ("spec", "policies", key), message, "set the stage of policy queue-required to deny"
+        related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
+        yield ("spec", "policies", key), message, "set the stage of policy queue-required to deny", related

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -16,5 +17,6 @@ def block_with_other_capacity(cluster: Cluster) -> Findings:
             for index, bought in enumerate(pool.spec.purchase):
                 if bought != "reserved" and "reserved" in pool.spec.purchase:
                     actual = f"node pool {pool.name} has a capacity block, but also buys {bought} capacity"
+                    related = [Related("the capacity block", (*pool.path, "reservations", "block"), on_key=True)]
                     fix = f"set purchase of node pool {pool.name} to [reserved]"
-                    yield (*pool.path, "purchase", index), f"{actual}; expected only reserved", fix
+                    yield (*pool.path, "purchase", index), f"{actual}; expected only reserved", fix, related

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -14,4 +14,6 @@ def idle_after_on_static_nodes(cluster: Cluster) -> Findings:
     for pool in cluster.pools:
         if pool.is_static and pool.spec.idle_after is not None:
             message = f"idleAfter has no effect, because node pool {pool.name} is static"
-            yield (*pool.path, "idleAfter"), message, f"remove idleAfter from node pool {pool.name}"
+            fix = f"remove idleAfter from node pool {pool.name}"
+            related = [Related("the number of nodes is static", (*pool.path, "nodes", "static"))]
+            yield (*pool.path, "idleAfter"), message, fix, related

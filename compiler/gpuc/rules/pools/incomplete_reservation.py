@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -20,4 +21,6 @@ def incomplete_reservation(cluster: Cluster) -> Findings:
         elif pool.spec.reservations and not is_reserved:
             bought = ", ".join(pool.spec.purchase)
             message = f"node pool {pool.name} has reservations, but purchase is {bought}; expected reserved"
-            yield (*pool.path, "reservations", "ids"), message, f"add reserved to purchase of node pool {pool.name}"
+            fix = f"add reserved to purchase of node pool {pool.name}"
+            related = [Related(f"purchase is {bought}", (*pool.path, "purchase"), on_key=True)]
+            yield (*pool.path, "reservations", "ids"), message, fix, related

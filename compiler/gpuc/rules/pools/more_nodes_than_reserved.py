@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -18,4 +19,5 @@ def more_nodes_than_reserved(cluster: Cluster) -> Findings:
                 f"nodes.{key} of node pool {pool.name} is {pool.nodes_max}, but its reservations have {instances} "
                 f"instances; expected at most {instances} nodes"
             )
-            yield (*pool.path, "nodes", key), message
+            related = [Related(f"{instances} reserved instances", (*pool.path, "reservations", "instances"))]
+            yield (*pool.path, "nodes", key), message, "", related

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("KRP149")
@@ -14,4 +15,5 @@ def name_of_warm_nodes(cluster: Cluster) -> Findings:
     for pool in cluster.pools:
         if owner := names.get(pool.name):
             message = f"node pool {pool.name} has the name of the NodePool for nodes.min of node pool {owner}"
-            yield pool.path, f"{message}; expected another name"
+            related = [Related(f"node pool {owner} has nodes.min", ("spec", "pools", owner, "nodes", "min"))]
+            yield Found(pool.path, f"{message}; expected another name", related=related, on_key=True)

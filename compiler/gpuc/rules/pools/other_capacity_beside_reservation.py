@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -30,4 +30,6 @@ def other_capacity_beside_reservation(cluster: Cluster) -> Findings:
             yield path, message
         else:
             message = f"{buys}, but {reservations.instances} instances are reserved for {pool.nodes_max} nodes"
-            yield path, message, f"set purchase of node pool {pool.name} to [reserved]"
+            where = (*pool.path, "reservations", "instances")
+            related = [Related(f"{reservations.instances} reserved instances", where)]
+            yield path, message, f"set purchase of node pool {pool.name} to [reserved]", related

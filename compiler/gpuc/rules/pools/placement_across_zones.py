@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -14,4 +15,6 @@ def placement_across_zones(cluster: Cluster) -> Findings:
         if pool.spec.placement and len(pool.zones) > 1:
             actual = f"node pool {pool.name} has placement {pool.spec.placement} in zones {', '.join(pool.zones)}"
             message = f"{actual}; expected one zone"
-            yield (*pool.path, "placement"), message, f"name one zone under zones of node pool {pool.name}"
+            zones = (*pool.path, "zones") if pool.spec.zones else ("spec", "cloud", "aws", "zones")
+            fix = f"name one zone under zones of node pool {pool.name}"
+            yield (*pool.path, "placement"), message, fix, [Related("the zones", zones, on_key=True)]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpuc.diagnostics.finding import Path, Severity
+from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 from gpuc.rules.network._exceptions import exceptions
@@ -19,7 +19,13 @@ def repeated_entries(cluster: Cluster) -> Findings:
         name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])[1:]
         for index, value in enumerate(values):
             if value in values[:index]:
-                yield (*path, index), f"{name} contains {value} twice", f"remove the second {value} from {name}"
+                related = [Related(f"the first {value}", (*path, values.index(value)))]
+                yield (
+                    (*path, index),
+                    f"{name} contains {value} twice",
+                    f"remove the second {value} from {name}",
+                    related,
+                )
 
 
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -29,4 +29,5 @@ def static_pool_without_spare_node(cluster: Cluster) -> Findings:
                     f"node pool {pool.name} has {pool.nodes_max} static nodes, and its reservations have "
                     f"{reservations.instances} instances; {expected}"
                 )
-                yield (*pool.path, "reservations", "instances"), message
+                related = [Related(f"{pool.nodes_max} static nodes", (*pool.path, "nodes", "static"))]
+                yield (*pool.path, "reservations", "instances"), message, "", related

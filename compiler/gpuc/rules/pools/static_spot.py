@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -21,4 +21,6 @@ def static_spot(cluster: Cluster) -> Findings:
         if (pool.is_static and "spot" in pool.spec.purchase) or (pool.warm_nodes and is_only_spot):
             path = (*pool.path, "purchase", pool.spec.purchase.index("spot"))
             actual = "is static" if pool.is_static else f"has nodes.min {pool.warm_nodes}"
-            yield path, f"node pool {pool.name} {actual}, but buys spot capacity; expected on-demand or reserved"
+            message = f"node pool {pool.name} {actual}, but buys spot capacity; expected on-demand or reserved"
+            nodes = (*pool.path, "nodes", "static" if pool.is_static else "min")
+            yield path, message, "", [Related("the nodes that always run", nodes)]

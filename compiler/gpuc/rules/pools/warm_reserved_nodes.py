@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -16,4 +17,6 @@ def warm_reserved_nodes(cluster: Cluster) -> Findings:
             message = (
                 f"nodes.min of node pool {pool.name} is {pool.warm_nodes}, but the node pool buys reserved capacity"
             )
-            yield (*pool.path, "nodes", "min"), f"{message}; expected no min, or nodes.static"
+            place = (*pool.path, "purchase", pool.spec.purchase.index("reserved"))
+            related = [Related("reserved capacity", place)]
+            yield (*pool.path, "nodes", "min"), f"{message}; expected no min, or nodes.static", "", related

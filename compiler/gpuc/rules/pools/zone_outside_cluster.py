@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -15,4 +16,5 @@ def zone_outside_cluster(cluster: Cluster) -> Findings:
             if zone not in cluster.aws.zones:
                 zones = ", ".join(cluster.aws.zones)
                 message = f"zone {zone} of node pool {pool.name} is not a zone of the cluster; expected one of {zones}"
-                yield (*pool.path, "zones", index), message
+                related = [Related("zones of the cluster", ("spec", "cloud", "aws", "zones"), on_key=True)]
+                yield (*pool.path, "zones", index), message, "", related

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -14,4 +15,5 @@ def zone_outside_region(cluster: Cluster) -> Findings:
     for index, zone in enumerate(aws.zones):
         if zone[:-1] != aws.region:
             message = f"zone {zone} is not in region {aws.region}; expected a zone of region {aws.region}"
-            yield ("spec", "cloud", "aws", "zones", index), message
+            related = [Related(f"the region is {aws.region}", ("spec", "cloud", "aws", "region"))]
+            yield ("spec", "cloud", "aws", "zones", index), message, "", related

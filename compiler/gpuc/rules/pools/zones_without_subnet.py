@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -13,4 +14,5 @@ def zones_without_subnet(cluster: Cluster) -> Findings:
     subnets, zones = set(cluster.aws.subnets.ids or ()), set(cluster.aws.zones)
     if cluster.aws.subnets.ids and len(subnets) < len(zones):
         message = f"the number of subnets is {len(subnets)}; expected at least {len(zones)}, one in each zone"
-        yield ("spec", "cloud", "aws", "subnets", "ids"), message
+        related = [Related(f"{len(zones)} zones", ("spec", "cloud", "aws", "zones"), on_key=True)]
+        yield ("spec", "cloud", "aws", "subnets", "ids"), message, "", related

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuc.catalog.records import InstanceType
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster, Pool
+from gpuc.rules import Findings
 from gpuc.rules.queues._units import CountedQuota, amount_in_unit, counted_resources, quota_path, quotas, unit_of
 
 
@@ -18,8 +18,8 @@ class _Capacity(NamedTuple):
     instance: InstanceType
 
 
-def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Iterator[tuple[Path, str]]:
-    """Yields a spec path and a message for quotas that exceed the capacity of their pool.
+def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
+    """Yields findings for quotas that exceed the capacity of their pool.
 
     Args:
         is_possible: whether to yield quotas that nodes of the largest instance type can serve, but nodes of the
@@ -37,7 +37,8 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Iterator[tuple[P
                 path = _first_path_beyond(limit.amount, pool_quotas, resource)
                 if path not in reported:
                     reported.add(path)
-                    yield path, _message(pool, resource, pool_quotas, (limit, largest), in_nodes=in_nodes)
+                    message = _message(pool, resource, pool_quotas, (limit, largest), in_nodes=in_nodes)
+                    yield path, message, "", _related(pool, resource, path, pool_quotas, in_nodes=in_nodes)
 
 
 def _capacities(pool: Pool, resource: str, *, in_nodes: bool) -> tuple[_Capacity, _Capacity]:
@@ -60,6 +61,21 @@ def _first_path_beyond(limit: int, pool_quotas: list[CountedQuota], resource: st
         if subtotal > limit:
             return quota_path(quota.path, quota.spec, resource)
     raise ValueError("the sum of the quotas does not exceed the limit")
+
+
+def _related(
+    pool: Pool, resource: str, path: Path, pool_quotas: list[CountedQuota], *, in_nodes: bool
+) -> list[Related]:
+    """Returns the places of the other quotas that count, and of the maximum number of nodes."""
+    kind, unit = ("queue" if pool.counted == "kueue" else "namespace"), unit_of(pool, resource, in_nodes=in_nodes)
+    related = []
+    for quota in pool_quotas:
+        where = quota_path(quota.path, quota.spec, resource)
+        if quota.amounts[resource] and where != path:
+            count = amount_in_unit(pool, resource, quota.amounts[resource], in_nodes=in_nodes)
+            related.append(Related(f"quota of {kind} {quota.owner}: {count} {unit}", where))
+    nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
+    return [*related, Related(f"node pool {pool.name} has at most {pool.nodes_max} nodes", nodes)]
 
 
 def _message(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import GPU, mig_resource
@@ -65,6 +65,13 @@ def quota_path(path: Path, amount: PoolAmount, resource: str) -> Path:
         if resource in (mig_resource(profile), GPU) and (amount.gpus is None or resource != GPU):
             return (*path, "slices", profile)
     return (*path, "gpus")
+
+
+def counted_by(pool: Pool) -> list[Related]:
+    """Returns the place at which the spec chooses the kind of quota of a pool; an empty list for the default."""
+    if "counted" not in pool.spec.model_fields_set:
+        return []
+    return [Related(f"counted of node pool {pool.name} is {pool.counted}", (*pool.path, "counted"))]
 
 
 def unit_of(pool: Pool, resource: str, *, in_nodes: bool = False) -> str:

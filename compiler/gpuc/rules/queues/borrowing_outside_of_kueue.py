@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.queues._units import counted_by
 
 
 @rule("KUE114", source="Kubernetes documentation, resource quotas")
@@ -22,4 +23,4 @@ def borrowing_outside_of_kueue(cluster: Cluster) -> Findings:
                         f"queue {queue.name} {verb} quota of node pool {pool.name}, but ResourceQuotas count this pool"
                     )
                     fix = f"remove {key} for node pool {pool.name}, or set counted of node pool {pool.name} to kueue"
-                    yield (*pool_quota.path, key), message, fix
+                    yield (*pool_quota.path, key), message, fix, counted_by(pool)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -19,4 +20,5 @@ def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
                 (*queue.path, "preempt", "borrowing"),
                 message,
                 f"set preempt.borrowing of queue {queue.name} to never",
+                [Related("fair sharing is on", ("spec", "queueing", "fairSharing"))],
             )

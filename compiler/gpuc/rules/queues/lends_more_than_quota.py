@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.queues._units import amount_path
 
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
@@ -21,7 +23,8 @@ def lends_more_than_quota(cluster: Cluster) -> Findings:
                     if count > nominal:
                         actual = f"queue {queue.name} lends {count} {profile} slices of node pool {pool}"
                         fix = f"set lend.{profile} of queue {queue.name} for node pool {pool} to {nominal}"
-                        yield (*path, profile), f"{actual}, but has a quota of {nominal}", fix
+                        related = [Related(f"a quota of {nominal}", (*path[:-1], "slices", profile))]
+                        yield (*path, profile), f"{actual}, but has a quota of {nominal}", fix, related
             else:
                 counts = {"nodes": quota.nodes, "GPUs": quota.gpus, "GPU shares": quota.shares}
                 given = ((unit, count) for unit, count in counts.items() if count is not None)
@@ -29,4 +32,5 @@ def lends_more_than_quota(cluster: Cluster) -> Findings:
                 if quota.lend > nominal:
                     actual = f"queue {queue.name} lends {quota.lend} {unit} of node pool {pool}"
                     fix = f"set lend of queue {queue.name} for node pool {pool} to {nominal} or all"
-                    yield path, f"{actual}, but has a quota of {nominal}", fix
+                    related = [Related(f"a quota of {nominal}", amount_path(path[:-1], quota))]
+                    yield path, f"{actual}, but has a quota of {nominal}", fix, related

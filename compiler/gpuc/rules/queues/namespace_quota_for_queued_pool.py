@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_path
+from gpuc.rules.queues._units import amount_path, counted_by
 
 
 @rule("KUE115")
@@ -20,4 +20,4 @@ def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
                     fix = f"move the quota to a queue of tenant {tenant.name}"
                     if quota.pool.is_gpu:
                         fix += f", or set counted of node pool {pool} to quota"
-                    yield amount_path(quota.path, quota.spec), message, fix
+                    yield amount_path(quota.path, quota.spec), message, fix, counted_by(quota.pool)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_path
+from gpuc.rules.queues._units import amount_path, counted_by
 
 
 @rule("KUE113")
@@ -21,4 +21,4 @@ def queue_with_pool_counted_by_quota(cluster: Cluster) -> Findings:
                 message = f"queue {queue.name} has quota for node pool {pool.name}, but ResourceQuotas count this pool"
                 tenants = " or ".join(queue.tenant_names)
                 fix = f"move the quota to quota of a namespace of tenant {tenants}"
-                yield path, message, f"{fix}, or set counted of node pool {pool.name} to kueue"
+                yield path, message, f"{fix}, or set counted of node pool {pool.name} to kueue", counted_by(pool)

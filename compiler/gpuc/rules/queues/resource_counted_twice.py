@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster, Namespace, Pool
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.rules import Findings, rule
@@ -17,30 +18,32 @@ def resource_counted_twice(cluster: Cluster) -> Findings:
     """
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
-            earlier: list[Pool] = []
+            earlier: list[NamespaceQuota] = []
             for quota in namespace.quotas:
                 pool = quota.pool
                 if pool.counted == "quota" and not pool.spec.leaving:
                     yield from _twice(namespace, quota, earlier)
-                    earlier.append(pool)
+                    earlier.append(quota)
 
 
-def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[Pool]) -> Findings:
+def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[NamespaceQuota]) -> Findings:
     """Yields a finding for the first pool that has a resource of the quota too.
 
     Args:
-        earlier: the pools of earlier quotas of the namespace.
+        earlier: the earlier quotas of the namespace.
     """
     pool = quota.pool
     queued = list(_queued(namespace))
     for resource in pool.gpu_resource_names:
         path = quota_path(quota.path, quota.spec, resource)
         actual = f"namespace {namespace.name} has quota for {unit_of(pool, resource)} of node pool {pool.name}"
-        for other in earlier:
+        for first in earlier:
+            other = first.pool
             if resource in other.gpu_resource_names:
                 message = f"{actual} and of node pool {other.name}, both with the name {resource}"
                 fix = f"move the quota to another namespace, or set counted of node pool {pool.name} to kueue"
-                yield path, message, fix
+                where = quota_path(first.path, first.spec, resource)
+                yield path, message, fix, [Related(f"quota for node pool {other.name}", where)]
                 return
         for queue, other in queued:
             if resource in other.gpu_resource_names:
@@ -48,7 +51,8 @@ def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[Pool]) -> 
                 fix = (
                     f"set queues of namespace {namespace.name} to [], or set counted of node pool {pool.name} to kueue"
                 )
-                yield path, message, fix
+                where = ("spec", "queues", queue, "quota", other.name)
+                yield path, message, fix, [Related(f"quota of queue {queue}", where, on_key=True)]
                 return
 
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.queues._units import amount_path, quotas
 
 
 @rule("SHR004", source="NVIDIA/k8s-device-plugin v0.20.0 README, shared access")
@@ -17,4 +19,9 @@ def tenants_on_one_gpu(cluster: Cluster) -> Findings:
         if pool.sharing and pool.sharing.mode == "shared" and len(tenants) > 1:
             names = ", ".join(tenant.name for tenant in tenants)
             path = (*pool.path, "sharing", pool.sharing.kind, "replicas")
-            yield path, f"tenants {names} share the GPUs of node pool {pool.name}; expected one tenant"
+            message = f"tenants {names} share the GPUs of node pool {pool.name}; expected one tenant"
+            related = [
+                Related(f"quota of {quota.owner}", amount_path(quota.path, quota.spec))
+                for quota in quotas(cluster, pool)
+            ]
+            yield path, message, "", related

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -13,11 +13,17 @@ def auditor_with_role(cluster: Cluster) -> Findings:
     of all other tenants.
     """
     for index, group in enumerate(cluster.auditors):
-        roles = [
-            f"has role {members.spec.role} in tenant {tenant.name}"
+        roles = {
+            (
+                *members.path,
+                "groups",
+                members.spec.groups.index(group),
+            ): f"has role {members.spec.role} in tenant {tenant.name}"
             for tenant in cluster.tenants
             for members in tenant.members
             if group in members.spec.groups
-        ]
+        }
         if roles:
-            yield ("spec", "auditors", "groups", index), f"group {group} of auditors {', and '.join(roles)}"
+            message = f"group {group} of auditors {', and '.join(roles.values())}"
+            related = [Related(role, path) for path, role in roles.items()]
+            yield ("spec", "auditors", "groups", index), message, "", related

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from itertools import chain
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster, Pool, Tenant
 from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import amount_path
@@ -30,14 +30,16 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
 def _general_pools(cluster: Cluster, tenant: Tenant) -> Findings:
     """Yields one finding for each pool without GPUs that is not shared, at the quota of the dedicated tenant."""
     for pool in tenant.pools:
-        others = [f"tenant {other.name}" for other in cluster.tenants_of(pool) if other is not tenant]
+        others = [other for other in cluster.tenants_of(pool) if other is not tenant]
         if others and not (pool.is_gpu or pool.spec.shared):
+            names = ", ".join(f"tenant {other.name}" for other in others)
             message = (
-                f"node pool {pool.name} is used by dedicated tenant {tenant.name}, and by {', '.join(others)}; "
+                f"node pool {pool.name} is used by dedicated tenant {tenant.name}, and by {names}; "
                 "expected a shared node pool, or a separate node pool"
             )
             fix = f"set pools.{pool.name}.shared to true, or remove {pool.name} from the quota of tenant {tenant.name}"
-            yield _own_quota(tenant, pool), message, fix
+            related = [Related(f"quota of tenant {other.name}", _own_quota(other, pool)) for other in others]
+            yield _own_quota(tenant, pool), message, fix, [_dedicated(tenant), *related]
 
 
 def _own_quota(tenant: Tenant, pool: Pool) -> Path:
@@ -66,7 +68,7 @@ def _queues(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
                 message = (
                     f"queue {queue.name} has quota for node pool {pool}, which is dedicated to tenant {tenant.name}"
                 )
-                yield path, message, f"remove {pool} from quota of queue {queue.name}"
+                yield path, message, f"remove {pool} from quota of queue {queue.name}", [_dedicated(tenant)]
 
 
 def _namespaces(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
@@ -78,4 +80,8 @@ def _namespaces(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
                     actual = f"namespace {namespace.name} of tenant {other.name} has quota for node pool {pool}"
                     message = f"{actual}, which is dedicated to tenant {tenant.name}"
                     fix = f"remove {pool} from quota of namespace {namespace.name}"
-                    yield amount_path(quota.path, quota.spec), message, fix
+                    yield amount_path(quota.path, quota.spec), message, fix, [_dedicated(tenant)]
+
+
+def _dedicated(tenant: Tenant) -> Related:
+    return Related(f"tenant {tenant.name} is dedicated", (*tenant.path, "isolation"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -13,18 +14,20 @@ def host_of_two_tenants(cluster: Cluster) -> Findings:
     """
     for tenant in cluster.tenants:
         others = {
-            host: other.name
+            host: (other.name, (*namespace.path, "exposed", "hosts", index))
             for other in cluster.tenants
             if other is not tenant
             for namespace in other.namespaces
-            for host in namespace.spec.exposed.hosts
+            for index, host in enumerate(namespace.spec.exposed.hosts)
         }
         for namespace in tenant.namespaces:
             for index, host in enumerate(namespace.spec.exposed.hosts):
                 for shared in (name for name in others if _overlap(host, name)):
+                    other, path = others[shared]
                     actual = f"tenant {tenant.name} may use the host {host} in namespace {namespace.name}"
-                    message = f"{actual}, and tenant {others[shared]} the host {shared}"
-                    yield (*namespace.path, "exposed", "hosts", index), message
+                    message = f"{actual}, and tenant {other} the host {shared}"
+                    related = [Related(f"the host of tenant {other}", path)]
+                    yield (*namespace.path, "exposed", "hosts", index), message, "", related
 
 
 def _overlap(host: str, other: str) -> bool:

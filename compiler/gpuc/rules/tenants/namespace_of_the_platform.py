@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule(
@@ -19,6 +20,9 @@ def namespace_of_the_platform(cluster: Cluster) -> Findings:
         for namespace in tenant.namespaces:
             owner = f"namespace {namespace.name} of tenant {tenant.name}"
             if component := moved.get(namespace.name):
-                yield ("spec", "components", component, "namespace"), f"{owner} is the namespace of {component}"
+                related = [Related(f"the namespace in tenant {tenant.name}", namespace.path, on_key=True)]
+                message = f"{owner} is the namespace of {component}"
+                yield ("spec", "components", component, "namespace"), message, "", related
             elif namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
-                yield (*namespace.path, "podSecurity"), f"{owner} is a namespace of the platform", f"rename {owner}"
+                message = f"{owner} is a namespace of the platform"
+                yield Found(namespace.path, message, f"rename {owner}", on_key=True)

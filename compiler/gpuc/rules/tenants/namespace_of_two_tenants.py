@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.model.tenant import Tenant
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("TEN101")
@@ -11,10 +13,13 @@ def namespace_of_two_tenants(cluster: Cluster) -> Findings:
     A namespace belongs to one tenant. Otherwise the last applied tenant would determine the labels, the quota and the
     roles of the namespace.
     """
-    owners: dict[str, str] = {}
+    owners: dict[str, Tenant] = {}
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:
-            owner = owners.setdefault(namespace.name, tenant.name)
-            if owner != tenant.name:
-                message = f"namespace {namespace.name} belongs to tenant {owner} and to tenant {tenant.name}"
-                yield namespace.path, message, f"rename namespace {namespace.name} of tenant {tenant.name}"
+            owner = owners.setdefault(namespace.name, tenant)
+            if owner is not tenant:
+                message = f"namespace {namespace.name} belongs to tenant {owner.name} and to tenant {tenant.name}"
+                path = (*owner.path, "namespaces", namespace.name)
+                related = [Related(f"the namespace in tenant {owner.name}", path, on_key=True)]
+                fix = f"rename namespace {namespace.name} of tenant {tenant.name}"
+                yield Found(namespace.path, message, fix, related, on_key=True)

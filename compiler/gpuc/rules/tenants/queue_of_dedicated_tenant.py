@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -17,4 +18,5 @@ def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
             if name in dedicated and others:
                 names = ", ".join(f"tenant {other}" for other in dict.fromkeys(others))
                 message = f"tenant {name} is dedicated, but shares queue {queue.name} with {names}"
-                yield (*queue.path, "tenants", index), message, f"move tenant {name} to a separate queue"
+                related = [Related(f"tenant {name} is dedicated", ("spec", "tenants", name, "isolation"))]
+                yield (*queue.path, "tenants", index), message, f"move tenant {name} to a separate queue", related

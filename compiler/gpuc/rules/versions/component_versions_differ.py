@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -23,4 +24,11 @@ def component_versions_differ(cluster: Cluster) -> Findings:
         other = release.crds_from if written == name else name
         version = versions[written]
         message = f"{written} is {version} and {other} is {cluster.components[other].version}; expected equal versions"
-        yield ("spec", "releases", "components", written), message, f"set releases.components.{other} to {version}"
+        place = ("spec", "releases", "components", other) if other in versions else ("spec", "releases", "set")
+        related = [Related(f"version of {other}", place)]
+        yield (
+            ("spec", "releases", "components", written),
+            message,
+            f"set releases.components.{other} to {version}",
+            related,
+        )

@@ -1,0 +1,80 @@
+"""What a compile added, changed and removed, by cluster and subject: the data and the lines of the text report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+MAX_LINES = 20
+"""The largest number of lines that the text report has about changes."""
+_MAX_FILES = 2
+"""The largest number of files that the text report names for a subject."""
+ADDED, CHANGED, REMOVED = "added", "changed", "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectChange:
+    """The files of one subject (a node pool, a tenant, a component and so on) that a compile wrote or removed."""
+
+    change: str
+    """ADDED or REMOVED for a subject whose files are all new or all removed; otherwise CHANGED."""
+    subject: str
+    """For example "node pool dev-l4"."""
+    added: tuple[str, ...] = ()
+    """New files, relative to the folder that contains out/."""
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChange:
+    """The changes in the output of one cluster."""
+
+    change: str
+    """ADDED or REMOVED for a cluster whose output is new or removed; otherwise CHANGED."""
+    cluster: str
+    files: int
+    """Number of files that were written or removed, without gpuc.lock."""
+    subjects: tuple[SubjectChange, ...]
+
+
+def lines(changes: Sequence[ClusterChange]) -> list[str]:
+    """Returns the lines of the text report: at most MAX_LINES, the last of which counts the lines left out."""
+    shown = [line for change in changes for line in _cluster(change)]
+    if len(shown) <= MAX_LINES:
+        return shown
+    left_out = len(shown) - MAX_LINES + 1
+    return [*shown[: MAX_LINES - 1], f"  and {left_out} more; --format json lists all changes"]
+
+
+def _cluster(change: ClusterChange) -> Iterator[str]:
+    head = f"{change.change} cluster {change.cluster}"
+    if change.change != CHANGED:
+        yield f"{head}: {_count(change.files)} and gpuc.lock"
+    elif not change.subjects:
+        yield f"{head}: gpuc.lock"
+    else:
+        yield f"{head}:"
+        yield from (f"  {subject.change:<7}  {subject.subject}: {_files(subject)}" for subject in change.subjects)
+
+
+def _files(subject: SubjectChange) -> str:
+    """Returns the first files of a subject, without out/ and the name of the cluster, and the number of the others."""
+    groups = ((CHANGED, subject.changed), (ADDED, subject.added), (REMOVED, subject.removed))
+    names = [
+        _short(file) + (f" ({change})" if change != subject.change else "")
+        for change, files in groups
+        for file in files
+    ]
+    shown = names[:_MAX_FILES]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")
+
+
+def _short(file: str) -> str:
+    """Returns "karpenter/values.yaml" for "out/prod-use1/karpenter/values.yaml"; a path in clusters/ stays complete."""
+    return file.split("/", 2)[2] if file.startswith("out/") else file
+
+
+def _count(number: int) -> str:
+    return "1 file" if number == 1 else f"{number} files"

@@ -1,0 +1,124 @@
+"""Explains why a text is not YAML: the place of the mistake, which is often before the place where the parser stops."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gpuc.diagnostics.finding import Finding, Mark, Related
+from gpuc.source.events import SYNTAX, TAB
+from gpuc.source.indentation import wrong_indentation
+from gpuc.source.open_ends import CLOSING, OpenEnd, first_open_end
+from gpuc.source.typography import quoted, spaces_that_are_letters
+
+_EXPLANATIONS = {
+    "mapping values are not allowed": "a colon is not allowed here: quote text with a colon, or check the indentation",
+    "sequence entries are not allowed": "a list cannot begin here: put the first dash of the list on a new line",
+    "found unexpected end of stream": "the closing quote is missing",
+    "expected <block end>": "a key is expected here: check the indentation and the line before",
+    "could not find expected ':'": "the colon after a key is missing, or text of several lines has no quotes",
+    "',' or ": "a comma is missing",
+    "cannot start any token": "a value cannot begin with this character; put the value in quotes",
+}
+_tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
+_no_colon = re.compile(r"(?P<key>[A-Za-z][\w./-]*)(?P<sign>[ \t]*=|:(?=\S))?[ \t]*(?P<value>[^\s#].*)?")
+_comment = re.compile(r"(?:^|[ \t]+)#.*|[ \t]+$")
+_one_value = re.compile(r"[^\s\"'\[\]{}:]+|\[[^\[\]]*\]|\{[^{}]*\}|\"[^\"]*\"|'[^']*'")
+
+
+@dataclass(frozen=True, slots=True)
+class ParserStop:
+    """The place where the parser stopped, and the words of the parser."""
+
+    mark: Mark
+    problem: str
+    start: Mark | None = None
+    """The position of the collection or key that the parser was reading."""
+
+
+def explain(text: str, stop: ParserStop) -> list[Finding]:
+    """Returns the findings about a text that is not YAML: the first mistake, or all lines with the same mistake."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    mark = stop.mark
+    tabs = [number for number, line in enumerate(lines, 1) if _tabbed.match(line)]
+    if {mark.line, mark.line - 1} & set(tabs):
+        marks = [Mark(mark.file, number, lines[number - 1].index("\t") + 1) for number in tabs]
+        return [TAB.at((), "the line is indented with a tab", fix="indent with spaces", mark=tab) for tab in marks]
+    if spaces := spaces_that_are_letters(lines, mark.file):
+        return spaces
+    sign = first_open_end(lines)
+    if sign and (sign.line, sign.column) <= (mark.line, mark.column):
+        return [_open_end(sign, lines, mark)]
+    found = _missing_colon(lines, stop) or _second_colon(lines, stop)
+    found = found or wrong_indentation(lines, mark, stop.problem)
+    if found:
+        return [found]
+    explanation = next((words for part, words in _EXPLANATIONS.items() if part in stop.problem), stop.problem)
+    return [_finding(mark, f"the text is not YAML: {explanation}")]
+
+
+def _finding(mark: Mark, message: str, fix: str = "", stop: Mark | None = None) -> Finding:
+    is_elsewhere = stop is not None and stop.line != mark.line
+    related = [Related("the text cannot be read from here", mark=stop)] if is_elsewhere else []
+    return SYNTAX.at((), message, fix=fix, mark=mark, related=related)
+
+
+def _open_end(sign: OpenEnd, lines: list[str], stop: Mark) -> Finding:
+    mark = Mark(stop.file, sign.line, sign.column)
+    if sign.sign in CLOSING:
+        closing = CLOSING[sign.sign]
+        return _finding(mark, f"the bracket {sign.sign} is not closed", f"add the closing bracket {closing}", stop)
+    if sign.sign in CLOSING.values():
+        opening = next(opening for opening, closing in CLOSING.items() if closing == sign.sign)
+        return _finding(mark, f"the bracket {sign.sign} closes no bracket {opening}")
+    if not sign.is_closing:
+        message = f"the quotation mark {sign.sign} is not closed"
+        return _finding(mark, message, f"add the closing quotation mark {sign.sign}", stop)
+    if sign.sign == "'" and lines[sign.line - 1][sign.column : sign.column + 1].isalnum():
+        return _finding(mark, "the apostrophe ends the text in quotes", "write '' for the apostrophe")
+    return _finding(mark, "text follows the closing quotation mark; expected the end of the value")
+
+
+def _missing_colon(lines: list[str], stop: ParserStop) -> Finding | None:
+    """Returns the finding about a line that is a key without a colon, or without a space after the colon."""
+    if "could not find expected ':'" in stop.problem and stop.start:
+        line, column = stop.start.line, stop.start.column
+    elif "mapping values are not allowed" in stop.problem:
+        line = _line_before(lines, stop.mark.line)
+        column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1 if line else 0
+        if line and column > len(lines[stop.mark.line - 1]) - len(lines[stop.mark.line - 1].lstrip()) + 1:
+            return None
+    else:
+        return None
+    match = _no_colon.fullmatch(_comment.sub("", lines[line - 1][column - 1 :])) if line else None
+    if match is None or re.search(r":(?:\s|$)", match[0]):
+        return None
+    key, value = match["key"], match["value"] or ""
+    if match["sign"] == ":":
+        message = f"a space is missing after the colon of {key}"
+    elif match["sign"]:
+        message = f"{key} is followed by =; expected a colon"
+    else:
+        message = f"the colon after {key} is missing"
+    fix = f"write {key}: {value}".rstrip() if not value or _one_value.fullmatch(value) else ""
+    if not fix and not match["sign"]:
+        message = "the line has no colon; expected a key with a colon, or quotes around a text of several lines"
+    return _finding(Mark(stop.mark.file, line, column), message, fix, stop.mark)
+
+
+def _second_colon(lines: list[str], stop: ParserStop) -> Finding | None:
+    """Returns the finding about a value that contains a colon and a space, and has no quotes."""
+    match = re.match(r"[ ]*(?:-[ ]+)*([\w./-]+):[ ]+([^\"'\[\]{}#|>&*!].*)", lines[stop.mark.line - 1])
+    if match is None or "mapping values are not allowed" not in stop.problem or match.start(2) >= stop.mark.column:
+        return None
+    value = _comment.sub("", match[2])
+    message = f"the value of {match[1]} contains a colon and has no quotes"
+    return _finding(stop.mark, message, f"put the value in quotes: {quoted(value)}")
+
+
+def _line_before(lines: list[str], number: int) -> int:
+    """Returns the number of the last line before a line that is not blank and no comment; 0 if there is none."""
+    for line in range(number - 1, 0, -1):
+        if (content := lines[line - 1].strip()) and not content.startswith("#"):
+            return line
+    return 0

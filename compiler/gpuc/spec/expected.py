@@ -1,0 +1,122 @@
+"""The value that a type expects, in the words of messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Literal, get_args, get_origin
+
+from gpuc.spec.base import Shorthand
+from gpuc.spec.field_type import constraints, field_type, fields, fits, is_model, members, plain
+from gpuc.spec.form import Form, Words
+
+_KEYS_MAX = 4
+"""The largest number of keys that a message about a map lists."""
+_SCALARS = {str: "a string", bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def expected(kind: Any, value: Any = None) -> str:
+    """Returns the value that a type expects, in words.
+
+    Args:
+        value: the wrong value, which can decide about the example in the words.
+    """
+    if words := _own_words(kind):
+        return words
+    return join([_member(member, value) for member in members(kind)], ", ", ", or ")
+
+
+def join(words: list[str], separator: str, last: str) -> str:
+    """Returns the words with a separator between them, and another separator before the last of them."""
+    return separator.join(words[:-1]) + last + words[-1] if len(words) > 1 else "".join(words)
+
+
+def _member(kind: Any, value: Any) -> str:
+    if words := _own_words(kind):
+        return words
+    inner = plain(kind)
+    if get_origin(inner) is Literal:
+        return join([_choice(choice) for choice in get_args(inner)], ", ", " or ")
+    if get_origin(inner) is list:
+        return _list(get_args(inner)[0])
+    if get_origin(inner) is dict:
+        return _map(get_args(inner)[1], value)
+    if is_model(inner):
+        return _shorthand(inner, value) if issubclass(inner, Shorthand) else _model(inner, value)
+    return _SCALARS.get(inner, "another value") + _limits(constraints(kind))
+
+
+def _own_words(kind: Any) -> str:
+    """Returns the words of the form of a text or of another annotation; an empty string without them."""
+    return next((entry.words for entry in constraints(kind) if isinstance(entry, Form | Words)), "")
+
+
+def _choice(choice: Any) -> str:
+    return str(choice).lower() if isinstance(choice, bool) else str(choice)
+
+
+def _limits(entries: Iterable[Any]) -> str:
+    """Returns the limits of a number or of the length of a text, in words."""
+    found: dict[str, Any] = {}
+    for entry in entries:
+        for name in ("ge", "gt", "le", "lt", "min_length", "max_length"):
+            if getattr(entry, name, None) is not None:
+                found[name] = getattr(entry, name)
+    if "ge" in found and "le" in found:
+        return f" from {found['ge']} to {found['le']}"
+    if "min_length" in found and "max_length" in found:
+        return f" of {found['min_length']} to {found['max_length']} characters"
+    words = {"ge": " of at least {}", "gt": " greater than {}", "le": " of at most {}", "lt": " less than {}",
+             "min_length": " of at least {} character", "max_length": " of at most {} characters"}  # fmt: skip
+    return " and".join(words[name].format(limit) for name, limit in found.items())
+
+
+def _list(entry: Any) -> str:
+    if get_origin(plain(entry)) is Literal:
+        return f"a list of {expected(entry)}"
+    return f"a list such as [{example}]" if (example := _example(entry)) else "a list"
+
+
+def _map(entry: Any, value: Any) -> str:
+    """Returns the words about a map with free keys."""
+    example = _example(entry)
+    name = next((str(item) for item in value if isinstance(item, str)), "") if isinstance(value, list) else ""
+    return (
+        f"a map by name such as {{{name or 'my-name'}: {example}}}"
+        if example
+        else "a map by name"
+        if is_model(plain(entry))
+        else "a map"
+    )
+
+
+def _model(model: Any, value: Any) -> str:
+    if example := _fitted(model, value) or _example(model):
+        return f"a map such as {example}"
+    known = fields(model)
+    if len(known) == 1 and is_model(inner := plain(field_type(next(iter(known.values()))))):
+        return f"a map with {next(iter(known))}: {_model(inner, None)}"
+    listed = [*known] if len(known) <= _KEYS_MAX else [key for key, field in known.items() if field.is_required()]
+    return f"a map with {', '.join(listed)}" if listed else "a map"
+
+
+def _fitted(model: Any, value: Any) -> str:
+    """Returns the map with a number at the first key that accepts the number; an empty string without such a key."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        return ""
+    keys = (key for key, field in fields(model).items() if fits(field_type(field), value))
+    return next((f"{{{key}: {value}}}" for key in keys), "")
+
+
+def _shorthand(model: type[Shorthand], value: Any) -> str:
+    """Returns the words about a word that can stand instead of a map, and about the map."""
+    known = fields(model)
+    word = field_type(known[model.short_for])
+    key = next((key for key in known if isinstance(value, str) and key.casefold() == value.casefold()), "")
+    if key and (example := _example(field_type(known[key]))):
+        return f"{expected(word)}, or a map such as {{{key}: {example}}}"
+    others = [key for key in known if key != model.short_for]
+    return f"{expected(word)}, or a map with {join(others, ', ', ' or ')}" if others else expected(word)
+
+
+def _example(kind: Any) -> str:
+    return next((member.in_messages for member in map(plain, members(kind)) if getattr(member, "in_messages", "")), "")

@@ -1,0 +1,90 @@
+"""The type of a value in a model: the model's field, the entry of a map or list, and the constraints of the type."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from gpuc.diagnostics.finding import Path
+
+
+def type_at(path: Path, model: type[BaseModel]) -> Any:
+    """Returns the type of the value at a path, with its constraints; Any if the model does not know the path."""
+    kind: Any = model
+    for step in path:
+        kind = _below(kind, step)
+    return kind
+
+
+def key_type(kind: Any) -> Any:
+    """Returns the type of the keys of a map; str if the type is no map with free keys."""
+    maps = [member for member in members(kind) if get_origin(plain(member)) is dict]
+    return get_args(plain(maps[0]))[0] if maps else str
+
+
+def fields(kind: Any) -> dict[str, FieldInfo]:
+    """Returns the fields by key that a type allows in a map; an empty map if every key is allowed."""
+    return {
+        field.alias or name: field
+        for member in map(plain, members(kind))
+        if is_model(member)
+        for name, field in member.model_fields.items()
+    }
+
+
+def field_type(field: FieldInfo) -> Any:
+    """Returns the type of a field with its constraints."""
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+
+
+def members(kind: Any) -> tuple[Any, ...]:
+    """Returns the members of a union except None, or else the type."""
+    unwrapped = plain(kind)
+    if get_origin(unwrapped) in (Union, types.UnionType):
+        return tuple(part for member in get_args(unwrapped) if member is not type(None) for part in members(member))
+    return (kind,)
+
+
+def plain(kind: Any) -> Any:
+    """Returns a type without its constraints."""
+    return plain(get_args(kind)[0]) if get_origin(kind) is Annotated else kind
+
+
+def constraints(kind: Any) -> Iterator[Any]:
+    """Yields the constraints of a type, such as Ge, MinLen and Form."""
+    if get_origin(kind) is not Annotated:
+        return
+    inner, *metadata = get_args(kind)
+    yield from constraints(inner)
+    for entry in metadata:
+        if isinstance(entry, FieldInfo):
+            yield from entry.metadata
+        else:
+            yield entry
+
+
+def is_model(kind: Any) -> bool:
+    """Returns whether a type is a model, which is a map with known keys."""
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
+
+
+def fits(kind: Any, value: Any) -> bool:
+    """Returns whether a value is valid for a type."""
+    try:
+        TypeAdapter[Any](kind).validate_python(value, strict=True)
+    except ValidationError:
+        return False
+    return True
+
+
+def _below(kind: Any, step: str | int) -> Any:
+    if isinstance(step, str) and (known := fields(kind)):
+        return field_type(known[step]) if step in known else Any
+    for member in map(plain, members(kind)):
+        if get_origin(member) is (list if isinstance(step, int) else dict):
+            return get_args(member)[-1]
+    return Any
