@@ -43,6 +43,11 @@ EDITS = {
         'kubernetes: "1.35"', 'kubernetes: "1.35" or later', 'kubernetes: "1.35>"',
         "text follows the closing quotation mark; expected the end of the value", "",
     ),
+    "a list without its opening bracket": (
+        "zones: [us-east-1a, us-east-1b]", "zones: us-east-1a, us-east-1b]", "zones: >us",
+        "us-east-1a, us-east-1b] ends with a bracket and does not begin with one",
+        "add the opening bracket: [us-east-1a, us-east-1b]",
+    ),
     "a text without its opening quotation mark": (
         'kubernetes: "1.35"', 'kubernetes: 1.35"', 'kubernetes: >1.35"',
         '1.35" ends with a quotation mark and does not begin with one', 'add the opening quotation mark: "1.35"',
@@ -58,6 +63,10 @@ EDITS = {
     "a key of a map without a colon": (
         "    train-h100:               # complete", "    train-h100                # complete", ">train-h100  ",
         "the colon after train-h100 is missing", "write train-h100:",
+    ),
+    "a key without a colon and with a comment": (
+        "environment: prod   ", "environment prod   ", ">environment prod",
+        "the colon after environment is missing", "write environment: prod",
     ),
     "a key with an equals sign": (
         "eksCluster: prod-use1", "eksCluster = prod-use1", ">eksCluster",
@@ -187,9 +196,11 @@ def test_the_first_finding_is_at_the_mistake(case: str) -> None:
         ("a:\n  b: [\n    {c: d,\n  e: f\n", 3, 5),
         ("a: >-\n  [x\nb: {c: [1, 2}\n", 3, 8),
         ('a: "b\r\nc: "d"\r\n', 1, 4),
+        ("a:\n  - b c\n    d: 1\n", 2, 5),
+        ("a:\n  - b >-\n      text\n    d: 1\n", 2, 5),
     ],
 )  # fmt: skip
-def test_an_open_quotation_mark_or_bracket_is_found_at_its_position(text: str, line: int, column: int) -> None:
+def test_a_missing_sign_is_found_at_its_position(text: str, line: int, column: int) -> None:
     _, findings = compose(text, "f.yaml")
     assert [(found.id, found.mark and (found.mark.line, found.mark.column)) for found in findings] == [
         ("YAML001", (line, column))
@@ -308,8 +319,9 @@ def only(findings: tuple[Finding, ...]) -> tuple[str, str, str, str]:
         (HEAD + "extends: [typo.yaml]\n",
          ("LAY005", "2:7", "the kind is layer; expected Layer", "write kind: Layer")),
         (HEAD + "spec: {isolation:dedicated, x: 1}\n",
-         ("YAML021", "4:8", "a space is missing after the colon of isolation:dedicated",
+         ("YAML021", "4:8", "a space is missing after the colon of isolation",
           "write isolation: dedicated")),
+        (HEAD + "spec: {nodes 5, x: 1}\n", ("YAML021", "4:8", "nodes has no colon", "write nodes: 5")),
     ],
 )  # fmt: skip
 def test_a_file_of_the_wrong_kind_has_a_plain_finding(

@@ -22,6 +22,7 @@ _EXPLANATIONS = {
 }
 _tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
 _no_colon = re.compile(r"(?P<key>[A-Za-z][\w./-]*)(?P<sign>[ \t]*=|:(?=\S))?[ \t]*(?P<value>[^\s#].*)?")
+_dashes = re.compile(r"^[ ]*(?:-[ ]+)*")
 _comment = re.compile(r"(?:^|[ \t]+)#.*|[ \t]+$")
 _one_value = re.compile(r"[^\s\"'\[\]{}:]+|\[[^\[\]]*\]|\{[^{}]*\}|\"[^\"]*\"|'[^']*'")
 
@@ -83,11 +84,8 @@ def _missing_colon(lines: list[str], stop: ParserStop) -> Finding | None:
     """Returns the finding about a line that is a key without a colon, or without a space after the colon."""
     if "could not find expected ':'" in stop.problem and stop.start:
         line, column = stop.start.line, stop.start.column
-    elif "mapping values are not allowed" in stop.problem:
-        line = _line_before(lines, stop.mark.line)
-        column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1 if line else 0
-        if line and column > len(lines[stop.mark.line - 1]) - len(lines[stop.mark.line - 1].lstrip()) + 1:
-            return None
+    elif any(part in stop.problem for part in ("mapping values are not allowed", "'<block mapping start>'")):
+        line, column = _start_before(lines, stop.mark.line)
     else:
         return None
     match = _no_colon.fullmatch(_comment.sub("", lines[line - 1][column - 1 :])) if line else None
@@ -116,9 +114,16 @@ def _second_colon(lines: list[str], stop: ParserStop) -> Finding | None:
     return _finding(stop.mark, message, f"put the value in quotes: {quoted(value)}")
 
 
-def _line_before(lines: list[str], number: int) -> int:
-    """Returns the number of the last line before a line that is not blank and no comment; 0 if there is none."""
+def _start_before(lines: list[str], number: int) -> tuple[int, int]:
+    """Returns the line and column of the last text that begins above a line and not right of its key; zeros if none."""
+    limit = _column(lines[number - 1])
     for line in range(number - 1, 0, -1):
-        if (content := lines[line - 1].strip()) and not content.startswith("#"):
-            return line
-    return 0
+        content = lines[line - 1].strip()
+        if content and not content.startswith("#") and _column(lines[line - 1]) <= limit:
+            return line, _column(lines[line - 1])
+    return 0, 0
+
+
+def _column(line: str) -> int:
+    """Returns the column of the first character after the indentation and the dashes of a line."""
+    return len(line) - len(_dashes.sub("", line)) + 1
