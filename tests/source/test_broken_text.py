@@ -7,8 +7,11 @@ import re
 
 import pytest
 
-from gpuc.diagnostics.finding import Finding
+from gpuc.diagnostics.finding import Finding, StageError
+from gpuc.source import cluster_files, read
 from gpuc.source.document import compose
+from gpuc.source.foreign import objects_in_specs
+from gpuc.spec.parse import parse
 from tests.source.test_source import HEAD, LAYER, errors_of, write_specs
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -331,6 +334,37 @@ def test_a_file_of_the_wrong_kind_has_a_plain_finding(
         tmp_path, a=text, base__eks=LAYER, old="kind: Layer\n", typo=LAYER.replace("Layer", "layer"), zebra=HEAD
     )
     assert only(errors_of(root)) == expected
+
+
+def test_a_kubernetes_object_in_specs_is_reported(tmp_path: pathlib.Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n"
+    root = write_specs(
+        tmp_path, a=HEAD, base__b=LAYER, pod=pod, a__manifests__pod=pod, broken="a: [", empty="", other="a: b\n",
+        tool="apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+    )  # fmt: skip
+    assert cluster_files(root) == ["specs/a.yaml", "specs/broken.yaml", "specs/empty.yaml"]
+    (finding,) = objects_in_specs(root)
+    assert (finding.id, str(finding.mark), finding.is_error) == ("LAY011", "specs/pod.yaml:2:7", False)
+    assert finding.message == "gpuc does not read this Pod: the file is in specs/ and not in a folder manifests/"
+    assert finding.fix == "move the file to specs/<cluster>/manifests/"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "id_", "fix"),
+    [
+        ("kind: Cluster\n", "", "SPC002", "add kind: Cluster"),
+        ("apiVersion: gpuc.dev/v1alpha1\n", "", "SPC002", "add apiVersion: gpuc.dev/v1alpha1"),
+        ("gpuc.dev/v1alpha1", "v1", "SPC004", "set apiVersion to gpuc.dev/v1alpha1"),
+    ],
+)
+def test_a_key_with_a_single_allowed_value_has_a_fix(
+    tmp_path: pathlib.Path, old: str, new: str, id_: str, fix: str
+) -> None:
+    text = REFERENCE.replace("prod-use1", "a").replace(old, new)
+    root = write_specs(tmp_path, a=text, base__eks=(ROOT / "specs/base/eks.yaml").read_text())
+    with pytest.raises(StageError) as stop:
+        parse(read(root, "specs/a.yaml"))
+    assert [(finding.id, finding.fix) for finding in stop.value.findings] == [(id_, fix)]
 
 
 def test_no_message_contains_words_of_the_parser() -> None:

@@ -19,6 +19,8 @@ _key = re.compile(r"[^\s\"'\[\]{},#&*!|>%@`-][^#]*?:(?: |$)|(?:\"[^\"]*\"|'[^']*
 _block_scalar = re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?$")
 _property = re.compile(r"[&*!][^\s,\[\]{}]*")
 _comment = re.compile(r"(?:^|(?<=[ \t]))#.*")
+_after_quoted = re.compile(r"[ \t]*(?:$|:|(?<=[ \t])#)")
+_after_quoted_in_flow = re.compile(r"[ \t]*(?:$|[:,\]}]|(?<=[ \t])#)")
 _plain_in_flow = re.compile(r"(?:[^,\[\]{}:#]|:(?![\s,\[\]{}]|$)|(?<![ \t])#)+")
 _plain_in_block = re.compile(r"(?:[^:#]|:(?!\s|$)|(?<![ \t])#)+")
 _ends = {'"': re.compile(r'(?:[^"\\]|\\.)*?"'), "'": re.compile(r"(?:[^']|'')*?'(?!')")}
@@ -145,8 +147,7 @@ def _read_bracket(scan: _Scan, number: int, line: str, place: int) -> OpenEnd | 
 
 def _has_more_text(scan: _Scan, line: str, place: int) -> bool:
     """Returns whether text that YAML does not allow follows a quoted text."""
-    rest = _comment.sub("", line[place:]).strip() if line[place : place + 1] != "#" else line[place:]
-    return bool(rest) and rest[0] not in (":,]}" if scan.brackets else ":")
+    return not (_after_quoted_in_flow if scan.brackets else _after_quoted).match(line, place)
 
 
 def _is_indicator(line: str, place: int) -> bool:
