@@ -105,7 +105,35 @@ EDITS = {
     ),
     "a value that begins with a reserved character": (
         "region: us-east-1", "region: @us-east-1", "region: >@",
-        "the text is not YAML: a value cannot begin with this character; put the value in quotes", "",
+        "a value cannot begin with @; put the value in quotes", 'put the value in quotes: "@us-east-1"',
+    ),
+    "a wildcard without quotes": (
+        "owner: gpu-platform}", "owner: gpu-platform}\n      note: *.example.com", "note: >*",
+        "the alias *.example.com has no earlier anchor", 'put the value in quotes: "*.example.com"',
+    ),
+    "a tab before a value": (
+        "region: us-east-1", "region:\tus-east-1", "region:>\t",
+        "the value begins with a tab; expected a space", "replace the tab by a space",
+    ),
+    "a backslash in double quotes": (
+        'kubernetes: "1.35"', 'kubernetes: "1\\.35"', '"1\\>.35',
+        "the text is not YAML: a backslash begins an escape in double quotes; use single quotes", "",
+    ),
+    "no space after a dash": (
+        "  - base/eks.yaml", "  - base/eks.yaml\n  -other.yaml", "  >-other.yaml",
+        "a space is missing after the dash", "write - other.yaml",
+    ),
+    "a list in a map": (
+        "      eksCluster: prod-use1", "      - prod-use1", "      >- prod-use1",
+        "the text is not YAML: an entry of a list is not allowed in a map; expected a key", "",
+    ),
+    "an indented first line": (
+        "apiVersion: gpuc", "  apiVersion: gpuc", ">kind: Cluster",
+        "kind is indented by 0 spaces; expected 2", "indent kind by 2 spaces",
+    ),
+    "a key without its closing quotation mark": (
+        "      eksCluster:", '      "eksCluster:', '>"eksCluster',
+        'the quotation mark " is not closed', 'add the closing quotation mark "',
     ),
     "a map without a comma": (
         "instances: 12}", "instances: 12 kind: x}", "12 kind>: x", "the text is not YAML: a comma is missing", "",
@@ -200,6 +228,8 @@ def test_the_first_finding_is_at_the_mistake(case: str) -> None:
         ("a: >-\n  [x\nb: {c: [1, 2}\n", 3, 8),
         ('a: "b\r\nc: "d"\r\n', 1, 4),
         ("a:\n  - b c\n    d: 1\n", 2, 5),
+        ('a:\n  "b: 1\n  c: "d"\n', 2, 3),
+        ('a: b  # c\n  "d: "e"\n', 2, 3),
         ("a:\n  - b >-\n      text\n    d: 1\n", 2, 5),
     ],
 )  # fmt: skip

@@ -244,7 +244,8 @@ class _Composer:
         node = self._anchors.get(anchor)
         if node is None:
             problem = "is inside its own anchor" if anchor in self._anchors else "has no earlier anchor"
-            self._add(ALIAS, mark, f"the alias *{anchor} {problem}")
+            fix = "" if anchor.isidentifier() else f'put the value in quotes: "*{anchor}"'
+            self._add(ALIAS, mark, f"the alias *{anchor} {problem}", fix)
             return Node(mark, "")
         self._count(node.size, depth + node.height, mark)
         return node

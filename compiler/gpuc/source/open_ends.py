@@ -76,7 +76,8 @@ def _read_line(scan: _Scan, number: int, line: str) -> OpenEnd | None:
         scan.in_plain = False
         start = _start_of_entry.match(line)
         column = start.end() if start else 0
-        scan.limit = column if _key.match(line, column) else max(line.rfind("-", 0, column), 0)
+        is_key = _key.match(line, column) or (column == indentation and line[column : column + 1] in _QUOTES)
+        scan.limit = column if is_key else max(line.rfind("-", 0, column), 0)
     return _read_tokens(scan, number, line)
 
 
@@ -89,6 +90,7 @@ def _read_tokens(scan: _Scan, number: int, line: str) -> OpenEnd | None:
         scan.quote, place = None, end.end()
     while place < len(line) and not scan.quote:
         if _comment.match(line, place):
+            scan.in_plain = False
             return None
         if not scan.brackets and _block_scalar.match(line, place):
             scan.block_limit = scan.limit
@@ -106,6 +108,8 @@ def _read_token(scan: _Scan, number: int, line: str, place: int) -> tuple[OpenEn
         return _read_quoted(scan, number, line, place)
     if sign in "[]{}":
         return _read_bracket(scan, number, line, place), place + 1
+    if sign != " ":
+        scan.in_plain = False
     if sign in " \t:" or (sign == "," and scan.brackets) or _is_indicator(line, place):
         return None, place + 1
     if match := _property.match(line, place):
