@@ -7,8 +7,11 @@ import re
 
 import pytest
 
-from gpuc.diagnostics.finding import Finding
+from gpuc.diagnostics.finding import Finding, StageError
+from gpuc.source import cluster_files, read
 from gpuc.source.document import compose
+from gpuc.source.foreign import objects_in_specs
+from gpuc.spec.parse import parse
 from tests.source.test_source import HEAD, LAYER, errors_of, write_specs
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -43,6 +46,11 @@ EDITS = {
         'kubernetes: "1.35"', 'kubernetes: "1.35" or later', 'kubernetes: "1.35>"',
         "text follows the closing quotation mark; expected the end of the value", "",
     ),
+    "a list without its opening bracket": (
+        "zones: [us-east-1a, us-east-1b]", "zones: us-east-1a, us-east-1b]", "zones: >us",
+        "us-east-1a, us-east-1b] ends with a bracket and does not begin with one",
+        "add the opening bracket: [us-east-1a, us-east-1b]",
+    ),
     "a text without its opening quotation mark": (
         'kubernetes: "1.35"', 'kubernetes: 1.35"', 'kubernetes: >1.35"',
         '1.35" ends with a quotation mark and does not begin with one', 'add the opening quotation mark: "1.35"',
@@ -58,6 +66,10 @@ EDITS = {
     "a key of a map without a colon": (
         "    train-h100:               # complete", "    train-h100                # complete", ">train-h100  ",
         "the colon after train-h100 is missing", "write train-h100:",
+    ),
+    "a key without a colon and with a comment": (
+        "environment: prod   ", "environment prod   ", ">environment prod",
+        "the colon after environment is missing", "write environment: prod",
     ),
     "a key with an equals sign": (
         "eksCluster: prod-use1", "eksCluster = prod-use1", ">eksCluster",
@@ -93,7 +105,35 @@ EDITS = {
     ),
     "a value that begins with a reserved character": (
         "region: us-east-1", "region: @us-east-1", "region: >@",
-        "the text is not YAML: a value cannot begin with this character; put the value in quotes", "",
+        "a value cannot begin with @; put the value in quotes", 'put the value in quotes: "@us-east-1"',
+    ),
+    "a wildcard without quotes": (
+        "owner: gpu-platform}", "owner: gpu-platform}\n      note: *.example.com", "note: >*",
+        "the alias *.example.com has no earlier anchor", 'put the value in quotes: "*.example.com"',
+    ),
+    "a tab before a value": (
+        "region: us-east-1", "region:\tus-east-1", "region:>\t",
+        "the value begins with a tab; expected a space", "replace the tab by a space",
+    ),
+    "a backslash in double quotes": (
+        'kubernetes: "1.35"', 'kubernetes: "1\\.35"', '"1\\>.35',
+        "the text is not YAML: a backslash begins an escape in double quotes; use single quotes", "",
+    ),
+    "no space after a dash": (
+        "  - base/eks.yaml", "  - base/eks.yaml\n  -other.yaml", "  >-other.yaml",
+        "a space is missing after the dash", "write - other.yaml",
+    ),
+    "a list in a map": (
+        "      eksCluster: prod-use1", "      - prod-use1", "      >- prod-use1",
+        "the text is not YAML: an entry of a list is not allowed in a map; expected a key", "",
+    ),
+    "an indented first line": (
+        "apiVersion: gpuc", "  apiVersion: gpuc", ">kind: Cluster",
+        "kind is indented by 0 spaces; expected 2", "indent kind by 2 spaces",
+    ),
+    "a key without its closing quotation mark": (
+        "      eksCluster:", '      "eksCluster:', '>"eksCluster',
+        'the quotation mark " is not closed', 'add the closing quotation mark "',
     ),
     "a map without a comma": (
         "instances: 12}", "instances: 12 kind: x}", "12 kind>: x", "the text is not YAML: a comma is missing", "",
@@ -187,9 +227,13 @@ def test_the_first_finding_is_at_the_mistake(case: str) -> None:
         ("a:\n  b: [\n    {c: d,\n  e: f\n", 3, 5),
         ("a: >-\n  [x\nb: {c: [1, 2}\n", 3, 8),
         ('a: "b\r\nc: "d"\r\n', 1, 4),
+        ("a:\n  - b c\n    d: 1\n", 2, 5),
+        ('a:\n  "b: 1\n  c: "d"\n', 2, 3),
+        ('a: b  # c\n  "d: "e"\n', 2, 3),
+        ("a:\n  - b >-\n      text\n    d: 1\n", 2, 5),
     ],
 )  # fmt: skip
-def test_an_open_quotation_mark_or_bracket_is_found_at_its_position(text: str, line: int, column: int) -> None:
+def test_a_missing_sign_is_found_at_its_position(text: str, line: int, column: int) -> None:
     _, findings = compose(text, "f.yaml")
     assert [(found.id, found.mark and (found.mark.line, found.mark.column)) for found in findings] == [
         ("YAML001", (line, column))
@@ -308,8 +352,9 @@ def only(findings: tuple[Finding, ...]) -> tuple[str, str, str, str]:
         (HEAD + "extends: [typo.yaml]\n",
          ("LAY005", "2:7", "the kind is layer; expected Layer", "write kind: Layer")),
         (HEAD + "spec: {isolation:dedicated, x: 1}\n",
-         ("YAML021", "4:8", "a space is missing after the colon of isolation:dedicated",
+         ("YAML021", "4:8", "a space is missing after the colon of isolation",
           "write isolation: dedicated")),
+        (HEAD + "spec: {nodes 5, x: 1}\n", ("YAML021", "4:8", "nodes has no colon", "write nodes: 5")),
     ],
 )  # fmt: skip
 def test_a_file_of_the_wrong_kind_has_a_plain_finding(
@@ -319,6 +364,37 @@ def test_a_file_of_the_wrong_kind_has_a_plain_finding(
         tmp_path, a=text, base__eks=LAYER, old="kind: Layer\n", typo=LAYER.replace("Layer", "layer"), zebra=HEAD
     )
     assert only(errors_of(root)) == expected
+
+
+def test_a_kubernetes_object_in_specs_is_reported(tmp_path: pathlib.Path) -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n"
+    root = write_specs(
+        tmp_path, a=HEAD, base__b=LAYER, pod=pod, a__manifests__pod=pod, broken="a: [", empty="", other="a: b\n",
+        tool="apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n",
+    )  # fmt: skip
+    assert cluster_files(root) == ["specs/a.yaml", "specs/broken.yaml", "specs/empty.yaml"]
+    (finding,) = objects_in_specs(root)
+    assert (finding.id, str(finding.mark), finding.is_error) == ("LAY011", "specs/pod.yaml:2:7", False)
+    assert finding.message == "gpuc does not read this Pod: the file is in specs/ and not in a folder manifests/"
+    assert finding.fix == "move the file to specs/<cluster>/manifests/"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "id_", "fix"),
+    [
+        ("kind: Cluster\n", "", "SPC002", "add kind: Cluster"),
+        ("apiVersion: gpuc.dev/v1alpha1\n", "", "SPC002", "add apiVersion: gpuc.dev/v1alpha1"),
+        ("gpuc.dev/v1alpha1", "v1", "SPC004", "set apiVersion to gpuc.dev/v1alpha1"),
+    ],
+)
+def test_a_key_with_a_single_allowed_value_has_a_fix(
+    tmp_path: pathlib.Path, old: str, new: str, id_: str, fix: str
+) -> None:
+    text = REFERENCE.replace("prod-use1", "a").replace(old, new)
+    root = write_specs(tmp_path, a=text, base__eks=(ROOT / "specs/base/eks.yaml").read_text())
+    with pytest.raises(StageError) as stop:
+        parse(read(root, "specs/a.yaml"))
+    assert [(finding.id, finding.fix) for finding in stop.value.findings] == [(id_, fix)]
 
 
 def test_no_message_contains_words_of_the_parser() -> None:

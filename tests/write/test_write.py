@@ -316,6 +316,27 @@ def test_an_index_that_names_a_path_elsewhere_is_refused(tmp_path: Path, evil: s
     assert contents(tmp_path) == before
 
 
+def test_a_git_conflict_in_the_lock_is_named_and_either_side_can_be_kept(tmp_path: Path) -> None:
+    write.write(tmp_path, [OLD])
+    lock = tmp_path / lock_file("prod")
+    old = lock.read_text()
+    write.write(tmp_path, [NEW])
+    new = lock.read_text()
+    head, *rest = old.splitlines(keepends=True)
+    lock.write_text("".join([head, "<<<<<<< HEAD\n", *rest, "=======\n", *new.splitlines(True)[1:], ">>>>>>> x\n"]))
+    problem = "has an unresolved Git conflict: keep either side, and run `gpuc compile`, which writes the file again"
+    with pytest.raises(StageError) as stop:
+        write.write(tmp_path, [NEW])
+    for (finding,), id_ in ((stop.value.findings, "WRT003"), (freshness_findings(tmp_path, [NEW]), "WRT010")):
+        assert (finding.id, str(finding.mark)) == (id_, f"{lock_file('prod')}:2:1")
+        assert finding.message == f"{lock_file('prod')} {problem}"
+    for side in (old, new):
+        lock.write_text(side)
+        write.write(tmp_path, [NEW])
+        assert lock.read_text() == new
+        assert not list(freshness_findings(tmp_path, [NEW]))
+
+
 @pytest.mark.parametrize("text", ["", "<<<<<<< HEAD\n", "[]", "{}", '{"files": []}', "\x00", "[" * 100_000])
 def test_a_damaged_index_is_refused(tmp_path: Path, text: str) -> None:
     write.write(tmp_path, [OLD])

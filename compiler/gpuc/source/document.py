@@ -52,10 +52,14 @@ TAG = declare_rule(
     "YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
     "Tags change the type of a value, and in some parsers they run code. A spec is plain data in YAML 1.2.",
 )  # fmt: skip
-STRAY_QUOTE = declare_rule(
-    "YAML024", Severity.ERROR, "A text ends with a quotation mark and does not begin with one.",
-    "YAML reads the quotation mark as a letter of the text.",
+NO_OPENING = declare_rule(
+    "YAML024", Severity.ERROR, "A text ends with a quotation mark or a bracket and does not begin with one.",
+    "YAML reads the quotation mark or the bracket as a letter of the text. If that is intended, put the complete text "
+    "in quotes.",
 )  # fmt: skip
+
+_OPENING = {'"': '"', "'": "'", "]": "[", "}": "{"}
+"""The sign that begins a value, by the sign that ends the value."""
 
 
 _directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
@@ -228,16 +232,20 @@ class _Composer:
             if found:
                 self.findings.append(found)
                 return
-        if text[-1:] in ("'", '"') and " " not in text and text.count(text[-1]) == 1:
-            message = f"{text} ends with a quotation mark and does not begin with one"
-            self._add(STRAY_QUOTE, mark, message, f"add the opening quotation mark: {text[-1]}{text}")
+        opening = _OPENING.get(text[-1:], "")
+        is_bracket = opening in ("[", "{")
+        if opening and (opening not in text if is_bracket else " " not in text and text.count(opening) == 1):
+            sign = "bracket" if is_bracket else "quotation mark"
+            message = f"{text} ends with a {sign} and does not begin with one"
+            self._add(NO_OPENING, mark, message, f"add the opening {sign}: {opening}{text}")
 
     def _alias(self, anchor: str, mark: Mark, depth: int) -> Node:
         """Returns the node of the anchor. Counts the values of the node again, because the alias repeats the values."""
         node = self._anchors.get(anchor)
         if node is None:
             problem = "is inside its own anchor" if anchor in self._anchors else "has no earlier anchor"
-            self._add(ALIAS, mark, f"the alias *{anchor} {problem}")
+            fix = "" if anchor.isidentifier() else f'put the value in quotes: "*{anchor}"'
+            self._add(ALIAS, mark, f"the alias *{anchor} {problem}", fix)
             return Node(mark, "")
         self._count(node.size, depth + node.height, mark)
         return node

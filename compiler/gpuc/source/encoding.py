@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import re
+from itertools import islice
 from typing import NoReturn
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, Severity, StageError, declare_rule
@@ -109,11 +110,12 @@ def _invisible_character(character: str, mark: Mark) -> Finding:
 
 def _conflict(text: str, file: str) -> list[Finding]:
     """Returns one finding for all conflicts in the text, at the first marker."""
-    marks = [(match[1], mark_at(text, match.start(), file)) for match in _conflict_marker.finditer(text)]
+    markers = islice(_conflict_marker.finditer(text, text.find("<<<<<<< ")), _MAX_FINDINGS)
+    marks = [(match[1], mark_at(text, match.start(), file)) for match in markers]
     related = [Related(_MARKERS[sign[0]], mark=mark) for sign, mark in marks[1:]]
     message = "the file has an unresolved Git conflict, which begins here"
     fix = "keep the lines of one side, or combine both sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"
-    return [CONFLICT.at((), message, fix=fix, mark=marks[0][1], related=related[:_MAX_FINDINGS])]
+    return [CONFLICT.at((), message, fix=fix, mark=marks[0][1], related=related)]
 
 
 def mark_at(text: str, offset: int, file: str) -> Mark:

@@ -10,7 +10,12 @@ from gpuc.source.events import SYNTAX
 
 _key = re.compile(r"( *)((?:-[ ]+)*)([\w./-]+|\"[^\"]*\"|'[^']*')[ ]*:(?: |$)")
 _dash = re.compile(r"( *)-(?: |$)")
-_PROBLEMS = ("mapping values are not allowed", "found '<block mapping start>'", "found '?'")
+_PROBLEMS = (
+    "mapping values are not allowed",
+    "found '<block mapping start>'",
+    "found '?'",
+    "expected '<document start>'",
+)
 
 
 def wrong_indentation(lines: list[str], stop: Mark, problem: str) -> Finding | None:

@@ -20,7 +20,7 @@ KIND_LINE = re.compile(rb"^kind:[ \t]*['\"]?(Cluster|Layer)['\"]?[ \t]*(?:#.*)?\
 """The line with the kind of a cluster or a layer."""
 
 _START = "write apiVersion, kind, metadata and spec; `gpuc init` in an empty folder writes an example"
-_no_space = re.compile(r"([\w./-]+):(\S+)").fullmatch
+_key_and_value = re.compile(r"([A-Za-z][\w./-]*)(?:(:)| +)(\S+)").fullmatch
 
 EXTENDS = declare_rule("LAY001", Severity.ERROR, "The value of extends is not a list of paths.",
     "The order of layers decides how they merge, so extends is a list, even with one layer.")  # fmt: skip
@@ -225,9 +225,7 @@ class Layers:
     def _refuse_nulls(self, node: Node, path: Path) -> None:
         """Reports every null in the node and below it, except in Helm values and patches."""
         if node.value is None and not (node.raw and is_free_form(path[:-1])):
-            match = _no_space(str(path[-1])) if path and not node.raw else None
-            fix = f"write {match[1]}: {match[2]}" if match else ""
-            self.findings.append(NULL.at(path, _problem_with_null(node, path), mark=node.mark, fix=fix))
+            self.findings.append(_null(node, path))
         children = (
             node.value.items()
             if isinstance(node.value, dict)
@@ -242,9 +240,15 @@ class Layers:
         self.findings.append(rule.at((), message, fix=fix, mark=mark))
 
 
+def _null(node: Node, path: Path) -> Finding:
+    match = _key_and_value(str(path[-1])) if path and not node.raw else None
+    if match:
+        problem = f"a space is missing after the colon of {match[1]}" if match[2] else f"{match[1]} has no colon"
+        return NULL.at(path, problem, fix=f"write {match[1]}: {match[3]}", mark=node.mark)
+    return NULL.at(path, _problem_with_null(node, path), mark=node.mark)
+
+
 def _problem_with_null(node: Node, path: Path) -> str:
-    if not node.raw and path and _no_space(str(path[-1])):
-        return f"a space is missing after the colon of {path[-1]}"
     if not node.raw:
         return "the value is missing; write a value or remove the key"
     if path and isinstance(path[-1], int):

@@ -19,6 +19,8 @@ _key = re.compile(r"[^\s\"'\[\]{},#&*!|>%@`-][^#]*?:(?: |$)|(?:\"[^\"]*\"|'[^']*
 _block_scalar = re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?$")
 _property = re.compile(r"[&*!][^\s,\[\]{}]*")
 _comment = re.compile(r"(?:^|(?<=[ \t]))#.*")
+_after_quoted = re.compile(r"[ \t]*(?:$|:|(?<=[ \t])#)")
+_after_quoted_in_flow = re.compile(r"[ \t]*(?:$|[:,\]}]|(?<=[ \t])#)")
 _plain_in_flow = re.compile(r"(?:[^,\[\]{}:#]|:(?![\s,\[\]{}]|$)|(?<![ \t])#)+")
 _plain_in_block = re.compile(r"(?:[^:#]|:(?!\s|$)|(?<![ \t])#)+")
 _ends = {'"': re.compile(r'(?:[^"\\]|\\.)*?"'), "'": re.compile(r"(?:[^']|'')*?'(?!')")}
@@ -74,7 +76,8 @@ def _read_line(scan: _Scan, number: int, line: str) -> OpenEnd | None:
         scan.in_plain = False
         start = _start_of_entry.match(line)
         column = start.end() if start else 0
-        scan.limit = column if _key.match(line, column) else max(line.rfind("-", 0, column), 0)
+        is_key = _key.match(line, column) or (column == indentation and line[column : column + 1] in _QUOTES)
+        scan.limit = column if is_key else max(line.rfind("-", 0, column), 0)
     return _read_tokens(scan, number, line)
 
 
@@ -87,6 +90,7 @@ def _read_tokens(scan: _Scan, number: int, line: str) -> OpenEnd | None:
         scan.quote, place = None, end.end()
     while place < len(line) and not scan.quote:
         if _comment.match(line, place):
+            scan.in_plain = False
             return None
         if not scan.brackets and _block_scalar.match(line, place):
             scan.block_limit = scan.limit
@@ -104,6 +108,8 @@ def _read_token(scan: _Scan, number: int, line: str, place: int) -> tuple[OpenEn
         return _read_quoted(scan, number, line, place)
     if sign in "[]{}":
         return _read_bracket(scan, number, line, place), place + 1
+    if sign != " ":
+        scan.in_plain = False
     if sign in " \t:" or (sign == "," and scan.brackets) or _is_indicator(line, place):
         return None, place + 1
     if match := _property.match(line, place):
@@ -145,8 +151,7 @@ def _read_bracket(scan: _Scan, number: int, line: str, place: int) -> OpenEnd | 
 
 def _has_more_text(scan: _Scan, line: str, place: int) -> bool:
     """Returns whether text that YAML does not allow follows a quoted text."""
-    rest = _comment.sub("", line[place:]).strip() if line[place : place + 1] != "#" else line[place:]
-    return bool(rest) and rest[0] not in (":,]}" if scan.brackets else ":")
+    return not (_after_quoted_in_flow if scan.brackets else _after_quoted).match(line, place)
 
 
 def _is_indicator(line: str, place: int) -> bool:

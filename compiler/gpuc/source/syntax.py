@@ -15,13 +15,16 @@ _EXPLANATIONS = {
     "mapping values are not allowed": "a colon is not allowed here: quote text with a colon, or check the indentation",
     "sequence entries are not allowed": "a list cannot begin here: put the first dash of the list on a new line",
     "found unexpected end of stream": "the closing quote is missing",
+    "expected <block end>, but found '-'": "an entry of a list is not allowed in a map; expected a key",
     "expected <block end>": "a key is expected here: check the indentation and the line before",
     "could not find expected ':'": "the colon after a key is missing, or text of several lines has no quotes",
     "',' or ": "a comma is missing",
-    "cannot start any token": "a value cannot begin with this character; put the value in quotes",
+    "expected the node content": "a value is expected here",
+    "unknown escape character": "a backslash begins an escape in double quotes; use single quotes",
 }
 _tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
 _no_colon = re.compile(r"(?P<key>[A-Za-z][\w./-]*)(?P<sign>[ \t]*=|:(?=\S))?[ \t]*(?P<value>[^\s#].*)?")
+_dashes = re.compile(r"^[ ]*(?:-[ ]+)*")
 _comment = re.compile(r"(?:^|[ \t]+)#.*|[ \t]+$")
 _one_value = re.compile(r"[^\s\"'\[\]{}:]+|\[[^\[\]]*\]|\{[^{}]*\}|\"[^\"]*\"|'[^']*'")
 
@@ -53,6 +56,8 @@ def explain(text: str, stop: ParserStop) -> list[Finding]:
     found = found or wrong_indentation(lines, mark, stop.problem)
     if found:
         return [found]
+    if "cannot start any token" in stop.problem:
+        return [_reserved_character(lines[mark.line - 1], mark)]
     explanation = next((words for part, words in _EXPLANATIONS.items() if part in stop.problem), stop.problem)
     return [_finding(mark, f"the text is not YAML: {explanation}")]
 
@@ -79,18 +84,28 @@ def _open_end(sign: OpenEnd, lines: list[str], stop: Mark) -> Finding:
     return _finding(mark, "text follows the closing quotation mark; expected the end of the value")
 
 
+def _reserved_character(line: str, mark: Mark) -> Finding:
+    """Returns the finding about a value that begins with a character that YAML reserves, or with a tab."""
+    value = _comment.sub("", line[mark.column - 1 :])
+    if value.startswith("\t") or not value:
+        return _finding(mark, "the value begins with a tab; expected a space", "replace the tab by a space")
+    fix = "" if re.search(r"[\[\]{}\"']", line) else f"put the value in quotes: {quoted(value)}"
+    return _finding(mark, f"a value cannot begin with {value[0]}; put the value in quotes", fix)
+
+
 def _missing_colon(lines: list[str], stop: ParserStop) -> Finding | None:
     """Returns the finding about a line that is a key without a colon, or without a space after the colon."""
     if "could not find expected ':'" in stop.problem and stop.start:
         line, column = stop.start.line, stop.start.column
-    elif "mapping values are not allowed" in stop.problem:
-        line = _line_before(lines, stop.mark.line)
-        column = len(lines[line - 1]) - len(lines[line - 1].lstrip()) + 1 if line else 0
-        if line and column > len(lines[stop.mark.line - 1]) - len(lines[stop.mark.line - 1].lstrip()) + 1:
-            return None
+    elif any(part in stop.problem for part in ("mapping values are not allowed", "'<block mapping start>'")):
+        line, column = _start_before(lines, stop.mark.line)
     else:
         return None
-    match = _no_colon.fullmatch(_comment.sub("", lines[line - 1][column - 1 :])) if line else None
+    content = _comment.sub("", lines[line - 1][column - 1 :]) if line else ""
+    if re.fullmatch(r"-[A-Za-z][^:]*", content):
+        mark = Mark(stop.mark.file, line, column)
+        return _finding(mark, "a space is missing after the dash", f"write - {content[1:]}", stop.mark)
+    match = _no_colon.fullmatch(content)
     if match is None or re.search(r":(?:\s|$)", match[0]):
         return None
     key, value = match["key"], match["value"] or ""
@@ -113,12 +128,19 @@ def _second_colon(lines: list[str], stop: ParserStop) -> Finding | None:
         return None
     value = _comment.sub("", match[2])
     message = f"the value of {match[1]} contains a colon and has no quotes"
-    return _finding(stop.mark, message, f"put the value in quotes: {quoted(value)}")
+    return _finding(stop.mark, message, "" if value.endswith(":") else f"put the value in quotes: {quoted(value)}")
 
 
-def _line_before(lines: list[str], number: int) -> int:
-    """Returns the number of the last line before a line that is not blank and no comment; 0 if there is none."""
+def _start_before(lines: list[str], number: int) -> tuple[int, int]:
+    """Returns the line and column of the last text that begins above a line and not right of its key; zeros if none."""
+    limit = _column(lines[number - 1])
     for line in range(number - 1, 0, -1):
-        if (content := lines[line - 1].strip()) and not content.startswith("#"):
-            return line
-    return 0
+        content = lines[line - 1].strip()
+        if content and not content.startswith("#") and _column(lines[line - 1]) <= limit:
+            return line, _column(lines[line - 1])
+    return 0, 0
+
+
+def _column(line: str) -> int:
+    """Returns the column of the first character after the indentation and the dashes of a line."""
+    return len(line) - len(_dashes.sub("", line)) + 1
