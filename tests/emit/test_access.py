@@ -99,7 +99,7 @@ def test_a_list_with_one_entry_is_the_same_as_a_map() -> None:
         ),
         (
             [{"group": ["a"], "groups": ["a"], "role": "edit"}],
-            "tenants.nlp.members[0] has no key group; expected one of groups, role, namespaces",
+            "tenants.nlp.members[0] has no key group, and already has the key groups",
         ),
         ([{"groups": ["a"]}], "role is missing in tenants.nlp.members[0]; expected view, edit or admin"),
         ({"groups": ["a"]}, "role is missing in tenants.nlp.members; expected view, edit or admin"),

@@ -9,6 +9,9 @@ from pydantic import ValidationError
 
 from gpuc.diagnostics.finding import Path
 
+TOO_LONG = ("too_long", "string_too_long")
+"""The types of Pydantic's errors about a length beyond its limit."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
