@@ -24,12 +24,20 @@ def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[Bas
     for mistake in mistakes:
         if mistake.kind == "missing":
             missing.setdefault(mistake.path[:-1], []).append(str(mistake.path[-1]))
+    present = set(source.keys)
     for path in (mistake.path for mistake in mistakes if mistake.kind == "extra_forbidden"):
-        absent = missing.get(path[:-1], [])
-        meant = nearest(str(path[-1]), absent)
+        parent, key = path[:-1], str(path[-1])
+        known = list(fields(type_at(parent, model)))
+        unused = [name for name in known if (*parent, name) not in present]
+        meant = nearest(key, missing.get(parent, [])) or misspelt(key, unused)
         if meant:
-            absent.remove(meant)
-        yield _unknown(path, meant, source, list(fields(type_at(path[:-1], model))))
+            present.add((*parent, meant))
+            yield UNKNOWN.at(path, f"{name_of(parent)} has no key {key}; expected {meant}",
+                             fix=f"rename key {key} to {meant}", on_key=True)  # fmt: skip
+        else:
+            yield _unknown(path, known, source)
+        if meant in missing.get(parent, []):
+            missing[parent].remove(meant)
     for parent, keys in missing.items():
         yield from (_missing(parent, key, type_at((*parent, key), model)) for key in keys)
 
@@ -53,17 +61,15 @@ def wrong_key(path: Path, mistake: Mistake, source: Source, model: type[BaseMode
     return VALUE.at(path, message, fix=f"rename the key to {suggestion}" if suggestion else "", on_key=True)
 
 
-def _unknown(path: Path, meant: str, source: Source, known: list[str]) -> Finding:
-    """Returns the finding about an unknown key. `meant` is a similar key that is missing, or an empty string."""
+def _unknown(path: Path, known: list[str], source: Source) -> Finding:
+    """Returns the finding about an unknown key that is not certainly the misspelled name of a known key."""
     parent, key = path[:-1], str(path[-1])
     message = f"{name_of(parent)} has no key {key}"
-    unused = [name for name in known if (*parent, name) not in source.keys]
-    if meant := meant or misspelt(key, unused):
-        return UNKNOWN.at(path, f"{message}; expected {meant}", fix=f"rename key {key} to {meant}", on_key=True)
-    if used := misspelt(key, [name for name in known if name not in unused]):
-        related = [Related(f"the key {used}", (*parent, used), on_key=True)]
-        return UNKNOWN.at(path, f"{message}, and already has the key {used}", on_key=True, related=related)
-    similar = nearest(key, unused)
+    used = [name for name in known if (*parent, name) in source.keys]
+    if twin := misspelt(key, used):
+        related = [Related(f"the key {twin}", (*parent, twin), on_key=True)]
+        return UNKNOWN.at(path, f"{message}, and already has the key {twin}", on_key=True, related=related)
+    similar = nearest(key, [name for name in known if name not in used])
     question = f" (did you mean {similar}?)" if similar else ""
     listed = f"; expected one of {', '.join(known)}" if known else ""
     return UNKNOWN.at(path, f"{message}{question}{listed}", on_key=True)
