@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
@@ -125,6 +125,8 @@ class DaemonSetRow(NodeAgent):
 
     A row with the name of a DaemonSet that gpuc knows, such as aws-node, replaces the requests of gpuc.
     """
+
+    in_messages: ClassVar[str] = "{cpu: 100m, memory: 200Mi, source: values of the chart}"
 
     source: TextLine
     """Where the requests come from, for example the Helm values of the chart."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -75,10 +76,15 @@ def is_model(kind: Any) -> bool:
 def fits(kind: Any, value: Any) -> bool:
     """Returns whether a value is valid for a type."""
     try:
-        TypeAdapter[Any](kind).validate_python(value, strict=True)
+        _adapter(kind).validate_python(value, strict=True)
     except ValidationError:
         return False
     return True
+
+
+@lru_cache(maxsize=256)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
 
 
 def _below(kind: Any, step: str | int) -> Any:

@@ -9,6 +9,12 @@ from pydantic import ValidationError
 
 from gpuc.diagnostics.finding import Path
 
+TOO_LONG = ("too_long", "string_too_long")
+"""The types of Pydantic's errors about a length beyond its limit."""
+
+_NO_DEFAULT = "default_factory_not_called"
+"""The type of Pydantic's error about a default that depends on a field with another error."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
@@ -31,6 +37,8 @@ def mistakes_by_place(error: ValidationError, tree: Any) -> dict[tuple[Path, boo
     """
     by_place: dict[tuple[Path, bool], list[Mistake]] = {}
     for details in error.errors(include_url=False):
+        if details["type"] == _NO_DEFAULT:
+            continue
         path, on_key = _path(details["loc"], tree)
         mistake = Mistake(path, details["type"], details["input"], details.get("ctx", {}))
         by_place.setdefault((path, on_key), []).append(mistake)

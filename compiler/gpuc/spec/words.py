@@ -1,16 +1,19 @@
-"""The value that a type expects, in the words of messages."""
+"""The words of messages: the value that a type expects, the path of a value, and a wrong value."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin
 
+from gpuc.diagnostics.finding import Path
 from gpuc.spec.base import Shorthand
 from gpuc.spec.field_type import constraints, field_type, fields, fits, is_model, members, plain
 from gpuc.spec.form import Form, Words
 
 _KEYS_MAX = 4
 """The largest number of keys that a message about a map lists."""
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _SCALARS = {str: "a string", bool: "true or false", int: "a whole number", float: "a number"}
 
 
@@ -79,14 +82,11 @@ def _list(entry: Any) -> str:
 def _map(entry: Any, value: Any) -> str:
     """Returns the words about a map with free keys."""
     example = _example(entry)
-    name = next((str(item) for item in value if isinstance(item, str)), "") if isinstance(value, list) else ""
-    return (
-        f"a map by name such as {{{name or 'my-name'}: {example}}}"
-        if example
-        else "a map by name"
-        if is_model(plain(entry))
-        else "a map"
-    )
+    if not example:
+        return "a map by name" if is_model(plain(entry)) else "a map"
+    first = value[0] if isinstance(value, list) and value else None
+    name = first if isinstance(first, str) and _NAME.fullmatch(first) else "my-name"
+    return f"a map by name such as {{{name}: {example}}}"
 
 
 def _model(model: Any, value: Any) -> str:
@@ -120,3 +120,23 @@ def _shorthand(model: type[Shorthand], value: Any) -> str:
 
 def _example(kind: Any) -> str:
     return next((member.in_messages for member in map(plain, members(kind)) if getattr(member, "in_messages", "")), "")
+
+
+def name_of(path: Path) -> str:
+    """Returns the path as messages show it, for example pools.train-h100.instances[0]."""
+    text = ""
+    for step in path[1:] if path[:1] == ("spec",) and len(path) > 1 else path:
+        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+    return text or "the file"
+
+
+def show(value: Any) -> str:
+    """Returns the value as messages show it: strings in quotes and shortened, maps and lists only by kind."""
+    if isinstance(value, str):
+        line = value.replace("\n", "\\n")
+        return "empty" if not line else f'"{line}"' if len(line) <= 60 else f'"{line[:57]}..."'
+    if isinstance(value, dict | list):
+        return "a map" if isinstance(value, dict) else "a list"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "nothing" if value is None else str(value)
