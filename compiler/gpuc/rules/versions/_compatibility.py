@@ -40,8 +40,7 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
         expected = f"; expected one of {', '.join(known)}" if known else ""
         test = "" if certain else f", or test the components with {cluster_version} and accept VER102"
         fix = f"change the cluster and kubernetes to {known[0]}{test}" if known else ""
-        related = [Related("the versions of the components", ("spec", "releases", "set"))]
-        yield kubernetes, actual + expected, fix, related
+        yield kubernetes, actual + expected, fix, release_set(cluster)
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
         for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
@@ -52,6 +51,13 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
                 message = f"{name} {version} is too old for Kubernetes {cluster_version}, which needs {least} or later"
                 related = [Related(f"Kubernetes {cluster_version}", kubernetes)]
                 yield override if is_overridden else kubernetes, message, "", related
+
+
+def release_set(cluster: Cluster) -> list[Related]:
+    """Returns the place of the release set; an empty list if the spec has the default."""
+    releases = cluster.spec.releases
+    path = ("spec", "releases", "set")
+    return [Related(f"release set {releases.set}", path)] if "set" in releases.model_fields_set else []
 
 
 def supported_versions(cluster: Cluster) -> list[str]:
