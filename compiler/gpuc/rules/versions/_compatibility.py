@@ -54,10 +54,8 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
 
 
 def release_set(cluster: Cluster) -> list[Related]:
-    """Returns the place of the release set; an empty list if the spec has the default."""
-    releases = cluster.spec.releases
-    path = ("spec", "releases", "set")
-    return [Related(f"release set {releases.set}", path)] if "set" in releases.model_fields_set else []
+    """Returns the place of the release set, which contains the versions of the components."""
+    return [Related(f"release set {cluster.spec.releases.set}", ("spec", "releases"), on_key=True)]
 
 
 def supported_versions(cluster: Cluster) -> list[str]:
