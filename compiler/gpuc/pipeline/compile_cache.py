@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity
+from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
 from gpuc.diagnostics.today import today
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.synth.cdk8s import PackageMissingError, cdk8s_version
@@ -105,8 +105,14 @@ class CompileCache:
 
 
 def _finding(entry: dict[str, Any]) -> Finding:
+    related = tuple(Related(**_located(one)) for one in entry["related"])
+    return Finding(**{**_located(entry), "severity": Severity(entry["severity"]), "related": related})
+
+
+def _located(entry: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of a finding or of a related place, with a path and a mark instead of plain data."""
     mark = Mark(**entry["mark"]) if entry["mark"] else None
-    return Finding(**{**entry, "severity": Severity(entry["severity"]), "path": tuple(entry["path"]), "mark": mark})
+    return {**entry, "path": tuple(entry["path"]), "mark": mark}
 
 
 def _count_files(into: str, cluster: str, digest: str) -> int:
