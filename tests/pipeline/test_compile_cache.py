@@ -76,9 +76,11 @@ def test_whatever_changes_is_compiled(
 
 def test_findings_are_repeated_from_the_cache(fleet: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spec = fleet / "specs/infer-euw1.yaml"
-    spec.write_text(spec.read_text().replace("  kubernetes:", '  accept: {KUE008: "for later"}\n  kubernetes:'))
+    text = spec.read_text().replace("  kubernetes:", '  accept: {KUE008: "for later"}\n  kubernetes:')
+    spec.write_text(text.replace('"1.34"', '"1.33"'))
     first = compiled(fleet)
-    assert [finding.id for finding in first.findings] == ["ACC001"]
+    assert [finding.id for finding in first.findings] == ["VER102", "ACC001"]
+    assert first.findings[0].related
     with monkeypatch.context() as patch:
         patch.setattr("gpuc.pipeline.pipeline.compile_cluster", None)
         assert compiled(fleet).findings == first.findings

@@ -77,7 +77,7 @@ def _related(row: ReportRow, report: Report, paint: Paint, width: int | None) ->
     for number, (other, place, message) in enumerate(zip(related, places, messages, strict=True)):
         label = " " * _INDENT + (" " * len("see:") if number else paint("36", "see:"))
         shown = wrapped(message, width, first=start, indent=start)
-        source = visible(((other.mark and report.lines(other.mark)) or "").strip())
+        source = visible(((other.mark and report.lines(other.mark)) or "").partition(" #")[0].strip())
         room = min(_RELATED_COLUMNS, width - start - message_width - 4 if width else _RELATED_COLUMNS)
         if source and 0 < column_width(source) <= room:
             shown += " " * (message_width - column_width(message)) + paint("2", f"  | {source}")

@@ -92,10 +92,11 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
     for index, other in enumerate(others, 1):
         where = (*path, "instances", index)
         if other.gpu != first.gpu:
-            message = f"{other.type} has {other.gpu or 'no GPU'}, but {first.type} has {first.gpu or 'no GPU'}"
+            actual = f"{other.type} has {other.gpu or 'no GPU'}, but {first.type} has {first.gpu or 'no GPU'}"
+            message = f"{actual}; expected instance types with the same GPU"
             findings.append(HARDWARE.at(where, message, related=[first_type]))
         elif other.arch != first.arch:
-            message = f"{other.type} is {other.arch}, but {first.type} is {first.arch}"
+            message = f"{other.type} is {other.arch}, but {first.type} is {first.arch}; expected one architecture"
             findings.append(HARDWARE.at(where, message, related=[first_type]))
         elif (
             pool_spec.sharing
@@ -141,7 +142,8 @@ def _sharing(
         return Sharing("exclusive")
     mig_path = (*path, "sharing", "mig")
     if not profiles.placement_units:
-        message = f"{instances[0].type} has {instances[0].gpu}, which does not support MIG"
+        actual = f"{instances[0].type} has {instances[0].gpu}, which does not support MIG"
+        message = f"{actual}; expected exclusive, timeSlicing or mps"
         related = [Related(instances[0].type, (*path, "instances", 0))]
         findings.append(LAYOUT.at(mig_path, message, related=related))
         return None

@@ -17,4 +17,5 @@ def efa_without_self_rule(cluster: Cluster) -> Findings:
         path = ("spec", "cloud", "aws", "securityGroups", "efaSelfRule")
         related = [Related(f"node pool {pool.name} has EFA", (*pool.path, "fabric")) for pool in cluster.efa_pools]
         message = f"securityGroups.efaSelfRule is not true, but these node pools have fabric efa: {names}"
-        yield path, message, "", related
+        fix = "add the rule to the security group, then set cloud.aws.securityGroups.efaSelfRule to true"
+        yield path, message, fix, related

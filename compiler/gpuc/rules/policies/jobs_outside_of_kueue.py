@@ -4,6 +4,7 @@ from gpuc.diagnostics.finding import Related
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.policies._stages import not_at_deny, set_to_deny
 
 
 @rule("POL104", source="kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go")
@@ -15,10 +16,9 @@ def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
     counts.
     """
     frameworks = [name for name in cluster.frameworks if name in POD_FRAMEWORKS]
-    stage = cluster.policy_stage("queue-required")
-    if "queue-required" in cluster.policies and cluster.gpu_pools and frameworks and stage != "deny":
-        key = "queue-required" if "queue-required" in cluster.policy_specs else "default"
-        actual = f"policy queue-required has stage {stage}"
+    required = ["queue-required"] if cluster.gpu_pools and frameworks else []
+    for key, policies in not_at_deny(cluster, required).items():
+        actual = f"policy queue-required has stage {cluster.policy_stage('queue-required')}"
         message = f"{actual}; expected deny, because of framework {', '.join(frameworks)} in kueue.frameworks"
         related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
-        yield ("spec", "policies", key), message, "set the stage of policy queue-required to deny", related
+        yield ("spec", "policies", key), message, set_to_deny(key, policies), related

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.policies._stages import not_at_deny, set_to_deny
 
 RESTRICTIONS = ("host-access", "host-network")
 
@@ -14,16 +15,18 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
     On AMIs other than AL2023, EFA needs privileged namespaces (capability IPC_LOCK). Without these policies the pods of
     a privileged namespace may also mount the node's disk and use the node's network, and can read the data of others.
     """
-    names = [
-        namespace.name
+    privileged = [
+        namespace
         for tenant in cluster.tenants
         for namespace in tenant.namespaces
         if namespace.spec.pod_security == "privileged"
     ]
-    for policy in RESTRICTIONS if names and cluster.policies else ():
-        stage = cluster.policy_stage(policy)
-        if stage != "deny":
-            key = policy if policy in cluster.policy_specs else "default"
-            actual = f"policy {policy} has stage {stage}"
-            message = f"{actual}; expected deny, because these namespaces are privileged: {', '.join(names)}"
-            yield ("spec", "policies", key), message, f"set stage of policy {policy} to deny"
+    names = ", ".join(namespace.name for namespace in privileged)
+    related = [
+        Related(f"namespace {namespace.name} is privileged", (*namespace.path, "podSecurity"))
+        for namespace in privileged
+    ]
+    for key, policies in not_at_deny(cluster, RESTRICTIONS if privileged else ()).items():
+        actual = f"stage {cluster.policy_stage(policies[0])} of policy {', '.join(policies)}"
+        message = f"{actual}; expected deny, because these namespaces are privileged: {names}"
+        yield ("spec", "policies", key), message, set_to_deny(key, policies), related

@@ -3,6 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.policies._stages import not_at_deny, set_to_deny
 
 _POLICY = "priority-classes"
 
@@ -14,8 +15,7 @@ def system_priority_of_tenants(cluster: Cluster) -> Findings:
     Kueue takes the priority of a workload from the PriorityClass of its pods. With system-node-critical, a workload
     preempts all workloads in its queue. A ResourceQuota then refuses the pods, so the GPUs are idle.
     """
-    stage = cluster.policy_stage(_POLICY)
-    if _POLICY in cluster.policies and cluster.tenants and stage != "deny":
+    for key, policies in not_at_deny(cluster, [_POLICY] if cluster.tenants else []).items():
+        stage = cluster.policy_stage(_POLICY)
         message = f"stage {stage} of policy {_POLICY}; expected deny, because a system PriorityClass preempts workloads"
-        key = _POLICY if _POLICY in cluster.policy_specs else "default"
-        yield ("spec", "policies", key), message, f"set the stage of policy {_POLICY} to deny"
+        yield ("spec", "policies", key), message, set_to_deny(key, policies)

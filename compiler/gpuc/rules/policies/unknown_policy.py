@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.spelling import nearest
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.policies._stages import unknown_names
 
 
 @rule("POL001")
@@ -12,8 +12,7 @@ def unknown_policy(cluster: Cluster) -> Findings:
     The name may be misspelled. In this case the cluster admits objects that the intended policy would deny.
     """
     known = cluster.known_policies
-    for name in cluster.policy_specs:
-        if name != "default" and name not in known:
-            message = f"policy {name} does not exist; expected one of {', '.join(known)}"
-            suggestion = nearest(name, [*known, "default"])
-            yield ("spec", "policies", name), message, f"rename policy {name} to {suggestion}" if suggestion else ""
+    for name, meant in unknown_names(cluster):
+        message = f"policy {name} does not exist; expected one of {', '.join(known)}"
+        fix = f"rename policy {name} to {meant}" if meant else ""
+        yield Found(("spec", "policies", name), message, fix, on_key=True)

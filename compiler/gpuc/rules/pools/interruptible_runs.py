@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
@@ -22,4 +23,6 @@ def interruptible_runs(cluster: Cluster) -> Findings:
             message = (
                 f"node pool {pool.name} buys spot capacity for runs of up to {longest}, but has no runs.checkpointEvery"
             )
-            yield (*pool.path, "purchase", pool.spec.purchase.index("spot")), message
+            fix = f"add checkpointEvery to runs of node pool {pool.name}, or remove spot from purchase"
+            related = [Related("runs without checkpoints", (*pool.path, "runs"), on_key=True)]
+            yield (*pool.path, "purchase", pool.spec.purchase.index("spot")), message, fix, related

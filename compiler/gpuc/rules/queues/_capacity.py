@@ -8,7 +8,15 @@ from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings
-from gpuc.rules.queues._units import CountedQuota, amount_in_unit, counted_resources, quota_path, quotas, unit_of
+from gpuc.rules.queues._units import (
+    CountedQuota,
+    amount_in_unit,
+    counted_resources,
+    owner_kind,
+    quota_path,
+    quotas,
+    unit_of,
+)
 
 
 class _Capacity(NamedTuple):
@@ -67,7 +75,7 @@ def _related(
     pool: Pool, resource: str, path: Path, pool_quotas: list[CountedQuota], *, in_nodes: bool
 ) -> list[Related]:
     """Returns the places of the other quotas that count, and of the maximum number of nodes."""
-    kind, unit = ("queue" if pool.counted == "kueue" else "namespace"), unit_of(pool, resource, in_nodes=in_nodes)
+    kind, unit = owner_kind(pool), unit_of(pool, resource, in_nodes=in_nodes)
     related = []
     for quota in pool_quotas:
         where = quota_path(quota.path, quota.spec, resource)
@@ -75,7 +83,10 @@ def _related(
             count = amount_in_unit(pool, resource, quota.amounts[resource], in_nodes=in_nodes)
             related.append(Related(f"quota of {kind} {quota.owner}: {count} {unit}", where))
     nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
-    return [*related, Related(f"node pool {pool.name} has at most {pool.nodes_max} nodes", nodes)]
+    most = f"node pool {pool.name} has at most {pool.nodes_max} nodes"
+    if not in_nodes and len(pool.instances) == 1:
+        most += f" with {pool.node[resource]} {unit} each"
+    return [*related, Related(most, nodes)]
 
 
 def _message(
@@ -95,4 +106,4 @@ def _message(
     message += f" with {pool.nodes_max} {limit.instance.type}"
     if limit is largest:
         return message
-    return f"{message}, which is certain; {pool.nodes_max} {largest.instance.type} have {count(largest.amount)}"
+    return f"{message}; {pool.nodes_max} {largest.instance.type} would have {count(largest.amount)}"

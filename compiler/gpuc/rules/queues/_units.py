@@ -67,6 +67,11 @@ def quota_path(path: Path, amount: PoolAmount, resource: str) -> Path:
     return (*path, "gpus")
 
 
+def owner_kind(pool: Pool) -> str:
+    """Returns the kind of the owners of the quotas that count a pool: "queue" or "namespace"."""
+    return "queue" if pool.counted == "kueue" else "namespace"
+
+
 def counted_by(pool: Pool) -> list[Related]:
     """Returns the place at which the spec chooses the kind of quota of a pool; an empty list for the default."""
     if "counted" not in pool.spec.model_fields_set:

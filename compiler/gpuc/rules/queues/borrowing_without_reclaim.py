@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -16,5 +15,4 @@ def borrowing_without_reclaim(cluster: Cluster) -> Findings:
         if preempt.borrowing != "never" and preempt.reclaim == "never":
             message = f"preempt.borrowing of queue {queue.name} is {preempt.borrowing}, but preempt.reclaim is never"
             fix = f"set preempt.reclaim of queue {queue.name} to lower-priority or any, or preempt.borrowing to never"
-            related = [Related("reclaim is never", (*queue.path, "preempt", "reclaim"))]
-            yield (*queue.path, "preempt", "borrowing"), message, fix, related
+            yield (*queue.path, "preempt", "borrowing"), message, fix

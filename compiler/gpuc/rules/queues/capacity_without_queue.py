@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_in_unit, counted_resources, quotas, unit_of
+from gpuc.rules.queues._units import amount_in_unit, counted_resources, owner_kind, quotas, unit_of
 
 
 @rule("VER004", Severity.INFO)
@@ -29,5 +29,7 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
                 unused.append(f"{amount_in_unit(pool, resource, rest, in_nodes=in_nodes)} of {total} {unit}")
         if unused:
             path = (*pool.path, "nodes", "static" if pool.is_static else "max")
-            owner = "queue" if pool.counted == "kueue" else "namespace"
-            yield path, f"no {owner} has quota for {', '.join(dict.fromkeys(unused))} of node pool {pool.name}"
+            yield (
+                path,
+                f"no {owner_kind(pool)} has quota for {', '.join(dict.fromkeys(unused))} of node pool {pool.name}",
+            )

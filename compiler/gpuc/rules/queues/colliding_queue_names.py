@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -18,4 +19,6 @@ def colliding_queue_names(cluster: Cluster) -> Findings:
                 general = ", ".join(pool.name for pool in cluster_queue.pools)
                 path = (*cluster_queue.pool_quotas[0].path, "nodes")
                 actual = f"queue {cluster_queue.name} and the ClusterQueue of queue {queue.name} for {general}"
-                yield path, f"{actual} have the same name", f"rename queue {cluster_queue.name}"
+                other = ("spec", "queues", cluster_queue.name)
+                related = [Related(f"queue {cluster_queue.name}", other, on_key=True)]
+                yield path, f"{actual} have the same name", f"rename queue {cluster_queue.name}", related

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Path
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.names import GPU, mig_resource
+from gpuc.model.pool import Pool
+from gpuc.model.queue import Cohort
 from gpuc.rules import Findings, rule
 from gpuc.rules.queues._units import amount_in_unit, counted_resources, unit_of
 from gpuc.spec.queues import Quota
@@ -26,11 +30,26 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
                 message = f"queue {queue.name} borrows quota of node pool {pool_quota.pool.name}, but has no cohort"
                 yield (*pool_quota.path, "borrow"), message, fix
             else:
-                yield from _beyond_lent(queue, pool_quota, quota, cluster.lent(queue, pool_quota))
+                for path, message, fix in _beyond_lent(queue, pool_quota, quota, cluster.lent(queue, pool_quota)):
+                    yield path, message, fix, _lenders(cohort, queue, pool_quota.pool)
 
 
-def _beyond_lent(queue: Queue, pool_quota: PoolQuota, quota: Quota, lent: Amounts) -> Findings:
-    """Yields a finding for each borrowing limit that exceeds the amounts that the other queues lend."""
+def _lenders(cohort: Cohort, queue: Queue, pool: Pool) -> list[Related]:
+    """Returns the places of what the other queues of the cohort lend of a pool, or of their quota without `lend`."""
+    related = []
+    for other in cohort.queues:
+        quota = other.spec.quota.get(pool.name)
+        if quota is not None and other is not queue:
+            path = (*other.path, "quota", pool.name)
+            lends = "lend" in quota.model_fields_set
+            what = f"queue {other.name} lends {quota.lend}" if lends and not isinstance(quota.lend, dict) else ""
+            where = (*path, "lend") if lends else path
+            related.append(Related(what or f"quota of queue {other.name}", where, on_key=not lends))
+    return related
+
+
+def _beyond_lent(queue: Queue, pool_quota: PoolQuota, quota: Quota, lent: Amounts) -> Iterator[tuple[Path, str, str]]:
+    """Yields the path, message and fix for each borrowing limit beyond the amounts that the other queues lend."""
     pool, path = pool_quota.pool, (*pool_quota.path, "borrow")
     if pool_quota.borrow is None:
         if not any(lent.get(name) for name in counted_resources(pool)):

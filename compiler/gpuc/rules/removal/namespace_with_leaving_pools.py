@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -19,4 +19,5 @@ def namespace_with_leaving_pools(cluster: Cluster) -> Findings:
                 names = ", ".join(pool.name for pool in pools)
                 message = f"namespace {namespace.name} has quota only of node pools that are marked as leaving: {names}"
                 fix = f"set leaving of namespace {namespace.name} to true, or add quota of another node pool"
-                yield (*pools[-1].path, "leaving"), message, fix
+                related = [Related(f"namespace {namespace.name}", namespace.path, on_key=True)]
+                yield (*pools[-1].path, "leaving"), message, fix, related

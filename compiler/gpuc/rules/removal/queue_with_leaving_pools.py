@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -19,4 +19,5 @@ def queue_with_leaving_pools(cluster: Cluster) -> Findings:
                 names = ", ".join(pool.name for pool in cluster_queue.pools)
                 message = f"ClusterQueue {cluster_queue.name} has only node pools that are marked as leaving: {names}"
                 fix = f"set leaving of queue {queue.name} to true, or add a node pool to queue {queue.name}"
-                yield (*cluster_queue.pools[-1].path, "leaving"), message, fix
+                related = [Related(f"queue {queue.name}", queue.path, on_key=True)]
+                yield (*cluster_queue.pools[-1].path, "leaving"), message, fix, related

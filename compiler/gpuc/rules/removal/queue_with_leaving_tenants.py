@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -18,4 +18,5 @@ def queue_with_leaving_tenants(cluster: Cluster) -> Findings:
             names = ", ".join(tenant.name for tenant in tenants)
             message = f"queue {queue.name} has only tenants that are marked as leaving: {names}"
             fix = f"set leaving of queue {queue.name} to true, or add a tenant to queue {queue.name}"
-            yield (*tenants[-1].path, "leaving"), message, fix
+            related = [Related(f"queue {queue.name}", queue.path, on_key=True)]
+            yield (*tenants[-1].path, "leaving"), message, fix, related

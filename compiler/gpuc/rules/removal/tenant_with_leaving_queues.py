@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 
@@ -22,4 +22,5 @@ def tenant_with_leaving_queues(cluster: Cluster) -> Findings:
             names = ", ".join(queue.name for queue in tenant.queues)
             message = f"tenant {tenant.name} has only queues that are marked as leaving: {names}"
             fix = f"set leaving of tenant {tenant.name} to true, or add tenant {tenant.name} to another queue"
-            yield (*tenant.queues[-1].path, "leaving"), message, fix
+            related = [Related(f"tenant {tenant.name}", tenant.path, on_key=True)]
+            yield (*tenant.queues[-1].path, "leaving"), message, fix, related

@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_path, quotas
+from gpuc.rules.queues._units import amount_path, owner_kind, quotas
 
 
 @rule("SHR004", source="NVIDIA/k8s-device-plugin v0.20.0 README, shared access")
@@ -21,7 +21,7 @@ def tenants_on_one_gpu(cluster: Cluster) -> Findings:
             path = (*pool.path, "sharing", pool.sharing.kind, "replicas")
             message = f"tenants {names} share the GPUs of node pool {pool.name}; expected one tenant"
             related = [
-                Related(f"quota of {quota.owner}", amount_path(quota.path, quota.spec))
+                Related(f"quota of {owner_kind(pool)} {quota.owner}", amount_path(quota.path, quota.spec))
                 for quota in quotas(cluster, pool)
             ]
             yield path, message, "", related

@@ -18,7 +18,7 @@ def group_of_two_tenants(cluster: Cluster) -> Findings:
                 others = [other for other in cluster.tenants if other is not tenant and group in other.groups]
                 if others:
                     names = ", ".join(f"tenant {other.name}" for other in others)
-                    message = f"group {group} is a member of tenant {tenant.name} and of {names}"
+                    message = f"group {group} is a member of tenant {tenant.name} and of {names}; expected one tenant"
                     related = [place for other in others for place in _members(other, group)]
                     yield (*members.path, "groups", index), message, "", related
 

@@ -18,8 +18,8 @@ def namespace_of_two_tenants(cluster: Cluster) -> Findings:
         for namespace in tenant.namespaces:
             owner = owners.setdefault(namespace.name, tenant)
             if owner is not tenant:
-                message = f"namespace {namespace.name} belongs to tenant {owner.name} and to tenant {tenant.name}"
+                actual = f"namespace {namespace.name} belongs to tenant {owner.name} and to tenant {tenant.name}"
                 path = (*owner.path, "namespaces", namespace.name)
                 related = [Related(f"the namespace in tenant {owner.name}", path, on_key=True)]
                 fix = f"rename namespace {namespace.name} of tenant {tenant.name}"
-                yield Found(namespace.path, message, fix, related, on_key=True)
+                yield Found(namespace.path, f"{actual}; expected one tenant", fix, related, on_key=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from gpuc.catalog.schemas import builtin_versions
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster
+from gpuc.rules import Findings
 
 Numbers = tuple[int, ...]
 
@@ -24,8 +24,8 @@ def published_form(cluster: Cluster, name: str) -> str:
     return f"v{digits}" if has_v else digits
 
 
-def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tuple[Path, str]]:
-    """Yields a spec path and a message for components that do not support the cluster's Kubernetes version.
+def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
+    """Yields findings for components that do not support the cluster's Kubernetes version.
 
     With `certain`, the facts of low confidence in the catalog are ignored; otherwise only these facts are used. Yields
     nothing for a version without schemas, which has a finding of its own.
@@ -35,20 +35,27 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Iterator[tupl
         return
     sentences = [*_unsupported(cluster, cluster_version, certain)]
     if sentences:
-        known = ", ".join(supported_versions(cluster))
-        message = f"the Kubernetes version is {cluster_version}, but {', '.join(sentences)}; expected one of {known}"
-        yield kubernetes, message
+        known = supported_versions(cluster)
+        actual = f"the Kubernetes version is {cluster_version}, but {', '.join(sentences)}"
+        expected = f"; expected one of {', '.join(known)}" if known else ""
+        test = "" if certain else f", or test the components with {cluster_version} and accept VER102"
+        fix = f"change the cluster and kubernetes to {known[0]}{test}" if known else ""
+        yield kubernetes, actual + expected, fix, release_set(cluster)
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
         for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
             version = cluster.components[name].version
             if least and numbers(version) < numbers(least):
                 is_overridden = name in cluster.spec.releases.components
-                path = ("spec", "releases", "components", name) if is_overridden else kubernetes
-                yield (
-                    path,
-                    f"{name} {version} is too old for Kubernetes {cluster_version}, which needs {least} or later",
-                )
+                override: Path = ("spec", "releases", "components", name)
+                message = f"{name} {version} is too old for Kubernetes {cluster_version}, which needs {least} or later"
+                related = [Related(f"Kubernetes {cluster_version}", kubernetes)]
+                yield override if is_overridden else kubernetes, message, "", related
+
+
+def release_set(cluster: Cluster) -> list[Related]:
+    """Returns the place of the release set, which contains the versions of the components."""
+    return [Related(f"release set {cluster.spec.releases.set}", ("spec", "releases"), on_key=True)]
 
 
 def supported_versions(cluster: Cluster) -> list[str]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
+from gpuc.rules.versions._compatibility import release_set
 
 
 @rule(
@@ -24,8 +25,9 @@ def component_versions_differ(cluster: Cluster) -> Findings:
         other = release.crds_from if written == name else name
         version = versions[written]
         message = f"{written} is {version} and {other} is {cluster.components[other].version}; expected equal versions"
-        place = ("spec", "releases", "components", other) if other in versions else ("spec", "releases", "set")
-        related = [Related(f"version of {other}", place)]
+        related = release_set(cluster)
+        if other in versions:
+            related = [Related(f"version of {other}", ("spec", "releases", "components", other))]
         yield (
             ("spec", "releases", "components", written),
             message,
