@@ -265,7 +265,7 @@ def _isolation_parser(command: str) -> Parser:
 def _crds_parser(command: str) -> Parser:
     """Returns the parser of crds. `CrdsOptions` has the defaults."""
     parser = Parser(command, _CRDS_EPILOG, usage="gpuc crds import FILE|DIR... [--into DIR]")
-    parser.add_argument("command", choices=("import",), help="the only command")
+    parser.add_argument("command", choices=("import",), metavar="import", help="the only command")
     parser.add_argument("paths", nargs="+", metavar="FILE|DIR", help="a YAML or JSON file, or a folder")
     parser.add_argument(
         "--into",

@@ -16,8 +16,8 @@ from gpuc.diagnostics.usage import SUMMARIES, UsageError
 FILES, FOLDERS = ":files", ":folders"
 """The lines that ask a shell for paths."""
 _PACKAGE = Path(__file__).parents[1]
-_RULE = re.compile(r'"([A-Z]{2,6}\d{3})",?\s')
-"""The id of a rule in the source of gpuc, at the start of a declaration."""
+_RULE = re.compile(r'"([A-Z]{2,6}\d{3})"')
+"""The id of a rule in the source of gpuc."""
 
 
 class Completion(NamedTuple):
@@ -135,7 +135,10 @@ def _values(action: argparse.Action, typed: str, context: str) -> Completion:
         paths = paths or _PATHS.get(part, "")
         if part in _NAMES:
             names |= dict.fromkeys(_NAMES[part](), "")
-    return _fitting(names, typed.upper() if action.metavar == "ID" else typed, paths)
+    found = _fitting(names, typed.upper() if action.metavar == "ID" else typed, paths)
+    if action.metavar == "SPEC" and found.words:
+        return Completion(found.words)  # the name of a cluster is shorter than the path of its spec
+    return found
 
 
 def _catalog_words(typed: str, context: str) -> Completion:
