@@ -22,7 +22,8 @@ def test_every_example_is_a_correct_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "crds").mkdir()
-    words = shlex.split(line.partition("|")[2] or line.removeprefix('eval "$(').removesuffix(')"'))
+    line = line.rpartition("| ")[2].rpartition("&& ")[2]
+    words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
     words = words[: words.index(">")] if ">" in words else words
     assert words[:2] == ["gpuc", command]
     parser_of(command).parse(words[2:])
