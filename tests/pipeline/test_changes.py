@@ -79,7 +79,7 @@ POOL = """
 def test_a_pool_that_comes_and_goes(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     edit(fleet, "\n  pools:\n", f"\n  pools:{POOL}")
     report = compiled(capsys)
-    pool = report[report.index(f"changed cluster {CLUSTER}:") + 1]
+    pool = report[next(n for n, line in enumerate(report) if line.startswith(f"changed cluster {CLUSTER}: ")) + 1]
     assert pool.startswith("  added    node pool extra-l4: gpu-operator/config/gpu-gate-extra-l4.yaml, ")
     edit(fleet, POOL, "\n")
     edit(fleet, "\nspec:\n", "\nspec:\n  removed: {pools: {extra-l4: it was never used}}\n")
@@ -104,13 +104,14 @@ def test_the_json_report_lists_all_files_by_subject(fleet: Path, capsys: pytest.
 
 def test_the_text_report_has_a_limit() -> None:
     subjects = tuple(SubjectChange("changed", f"queue q{n}", changed=(f"out/a/q{n}.yaml",)) for n in range(40))
-    shown = lines([ClusterChange("changed", "a", 40, subjects)])
+    shown = lines([ClusterChange("changed", "a", 40, True, subjects)])
     assert len(shown) == MAX_LINES
-    assert shown[:2] == ["changed cluster a:", "  changed  queue q0: q0.yaml"]
+    assert shown[:2] == ["changed cluster a: 40 files and gpuc.lock", "  changed  queue q0: q0.yaml"]
     assert shown[-1] == "  and 22 more; --format json lists all changes"
 
 
 def test_the_text_report_names_two_files_of_a_subject() -> None:
     subject = SubjectChange("changed", "policies", ("out/a/policies/n.yaml",), ("out/a/policies/c.yaml",), ("out/a/r",))
-    (_, line) = lines([ClusterChange("changed", "a", 3, (subject,))])
+    head, line = lines([ClusterChange("changed", "a", 3, False, (subject,))])
+    assert head == "changed cluster a: 3 files"
     assert line == "  changed  policies: policies/c.yaml, policies/n.yaml (added) and 1 more"

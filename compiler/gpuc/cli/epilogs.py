@@ -52,7 +52,8 @@ COMPLETION = """installation:
           eval "$(gpuc completion bash)"
   zsh   add this line to ~/.zshrc, after compinit:
           eval "$(gpuc completion zsh)"
-  fish  run this command once:
+  fish  run these commands once:
+          mkdir -p ~/.config/fish/completions
           gpuc completion fish > ~/.config/fish/completions/gpuc.fish
 
 The shell completes commands, options, values of options, clusters, rules, subjects of the catalog, files and folders.
