@@ -20,8 +20,8 @@ by cluster and subject:
      {"change": "changed", "subject": "queue research", "added": [], "removed": [],
       "changed": ["out/prod-use1/kueue/queues/research.yaml"]}]}
 
-`change` is added, changed or removed. `files` is a number, without gpuc.lock; `lock` says whether gpuc.lock changed. `subjects` is empty for an added or
-removed cluster.
+`change` is added, changed or removed. `files` is a number, without gpuc.lock; `lock` says whether gpuc.lock changed.
+`subjects` is empty for an added or removed cluster.
 """
 
 from __future__ import annotations
