@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from gpuc import __version__
 from gpuc.cli.main import main
 from gpuc.diagnostics.finding import DeclarationError, Finding, Mark, Severity
 
@@ -43,6 +42,7 @@ class Pipeline:
             written=(),
             removed=(),
             unchanged=0,
+            changes=(),
             lines=lambda mark: None,
         )
         return outcome
@@ -123,18 +123,19 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
         (["check", "--strct"], "gpuc check has no argument --strct (did you mean --strict?)"),
         (["compile", "--fresh"], "gpuc compile has no argument --fresh"),
         (["check", "prdo"], "no cluster prdo in specs/ (did you mean prod?)"),
+        (["check", "xyzzy"], "no cluster xyzzy in specs/; the clusters are dev, eks, net, prod"),
         (["check", "specs/prd.yaml"], "no file specs/prd.yaml (did you mean specs/prod.yaml?)"),
         (["check", "net"], "net is ambiguous: give the path specs/base/net.yaml or specs/lab/net.yml"),
         (["check", "specs/base"], "specs/base is a folder"),
         (["check", "../other.yaml"], "../other.yaml is not below"),
-        (["check", "--format", "xml"], "argument --format: invalid choice: 'xml'"),
-        (["check", "--into", "specs/dev.yaml"], "argument --into: specs/dev.yaml is not a folder"),
-        (["check", "--output", "xml=a"], "argument --output: xml=a is not FORMAT=FILE"),
-        (["check", "--output", "json"], "argument --output: json is not FORMAT=FILE"),
+        (["check", "--format", "xml"], "--format is xml; expected text, json, github or sarif"),
+        (["check", "--into", "specs/dev.yaml"], "--into: specs/dev.yaml is not a folder"),
+        (["check", "--output", "xml=a"], "--output: xml=a is not FORMAT=FILE"),
+        (["check", "--output", "json"], "--output: json is not FORMAT=FILE"),
         (["check", "--output", "json=none/a"], "cannot write none/a: No such file or directory"),
         (["check", "--output", "json=specs"], "cannot write specs"),
         (["check", "--output", "json=a", "--output", "text=./a"], "two --output options name the same file: ./a"),
-        (["schema", "now"], "argument of: invalid choice: 'now'"),
+        (["schema", "now"], "the argument is now; expected spec or catalog"),
         (["init"], "--requirement is missing: the line of requirements.txt that installs gpuc"),
         (["init", "--nam", "x"], "gpuc init has no argument --nam (did you mean --name?)"),
     ],
@@ -211,19 +212,19 @@ def test_a_traceback_is_printed_only_with_gpuc_debug(
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["compile", "check", "schema", "explain", "init"])
-def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([command, "--help"]) == 0
-    assert capsys.readouterr().out.startswith(f"usage: gpuc {command}")
-
-
-def test_version_and_overview(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"gpuc {__version__}\n"
-    assert main(["--help"]) == 0
-    overview = capsys.readouterr().out
-    assert main([]) == 2
-    assert capsys.readouterr().out == overview
+@pytest.mark.usefixtures("fleet")
+def test_quiet_prints_errors_and_warnings_or_nothing(pipeline: Pipeline, capsys: pytest.CaptureFixture[str]) -> None:
+    info = Finding("ZZZ003", Severity.INFO, "small", (), Mark("specs/prod.yaml", 3, 1), cluster="prod")
+    for command in ("compile", "check"):
+        pipeline.findings = (info,)
+        assert main([command, "--quiet"]) == 0
+        assert capsys.readouterr() == ("", "")
+        pipeline.findings = (ERROR, WARNING, info)
+        assert main([command, "-q"]) == 1
+        lines = capsys.readouterr().out.splitlines()
+        assert lines == ["specs/prod.yaml:1:1  error ZZZ001  wrong", "specs/prod.yaml:2:1  warning ZZZ002  odd"]
+    assert main(["check", "-q", "--format", "json"]) == 1
+    assert [finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]][-1] == "ZZZ003"
 
 
 def test_annotations_name_files_from_the_top_of_the_repository(

@@ -176,11 +176,6 @@ def test_many_tenants_fit_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert max(map(len, output.splitlines())) < 160
 
 
-def test_help_names_the_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_isolation(["--help"]) == 0
-    assert "--tenant-label" in capsys.readouterr().out
-
-
 MISTAKES = {
     "a namespaceSelector that selects all": (
         "{podSelector: {}, ingress: [{from: [{namespaceSelector: {}}]}]}",

@@ -5,73 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Sequence
 
+from gpuc.cli import epilogs
 from gpuc.cli.parser import FormatAndFile, Parser, existing_folder, new_or_existing_folder
 from gpuc.diagnostics.report import FORMATS
 from gpuc.diagnostics.usage import LINT_FORMATS, REHEARSAL_FORMATS, SHELLS, SUMMARIES
-
-_EXIT_CODES = """exit codes:
-  0  no errors (with --strict: no errors and no warnings)
-  1  errors (with --strict: errors or warnings)
-  2  the command line is wrong
-  3  gpuc itself failed"""
-
-_REHEARSAL_EXIT_CODES = """exit codes:
-  0  all objects were applied and are healthy, and every test case passed
-  1  an object was rejected or is not healthy, or a test case failed
-  2  the command line is wrong, or a program of the control plane is missing
-  3  gpuc itself or a program of the control plane failed"""
-
-_INIT_EPILOG = """On a terminal, the command asks for options that are missing. Otherwise it uses their defaults.
-Files that exist are not changed."""
-
-_TOOLS_EPILOG = """Without an option, the command builds the control plane of `gpuc rehearse`. This takes a quarter of
-an hour once, and requires Go, a Go module proxy (by default that of the Go project), and 15 GiB of disk. The command
-builds only missing programs.
-The programs are in the cache folder of the user, or in the folder that the environment variable GPUC_TOOLS names.
-
-exit codes:
-  0  the programs are ready
-  1  a program cannot be built, or does not start
-  2  the command line is wrong"""
-
-_CATALOG_EPILOG = """without WORD     list everything that gpuc knows, by subject; instance types by family
-WORD             list a subject (for example gpus), or all entries that contain the words
-show NAME        print one entry: an instance type, a GPU with its MIG profiles, an image, a release set, ...
-import FILE      print rows for specs/catalog/ from the output of `aws ec2 describe-instance-types` (- for stdin)
-
-In a fleet, the rows of specs/catalog/ are included and marked with *."""
-
-_TRACE_EPILOG = """exit codes:
-  0  all workloads would be scheduled in an empty cluster
-  1  a step of a workload fails
-  2  the command line is wrong
-  3  gpuc itself failed
-  4  no step fails, but gpuc could not judge a step, or could not read a part of the files
-
-The trace assumes that no other workload uses quota or nodes. So a workload that fails here would fail in every cluster
-with these objects, but a workload that passes may still have to wait for others."""
-
-_ISOLATION_EXIT_CODES = """exit codes:
-  0  no pod of a tenant can reach a pod of another tenant, except declared exceptions
-  1  a pod can reach a pod of another tenant, or an assumption of the proof is false or unproven
-  2  the command line is wrong
-  3  gpuc itself failed"""
-
-_CRDS_EPILOG = """The files contain CustomResourceDefinitions, for example the output of `kubectl get crd -o yaml`. DIR
-gets a schema file for each served version. `gpuc lint --crds DIR` then checks objects of these kinds against the schema
-and its CEL rules. Lint does not evaluate transition rules (`oldSelf`) and rules with functions that gpuc does not
-implement, and does not check the cost of rules. The import lists the rules that lint does not evaluate."""
-
-_COMPLETION_EPILOG = """installation:
-  bash  add this line to ~/.bashrc:
-          eval "$(gpuc completion bash)"
-  zsh   add this line to ~/.zshrc, after compinit:
-          eval "$(gpuc completion zsh)"
-  fish  run this command once:
-          gpuc completion fish > ~/.config/fish/completions/gpuc.fish
-
-The shell completes commands, options, values of options, clusters, rules, subjects of the catalog, files and folders.
-The script asks gpuc for the words, so it stays correct when gpuc is updated."""
 
 
 def parser_of(command: str) -> Parser:
@@ -81,7 +18,7 @@ def parser_of(command: str) -> Parser:
 
 def _compile_parser(command: str) -> Parser:
     """Returns the parser of compile and check. `Options` has the defaults."""
-    parser = Parser(command, _EXIT_CODES)
+    parser = Parser(command, epilogs.EXIT_CODES)
     _add_specs(parser)
     parser.add_argument(
         "--into",
@@ -108,7 +45,7 @@ def _compile_parser(command: str) -> Parser:
 
 def _rehearsal_parser(command: str) -> Parser:
     """Returns the parser of rehearse. `RehearsalOptions` has the defaults."""
-    parser = Parser(command, _REHEARSAL_EXIT_CODES)
+    parser = Parser(command, epilogs.REHEARSAL_EXIT_CODES)
     _add_specs(parser)
     parser.add_argument(
         "--crds",
@@ -143,7 +80,7 @@ def _rehearsal_parser(command: str) -> Parser:
 def _init_parser(command: str) -> Parser:
     from gpuc.cli.init_settings import Settings, questions
 
-    parser = Parser(command, _INIT_EPILOG)
+    parser = Parser(command, epilogs.INIT)
     parser.add_argument("directory", nargs="?", default=".", metavar="FOLDER", help="the repository (default: .)")
     parser.add_argument(
         "--minimal",
@@ -163,7 +100,7 @@ def _init_parser(command: str) -> Parser:
 def _tools_parser(command: str) -> Parser:
     from gpuc.tools.selection import OTHERS
 
-    parser = Parser(command, _TOOLS_EPILOG)
+    parser = Parser(command, epilogs.TOOLS)
     other = parser.add_mutually_exclusive_group()
     for name, selection in OTHERS.items():
         other.add_argument(
@@ -182,7 +119,7 @@ def _catalog_parser(command: str) -> Parser:
     """Returns the parser of catalog. `CatalogOptions` has the defaults."""
     from gpuc.cli.options import CatalogOptions
 
-    parser = Parser(command, _CATALOG_EPILOG)
+    parser = Parser(command, epilogs.CATALOG)
     parser.add_argument(
         "words", nargs="*", metavar="WORD", help="a subject, words to search, `show NAME`, `import FILE`"
     )
@@ -195,7 +132,7 @@ def _catalog_parser(command: str) -> Parser:
 
 def _lint_parser(command: str) -> Parser:
     """Returns the parser of lint. `LintOptions` has the defaults."""
-    parser = Parser(command, _EXIT_CODES)
+    parser = Parser(command, epilogs.EXIT_CODES)
     parser.add_argument(
         "paths",
         nargs="+",
@@ -219,7 +156,7 @@ def _lint_parser(command: str) -> Parser:
 
 def _trace_parser(command: str) -> Parser:
     """Returns the parser of trace. `TraceOptions` has the defaults."""
-    parser = Parser(command, _TRACE_EPILOG)
+    parser = Parser(command, epilogs.TRACE)
     parser.add_argument(
         "inputs", nargs="*", metavar="SPEC|PATH", help="a spec, or manifests (default: the only spec in specs/)"
     )
@@ -245,7 +182,7 @@ def _trace_parser(command: str) -> Parser:
 
 
 def _isolation_parser(command: str) -> Parser:
-    parser = Parser(command, _ISOLATION_EXIT_CODES)
+    parser = Parser(command, epilogs.ISOLATION_EXIT_CODES)
     parser.add_argument(
         "inputs",
         nargs="*",
@@ -264,8 +201,8 @@ def _isolation_parser(command: str) -> Parser:
 
 def _crds_parser(command: str) -> Parser:
     """Returns the parser of crds. `CrdsOptions` has the defaults."""
-    parser = Parser(command, _CRDS_EPILOG, usage="gpuc crds import FILE|DIR... [--into DIR]")
-    parser.add_argument("command", choices=("import",), help="the only command")
+    parser = Parser(command, epilogs.CRDS, usage="gpuc crds import FILE|DIR... [--into DIR]")
+    parser.add_argument("command", choices=("import",), metavar="import", help="the only command")
     parser.add_argument("paths", nargs="+", metavar="FILE|DIR", help="a YAML or JSON file, or a folder")
     parser.add_argument(
         "--into",
@@ -294,7 +231,7 @@ def _explain_parser(command: str) -> Parser:
 
 
 def _completion_parser(command: str) -> Parser:
-    parser = Parser(command, _COMPLETION_EPILOG)
+    parser = Parser(command, epilogs.COMPLETION)
     parser.add_argument("shell", choices=SHELLS, help="the shell")
     return parser
 

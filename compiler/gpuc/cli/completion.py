@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,8 +17,8 @@ from gpuc.diagnostics.usage import SUMMARIES, UsageError
 FILES, FOLDERS = ":files", ":folders"
 """The lines that ask a shell for paths."""
 _PACKAGE = Path(__file__).parents[1]
-_RULE = re.compile(r'"([A-Z]{2,6}\d{3})",?\s')
-"""The id of a rule in the source of gpuc, at the start of a declaration."""
+_RULE = re.compile(r'"([A-Z]{2,6}\d{3})"')
+"""The id of a rule in the source of gpuc."""
 
 
 class Completion(NamedTuple):
@@ -111,7 +112,9 @@ def _first_sentence(text: str) -> str:
 
 def _fitting(words: Mapping[str, str] | Iterable[str], typed: str, paths: str = "") -> Completion:
     described = words if isinstance(words, Mapping) else dict.fromkeys(words, "")
-    return Completion({word: text for word, text in described.items() if word.startswith(typed)}, paths)
+    return Completion(
+        {word: text for word, text in described.items() if word.startswith((typed, typed.upper()))}, paths
+    )
 
 
 def _values(action: argparse.Action, typed: str, context: str) -> Completion:
@@ -135,7 +138,10 @@ def _values(action: argparse.Action, typed: str, context: str) -> Completion:
         paths = paths or _PATHS.get(part, "")
         if part in _NAMES:
             names |= dict.fromkeys(_NAMES[part](), "")
-    return _fitting(names, typed.upper() if action.metavar == "ID" else typed, paths)
+    found = _fitting(names, typed, paths)
+    if action.metavar == "SPEC" and found.words:
+        return Completion(found.words)  # the name of a cluster is shorter than the path of its spec
+    return found
 
 
 def _catalog_words(typed: str, context: str) -> Completion:
@@ -169,6 +175,19 @@ def _rules() -> list[str]:
     return sorted(ids)
 
 
+def _rules_and_fields() -> list[str]:
+    """Returns the ids of all rules and the paths of all fields of the spec, without the names of the user."""
+    fields: list[str] = []
+    with suppress(OSError):
+        import json
+
+        fields = [
+            path.replace(".*", "").replace("[]", "")
+            for path in json.loads((_PACKAGE / "spec/effects.json").read_text("utf-8"))
+        ]
+    return [*fields, *_rules()]
+
+
 def _engines() -> tuple[str, ...]:
     from gpuc.cli.init_settings import ENGINES
 
@@ -188,6 +207,7 @@ def _charts() -> list[str]:
 _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "SPEC": _clusters,
     "ID": _rules,
+    "SUBJECT": _rules_and_fields,
     "ENGINE": _engines,
     "PLACE": _places,
     "NAME=VERSION": _charts,

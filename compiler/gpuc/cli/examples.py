@@ -39,7 +39,10 @@ EXAMPLES = {
         ),
     ),
     "crds": (
-        ("import the definitions of a running cluster", "gpuc crds import definitions.yaml"),
+        (
+            "import the definitions of a running cluster",
+            "kubectl get crd -o yaml > crds.yaml && gpuc crds import crds.yaml",
+        ),
         ("import a folder into another folder", "gpuc crds import vendor/ --into schemas"),
     ),
     "catalog": (
@@ -50,7 +53,7 @@ EXAMPLES = {
     ),
     "rehearse": (
         ("apply the output of one cluster to a control plane and test it", "gpuc rehearse prod-use1"),
-        ("run some test cases", "gpuc rehearse prod-use1 --case 'admission/*'"),
+        ("run some test cases", "gpuc rehearse prod-use1 --case 'preemption/*'"),
         ("keep the control plane for kubectl", "gpuc rehearse prod-use1 --keep"),
         ("let Argo CD apply the output", "gpuc rehearse prod-use1 --argocd"),
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,12 +12,13 @@ from gpuc.cli.examples import EXAMPLES
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import SUMMARIES, UsageError
 
+_REQUIRED = "the following arguments are required: "
+"""The start of the message of argparse about missing arguments."""
 _MESSAGES = (
     (r"argument (.+): expected one argument", r"\1 requires a value"),
     (r"argument (.+): invalid int value: '(.*)'", r"\1 is \2; expected a whole number"),
     (r"argument (.+): not allowed with argument (.+)", r"\1 and \2 exclude each other"),
     (r"argument (.+): ignored explicit argument '(.*)'", r"\1 takes no value, but the value is \2"),
-    (r"the following arguments are required: (.+)", r"\1 is missing"),
     (r"argument (.+)", r"\1"),
 )
 """Messages of argparse as regular expressions, and the messages of gpuc. The first match applies."""
@@ -57,6 +58,10 @@ class Parser(argparse.ArgumentParser):
         return parsed
 
     def error(self, message: str) -> NoReturn:
+        if message.startswith(_REQUIRED):
+            names = message.removeprefix(_REQUIRED).split(", ")
+            choices = {action.dest: f" ({_or(action.choices)})" for action in self.arguments if action.choices}
+            message = "missing: " + ", ".join(name + choices.get(name, "") for name in names)
         for pattern, replacement in _MESSAGES:
             if match := re.fullmatch(pattern, message, re.DOTALL):
                 message = match.expand(replacement)
@@ -83,10 +88,9 @@ class Parser(argparse.ArgumentParser):
         """
         if action.choices is None or value in action.choices:
             return
-        choices = [str(choice) for choice in action.choices]
-        expected = " or ".join(part for part in (", ".join(choices[:-1]), choices[-1]) if part)
         name = "/".join(action.option_strings) or "the argument"
-        message = f"{name} is {value}{did_you_mean(str(value), choices)}; expected {expected}"
+        hint = did_you_mean(str(value), map(str, action.choices))
+        message = f"{name} is {value}{hint}; expected {_or(action.choices)}"
         raise argparse.ArgumentError(None, message)
 
 
@@ -136,6 +140,12 @@ def new_or_existing_folder(argument: str) -> Path:
     if path.exists() and not path.is_dir():
         raise argparse.ArgumentTypeError(f"{argument} is not a folder")
     return path.absolute()
+
+
+def _or(choices: Iterable[object]) -> str:
+    """Returns "text, json or markdown"."""
+    *first, last = map(str, choices)
+    return " or ".join(part for part in (", ".join(first), last) if part)
 
 
 def _examples(command: str) -> str:

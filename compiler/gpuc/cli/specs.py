@@ -110,6 +110,8 @@ def _alternatives(root: Path, spec: str) -> str:
     if not names:
         return ", which has no clusters"
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    if len(names) == 1:
+        return f"; the only cluster is {names[0]}"
     return f"; the clusters are {', '.join(names[:_MAX_NAMES])}{more}"
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 _MAX_FILES = 3
+_SPEC_API = "gpuc.dev/"
 
 
 @dataclass
@@ -27,8 +28,13 @@ class Unchecked:
             has_chart: whether the user gave --chart, so that the documents were checked as Helm values.
             has_crds: whether the user gave --crds.
         """
-        if self.kinds:
-            kinds = ", ".join(_counted(kind, count) for kind, count in sorted(self.kinds.items()))
+        counts = (*self.kinds.items(), *self.reasons.items())
+        specs = sum(count for text, count in counts if text.startswith(_SPEC_API))
+        if specs:
+            yield f"{specs} {'spec' if specs == 1 else 'specs'} of gpuc; `gpuc check` checks specs"
+        kinds_without_schema = {kind: count for kind, count in self.kinds.items() if not kind.startswith(_SPEC_API)}
+        if kinds_without_schema:
+            kinds = ", ".join(_counted(kind, count) for kind, count in sorted(kinds_without_schema.items()))
             hint = (
                 "; import the CRDs with `gpuc crds import`, add --crds"
                 if self._has_custom_kind and not has_crds
@@ -36,7 +42,8 @@ class Unchecked:
             )
             yield f"the fields of kinds for which gpuc has no schema: {kinds}{hint}"
         for reason, count in sorted(self.reasons.items()):
-            yield _counted(reason, count)
+            if not reason.startswith(_SPEC_API):
+                yield _counted(reason, count)
         if self.documents and not has_chart:
             files = sorted(self.documents, key=lambda file: ("values" not in file, file))
             listed = ", ".join(files[:_MAX_FILES])
@@ -46,7 +53,7 @@ class Unchecked:
     @property
     def _has_custom_kind(self) -> bool:
         """Whether one of the kinds comes from a CustomResourceDefinition, not from Kubernetes itself."""
-        groups = [kind.partition("/")[0] for kind in self.kinds]
+        groups = [kind.partition("/")[0] for kind in self.kinds if not kind.startswith(_SPEC_API)]
         return any("." in group and not group.endswith(".k8s.io") for group in groups)
 
 

@@ -48,9 +48,10 @@ def changes(plan: Plan, outputs: Sequence[Output]) -> tuple[ClusterChange, ...]:
 
 
 def _cluster(name: str, files: dict[str, str], lock: str, before: bytes) -> ClusterChange:
-    change = files.pop(lock_file(name), CHANGED)
+    of_lock = files.pop(lock_file(name), "")
+    change = of_lock or CHANGED
     subjects = () if change in (ADDED, REMOVED) else tuple(_subjects(files, _origins(lock), _origins(before)))
-    return ClusterChange(change, name, len(files), subjects)
+    return ClusterChange(change, name, len(files), bool(of_lock), subjects)
 
 
 def _origins(lock: str | bytes) -> dict[str, list[list[str | int]]]:
@@ -90,7 +91,7 @@ def _subject(file: str, origins: Sequence[Sequence[str | int]]) -> str:
     """
     top, _, *folders, name = file.split("/")
     if top == "clusters":
-        return "first sync"
+        return "files of the first sync"
     if folders[:1] not in (["extra"], ["apps"]):
         for section, noun in _SECTIONS.items():
             elements = {path[2] for path in origins if path[:2] == ["spec", section] and len(path) > 2}

@@ -12,7 +12,7 @@ _gpuc() {
             *) described+=("${word//:/\\:}${help:+:$help}") ;;
         esac
     done < <("${words[1]}" completion zsh -- "${(@)words[2,CURRENT]}" 2>/dev/null)
-    (( ${#described} )) && _describe -o 'gpuc' described
+    (( ${#described} )) && _describe 'gpuc' described
     (( ${#open} )) && compadd -S '' -- "${open[@]}"
     if [[ -n $paths ]]; then
         compset -P '*='

@@ -35,7 +35,10 @@ class ClusterChange:
     cluster: str
     files: int
     """Number of files that were written or removed, without gpuc.lock."""
+    lock: bool
+    """Whether gpuc.lock was written or removed."""
     subjects: tuple[SubjectChange, ...]
+    """Empty for an added or removed cluster."""
 
 
 def lines(changes: Sequence[ClusterChange]) -> list[str]:
@@ -48,14 +51,10 @@ def lines(changes: Sequence[ClusterChange]) -> list[str]:
 
 
 def _cluster(change: ClusterChange) -> Iterator[str]:
-    head = f"{change.change} cluster {change.cluster}"
-    if change.change != CHANGED:
-        yield f"{head}: {_count(change.files)} and gpuc.lock"
-    elif not change.subjects:
-        yield f"{head}: gpuc.lock"
-    else:
-        yield f"{head}:"
-        yield from (f"  {subject.change:<7}  {subject.subject}: {_files(subject)}" for subject in change.subjects)
+    parts = [_count(change.files)] if change.files else []
+    parts += ["gpuc.lock"] if change.lock else []
+    yield f"{change.change} cluster {change.cluster}: {' and '.join(parts)}"
+    yield from (f"  {subject.change:<7}  {subject.subject}: {_files(subject)}" for subject in change.subjects)
 
 
 def _files(subject: SubjectChange) -> str:

@@ -19,12 +19,12 @@ present. `file`, `line` and `column` are null for a finding without a position. 
 bug of gpuc caused (exit code 3), in the form of `findings`. `changes` groups the written and removed files of a compile
 by cluster and subject:
 
-    {"change": "changed", "cluster": "prod-use1", "files": 1, "subjects": [
+    {"change": "changed", "cluster": "prod-use1", "files": 1, "lock": true, "subjects": [
      {"change": "changed", "subject": "queue research", "added": [], "removed": [],
       "changed": ["out/prod-use1/kueue/queues/research.yaml"]}]}
 
-`change` is added, changed or removed. `files` is a number, without gpuc.lock. `subjects` is empty for an added or
-removed cluster.
+`change` is added, changed or removed. `files` is a number, without gpuc.lock; `lock` says whether gpuc.lock changed.
+`subjects` is empty for an added or removed cluster.
 """
 
 from __future__ import annotations

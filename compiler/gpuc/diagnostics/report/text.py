@@ -134,9 +134,7 @@ def _failures(report: Report, paint: Paint) -> list[str]:
 
 def _changes(report: Report) -> list[str]:
     """Returns what a compile added, changed and removed."""
-    if not report.changes:
-        return []
-    return [*(visible(line) for line in changes.lines(report.changes)), ""]
+    return [visible(line) for line in changes.lines(report.changes)]
 
 
 def _summary(report: Report) -> list[str]:

@@ -1,0 +1,186 @@
+"""Completion of command lines: the words that gpuc answers, and the scripts in the real shells."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpuc.cli.arguments import parser_of
+from gpuc.cli.completion import FILES, FOLDERS, complete
+from gpuc.diagnostics.report.explain import every_rule
+from gpuc.diagnostics.usage import SUMMARIES
+
+COMPILER = Path(__file__).parents[2] / "compiler"
+
+
+@pytest.fixture
+def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for file, kind in (("prod-use1.yaml", "Cluster"), ("dev-use1.yaml", "Cluster"), ("base/eks.yaml", "Layer")):
+        path = tmp_path / "specs" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"apiVersion: gpuc.dev/v1alpha1\nkind: {kind}\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "paths"),
+    [
+        ("co", ["compile", "completion"], ""),
+        ("--v", ["--version"], ""),
+        ("nothing ", [], ""),
+        ("check ", ["dev-use1", "prod-use1"], ""),
+        ("check dev-use1 p", ["prod-use1"], ""),
+        ("check specs/p", [], FILES),
+        ("check --f", ["--format", "--fresh"], ""),
+        ("check --fresh --f", ["--format"], ""),
+        ("check --output json=a --o", ["--output"], ""),
+        ("check --format ", ["text", "json", "github", "sarif"], ""),
+        ("check --format=s", ["--format=sarif"], ""),
+        ("check --format = s", ["sarif"], ""),
+        ("check --output j", ["json="], ""),
+        ("check --output json=rep", [], FILES),
+        ("check --output json = rep", [], FILES),
+        ("check --output json = report.json --str", ["--strict"], ""),
+        ("check --output json = report.json p", ["prod-use1"], ""),
+        ("compile --into ", [], FOLDERS),
+        ("rehearse --format m", ["markdown"], ""),
+        ("lint ", [], FILES),
+        ("lint --chart g", ["gatekeeper", "gpu-operator"], ""),
+        ("trace p", ["prod-use1"], FILES),
+        ("trace prod-use1 -f ", [], FILES),
+        ("trace --queue ", [], ""),
+        ("crds ", ["import"], ""),
+        ("crds import ", [], FILES),
+        ("catalog g", ["gpus"], ""),
+        ("catalog import ", [], FILES),
+        ("explain var00", [], ""),
+        ("init --argocd ", ["in-cluster", "hub"], ""),
+        ("schema spec ", [], ""),
+        ("completion z", ["zsh"], ""),
+        ("help isol", ["isolation"], ""),
+    ],
+)
+@pytest.mark.usefixtures("fleet")
+def test_the_words_that_fit(line: str, words: list[str], paths: str) -> None:
+    completion = complete(line.split(" "))
+    assert (list(completion.words), completion.paths) == (words, paths)
+
+
+def test_explain_completes_every_rule_in_small_letters_too() -> None:
+    assert list(complete(["explain", ""]).words) == sorted(every_rule())
+    assert "KUE007" in complete(["explain", "kue"]).words
+
+
+@pytest.mark.parametrize("command", SUMMARIES)
+def test_every_option_of_every_command_is_completed(command: str) -> None:
+    options = {action.option_strings[-1] for action in parser_of(command).arguments if action.option_strings}
+    completed = complete([command, "--"]).words
+    assert set(completed) == options
+    assert all(completed.values()), "each option has a description"
+
+
+@pytest.mark.parametrize("line", ["", "check ", "init --", "trace --", "catalog ", "explain K", "check --format "])
+@pytest.mark.usefixtures("fleet")
+def test_completion_loads_no_spec(line: str) -> None:
+    program = (
+        f"import sys; sys.path.insert(0, {str(COMPILER)!r}); from gpuc.cli.main import main;"
+        f"main(['completion', 'bash', '--', *{line.split(' ')!r}]);"
+        "heavy = {'pydantic', 'ruamel', 'yaml', 'jsonschema_rs', 'gpuc.pipeline.pipeline', 'gpuc.spec'};"
+        "print(*sorted(heavy & sys.modules.keys()), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stderr == "\n"
+    assert ran.stdout
+
+
+BASH = """
+eval "$(gpuc completion bash)"
+COMP_WORDS=(gpuc {words})
+COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+_gpuc gpuc
+printf '%s\\n' "${{COMPREPLY[@]}}"
+"""
+ZSH = """
+zmodload zsh/zpty
+zpty shell 'PS1= zsh -f -i'
+zpty -w shell 'PS1=; autoload -Uz compinit; compinit -u -D; eval "$(gpuc completion zsh)"; print REA""DY'
+zpty -r shell output '*READY*'
+zpty -w -n shell '{line}'$'\\t'
+zpty -r -m shell output '*{expected}*' && print -r -- "$output"
+zpty -d shell
+"""
+FISH = """
+gpuc completion fish | source
+complete -C '{line}'
+"""
+
+
+def in_shell(shell: str, script: str, fleet: Path) -> str:
+    """Runs a script in a shell, with this gpuc as the program `gpuc`, and returns the output."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    program = fleet / "bin" / "gpuc"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!/bin/sh\nPYTHONPATH='{COMPILER}' exec '{sys.executable}' -m gpuc.cli.main \"$@\"\n",
+    )
+    program.chmod(0o755)
+    options = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
+    environment = {**os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "HOME": str(fleet), "TERM": "dumb"}
+    ran = subprocess.run(
+        [shell, *options, "-c", script], capture_output=True, text=True, timeout=60, check=False, env=environment
+    )
+    assert not ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("co", ["compile", "completion"]),
+        ("check ''", ["dev-use1", "prod-use1"]),
+        ("check specs/ba", ["specs/base"]),
+        ("check --format = js", ["json"]),
+        ("check --format =", ["text", "json", "github", "sarif"]),
+        ("compile --into sp", ["specs"]),
+    ],
+)
+def test_bash(fleet: Path, words: str, expected: list[str]) -> None:
+    assert in_shell("bash", BASH.format(words=words), fleet).splitlines() == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("gpuc comple", "gpuc completion "),
+        ("gpuc check --form", "gpuc check --format "),
+        ("gpuc check --format=js", "gpuc check --format=json "),
+        ("gpuc check p", "gpuc check prod-use1 "),
+        ("gpuc compile --into spe", "gpuc compile --into specs/"),
+        ("gpuc check --output json=spe", "gpuc check --output json=specs/"),
+    ],
+)
+def test_zsh(fleet: Path, line: str, expected: str) -> None:
+    assert expected in in_shell("zsh", ZSH.format(line=line, expected=expected), fleet).replace("\r", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("gpuc co", ["compile", "completion"]),
+        ("gpuc check ", ["dev-use1", "prod-use1"]),
+        ("gpuc check --f", ["--format", "--fresh"]),
+        ("gpuc check --format=js", ["--format=json"]),
+        ("gpuc compile --into sp", ["specs/"]),
+        ("gpuc check --output json=spe", ["json=specs/"]),
+    ],
+)
+def test_fish(fleet: Path, line: str, expected: list[str]) -> None:
+    lines = in_shell("fish", FISH.format(line=line), fleet).splitlines()
+    assert [each.split("\t")[0] for each in lines] == expected
