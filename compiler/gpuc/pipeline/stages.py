@@ -131,6 +131,7 @@ def compile_source(
     """Runs all stages for the source of a spec. Each stage reports all of its findings.
 
     Args:
+        source: the source of the spec. Its remarks may contain errors.
         fleet: the policies of the fleet.
         before: the gpuc.lock of the present output, to check removed elements; None if there is no output.
         send: receives the artifacts of one emitter at a time, so that Node.js renders YAML while Python verifies.
@@ -139,11 +140,13 @@ def compile_source(
         catalog: the catalog of the fleet; None if the fleet has no rows of its own.
 
     Raises:
-        StageError: when a stage finds errors. Later stages do not run.
+        StageError: when a stage finds errors. The stages until the rules report all findings that are independent of
+            each other; gpuc emits nothing.
         OutputError: when a bug of gpuc makes the output wrong.
     """
-    cluster, of_spec = _checked_spec(source, fleet, before, other_clusters, catalog or load())
-    written = UserObjects(cluster, files or ManifestFiles())
+    files = files or ManifestFiles()
+    cluster, of_spec = _checked_spec(source, fleet, before, files, other_clusters, catalog or load())
+    written = UserObjects(cluster, files)
     findings = _accepted(reported := [*of_spec, *written.remarks], source, written.errors)
     cluster = replace(cluster, user_objects=len(written.manifests))
     accepts_errors = any(finding.is_error and finding not in findings for finding in reported)
@@ -170,13 +173,26 @@ def _checked_spec(
     source: Source,
     fleet: FleetPolicies,
     before: Lock | None,
+    files: ManifestFiles,
     other_clusters: OtherClusters | None,
     catalog: Catalog,
 ) -> tuple[Cluster, list[Finding]]:
-    """Returns the cluster of a spec, and the findings about the spec."""
-    spec = parse(source)
-    compared = other_clusters.findings(spec, source) if other_clusters else []
-    cluster = resolve(spec, source.file, catalog, fleet.policies)
+    """Returns the cluster of a spec, and the findings about the spec.
+
+    Raises:
+        StageError: when the YAML, a key, a type or a name is wrong.
+    """
+    try:
+        if any(finding.is_error for finding in source.remarks):
+            raise StageError(source.remarks)
+        spec = parse(source)
+        compared = other_clusters.findings(spec, source) if other_clusters else []
+        cluster = resolve(spec, source.file, catalog, fleet.policies)
+    except StageError:
+        from gpuc.pipeline.independent_findings import Inputs, independent_findings
+
+        inputs = Inputs(fleet, catalog, before, files, other_clusters)
+        raise StageError(independent_findings(source, inputs)) from None
     removals = removal_findings(cluster, before) if before else []
     return cluster, [*source.remarks, *compared, *check(cluster), *removals]
 
