@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, cast, get_args, get_origin
 
@@ -51,22 +52,23 @@ class _Parser:
             raise UnknownValueError
         if path in self.wrong or not isinstance(tree, dict):
             return _instance(model, {}, ())
-        instance = _instance(model, dict(self._fields(model, tree, path)), tree)
+        instance = _instance(model, self._fields(model, tree, path), tree)
         return instance if _is_possible(model, instance) else _instance(model, {}, ())
 
-    def _fields(self, model: type[BaseModel], tree: dict[str, Any], path: Path) -> Iterator[tuple[str, Any]]:
-        """Yields the names and values of the known fields."""
+    def _fields(self, model: type[BaseModel], tree: dict[str, Any], path: Path) -> dict[str, Any]:
+        """Returns the values of the known fields by name."""
+        known: dict[str, Any] = {}
         by_key = {field.alias or name: name for name, field in model.model_fields.items()}
         has_all_keys = by_key.keys() >= tree.keys() and path not in self.incomplete
         for key, name in by_key.items():
             field, where = model.model_fields[name], (*path, key)
             if key in tree:
-                try:
-                    yield name, self._value(field.annotation, field.metadata, tree[key], where)
-                except (ValidationError, UnknownValueError):
-                    continue
+                with suppress(ValidationError, UnknownValueError):
+                    known[name] = self._value(field.annotation, field.metadata, tree[key], where)
             elif has_all_keys and not field.is_required() and where not in self.wrong:
-                yield name, field.get_default(call_default_factory=True)
+                with suppress(KeyError):  # the default depends on an unknown field
+                    known[name] = field.get_default(call_default_factory=True, validated_data=known)
+        return known
 
     def _value(self, annotation: Any, constraints: list[Any], tree: Any, path: Path) -> Any:
         """Returns a value.
