@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
-from gpuc.diagnostics.unknown import UnknownValueError, elements, none_if_unknown
+from gpuc.diagnostics.unknown import elements, known, none_if_unknown
 from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model.cluster import SPEC
 from gpuc.model.pool import Pool
@@ -40,20 +40,20 @@ def _queue(
             findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
     if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
         findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))
-    pool_quotas = []
+    pool_quotas: list[PoolQuota | None] = []
     for pool_name, quota in queue_spec.quota.items():
         where = (*path, "quota", pool_name)
         if pool_name not in spec.pools:
             findings.append(unknown("node pool", pool_name, spec.pools, where, on_key=True))
         elif pool_name in pools:  # otherwise the pool has a finding
             pool_quotas.append(_pool_quota(pools[pool_name], quota, where, queue_spec.cohort is not None, findings))
-    if None in pool_quotas or len(pool_quotas) < len(queue_spec.quota):
-        raise UnknownValueError
-    known = [pool_quota for pool_quota in pool_quotas if pool_quota]
-    return Queue(name, path, queue_spec, tuple(queue_spec.tenants), _cluster_queues(name, known))
+        else:
+            pool_quotas.append(None)
+    cluster_queues = known(lambda: _cluster_queues(name, elements(pool_quotas)))
+    return Queue(name, path, queue_spec, tuple(queue_spec.tenants), cluster_queues)
 
 
-def _cluster_queues(name: str, pool_quotas: list[PoolQuota]) -> tuple[ClusterQueue, ...]:
+def _cluster_queues(name: str, pool_quotas: tuple[PoolQuota, ...]) -> tuple[ClusterQueue, ...]:
     """Returns a ClusterQueue for GPU pools and a ClusterQueue for general pools. Empty ClusterQueues are left out.
 
     A common ClusterQueue would admit CPU workloads to GPU nodes.

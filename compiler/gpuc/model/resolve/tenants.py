@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from gpuc.diagnostics.finding import Finding, Path
-from gpuc.diagnostics.unknown import UnknownValueError, elements, none_if_unknown
+from gpuc.diagnostics.unknown import elements, known, none_if_unknown
 from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model.cluster import SPEC
 from gpuc.model.pool import Pool
@@ -32,16 +34,15 @@ def resolve_tenants(
     cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
     """Resolves the tenants and returns the tenants in the order of the spec."""
-    ceilings = _ceilings(queues, cohorts)
+    ceilings = known(lambda: _ceilings(queues, cohorts))
     return elements(
         _tenant(name, tenant_spec, spec, pools, profiles, queues, ceilings, findings)
         for name, tenant_spec in spec.tenants.items()
     )
 
 
-@none_if_unknown
-def _ceilings(queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...]) -> dict[str, Amounts] | None:
-    """Returns the most that each queue can use; None if a queue or cohort is unknown."""
+def _ceilings(queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...]) -> dict[str, Amounts]:
+    """Returns the most that each queue can use."""
     nodes = quota_nodes(queues, cohorts)
     return {queue.name: ceiling(nodes, queue) for queue in queues}
 
@@ -49,10 +50,9 @@ def _ceilings(queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...]) -> dict[st
 @none_if_unknown
 def _tenant(
     name: str, tenant_spec: TenantSpec, spec: Spec, pools: dict[str, Pool], profiles: dict[str, Profile],
-    queues: tuple[Queue, ...], ceilings: dict[str, Amounts] | None, findings: list[Finding],
+    queues: tuple[Queue, ...], ceilings: dict[str, Amounts], findings: list[Finding],
 ) -> Tenant | None:  # fmt: skip
     path: Path = (*SPEC, "tenants", name)
-    count_before = len(findings)
     quotas = {}
     for namespace, settings in tenant_spec.namespaces.items():
         where = (*path, "namespaces", namespace)
@@ -62,17 +62,23 @@ def _tenant(
         quotas[namespace] = _namespace_quotas(settings, spec, pools, where, findings)
     _check_exceptions(tenant_spec, path, findings)
     members = _members(tenant_spec, path, findings)
-    if ceilings is None or len(findings) > count_before:
-        raise UnknownValueError
-    tenant_queues = tuple(queue for queue in queues if name in queue.tenant_names)
+    tenant_queues = known(lambda: tuple(queue for queue in queues if name in queue.tenant_names))
     namespaces = []
     for namespace, settings in tenant_spec.namespaces.items():
         where = (*path, "namespaces", namespace)
         profile = profiles.get(settings.nccl or "")
-        used = tuple(queue for queue in tenant_queues if settings.queues is None or queue.name in settings.queues)
-        most = total(ceilings[queue.name] for queue in used)
-        namespaces.append(Namespace(namespace, where, settings, profile, used, tuple(quotas[namespace]), most))
+        used = known(partial(_queues, settings, tenant_queues))
+        most = known(partial(_most, used, ceilings))
+        namespaces.append(Namespace(namespace, where, settings, profile, used, quotas[namespace], most))
     return Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues, members)
+
+
+def _queues(settings: NamespaceSpec, tenant_queues: tuple[Queue, ...]) -> tuple[Queue, ...]:
+    return tuple(queue for queue in tenant_queues if settings.queues is None or queue.name in settings.queues)
+
+
+def _most(queues: tuple[Queue, ...], ceilings: dict[str, Amounts]) -> Amounts:
+    return total(ceilings[queue.name] for queue in queues)
 
 
 def _check_queues(settings: NamespaceSpec, tenant: str, spec: Spec, path: Path, findings: list[Finding]) -> None:
