@@ -38,6 +38,8 @@ from gpuc.write.lockfile import Lock
 
 UNSYNCED = (TEMPLATES,)
 """Folders below out/<cluster>/ that Argo CD does not sync: workload templates, which users copy."""
+NO_FILES = ManifestFiles()
+"""A cluster without manifests of users."""
 
 
 @dataclass(frozen=True)
@@ -124,27 +126,24 @@ def compile_source(
     fleet: FleetPolicies,
     before: Lock | None = None,
     send: Callable[[Sequence[Artifact]], None] = lambda part: None,
-    files: ManifestFiles | None = None,
+    files: ManifestFiles = NO_FILES,
     other_clusters: OtherClusters | None = None,
     catalog: Catalog | None = None,
 ) -> CompiledSpec:
     """Runs all stages for the source of a spec. Each stage reports all of its findings.
 
     Args:
-        source: the source of the spec. Its remarks may contain errors.
         fleet: the policies of the fleet.
         before: the gpuc.lock of the present output, to check removed elements; None if there is no output.
         send: receives the artifacts of one emitter at a time, so that Node.js renders YAML while Python verifies.
-        files: the manifests that users wrote; None if there are none.
+        files: the manifests that users wrote.
         other_clusters: the clusters to compare the spec with; None to compare with no cluster.
         catalog: the catalog of the fleet; None if the fleet has no rows of its own.
 
     Raises:
-        StageError: when a stage finds errors. The stages until the rules report all findings that are independent of
-            each other; gpuc emits nothing.
+        StageError: when a stage finds errors. The stages before emission report all independent findings.
         OutputError: when a bug of gpuc makes the output wrong.
     """
-    files = files or ManifestFiles()
     cluster, of_spec = _checked_spec(source, fleet, before, files, other_clusters, catalog or load())
     written = UserObjects(cluster, files)
     findings = _accepted(reported := [*of_spec, *written.remarks], source, written.errors)
