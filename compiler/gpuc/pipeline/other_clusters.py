@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, StageError
 from gpuc.diagnostics.suppressions import accepts
+from gpuc.diagnostics.unknown import until_unknown
 from gpuc.rules import FLEET_RULES
 from gpuc.source import Source, cluster_files, read
 from gpuc.spec.parse import parse
@@ -37,7 +38,7 @@ class OtherClusters:
         name = spec.metadata.name
         found = []
         for check in self._rules:
-            for path, identity, words in check.find(spec.spec):
+            for path, identity, words in until_unknown(check.find(spec.spec)):
                 first = self._owners.setdefault((check.rule.id, identity), Owner(name, source.locate(path)))
                 if first.cluster != name:
                     message = f"{words} is also in the spec of {first.cluster}; expected in only one spec"

@@ -155,16 +155,16 @@ def compile_cluster(
         others: the clusters to compare the spec with; None to compare with no cluster.
 
     Raises:
-        StageError: when a stage finds errors. Later stages do not run.
+        StageError: when a stage finds errors.
         OutputError: when a bug of gpuc makes the output wrong.
     """
     from gpuc.extra.files import read_files
     from gpuc.pipeline.removal import removals
     from gpuc.pipeline.stages import compile_source
-    from gpuc.source import read
+    from gpuc.source import read_all
     from gpuc.write.lockfile import read_lock
 
-    source = read(root, file)
+    source = read_all(root, file)
     name = Path(file).stem
     try:
         spec = compile_source(
@@ -205,7 +205,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
             batch.findings.append(SAME_NAME.at((), message, mark=Mark(file, 1, 1)))
             continue
         if fleet is None or catalog is None:
-            batch.findings += _spec_findings(root, file, name)
+            batch.findings += _spec_findings(root, file, into, fleet, catalog, others)
             continue
         progress(f"compiling {file}")
         try:
@@ -246,20 +246,22 @@ def _catalog(root: Path, batch: Batch) -> Catalog | None:
     return fleet.catalog
 
 
-def _spec_findings(root: Path, file: str, name: str) -> list[Finding]:
-    """Returns the findings of the stages that need no policies and no catalog: the YAML, the keys and the types."""
-    from gpuc.source import read
-    from gpuc.spec.parse import parse
+def _spec_findings(
+    root: Path, file: str, into: Path, fleet: FleetPolicies | None, catalog: Catalog | None, others: OtherClusters
+) -> list[Finding]:
+    """Returns the findings about a spec of a fleet whose policies or catalog have errors."""
+    from gpuc.extra.files import read_files
+    from gpuc.pipeline.independent_findings import Inputs, independent_findings
+    from gpuc.source import read_all
+    from gpuc.write.lockfile import read_lock
 
+    name = Path(file).stem
     try:
-        source = read(root, file)
-        try:
-            parse(source)
-        except StageError as error:
-            return _located(error.findings, source, name)
+        source = read_all(root, file)
     except StageError as error:
         return list(error.findings)
-    return []
+    inputs = Inputs(fleet, catalog, read_lock(into, name), read_files(root, file), others)
+    return _located(independent_findings(source, inputs), source, name)
 
 
 def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Finding]:

@@ -38,6 +38,8 @@ from gpuc.write.lockfile import Lock
 
 UNSYNCED = (TEMPLATES,)
 """Folders below out/<cluster>/ that Argo CD does not sync: workload templates, which users copy."""
+NO_FILES = ManifestFiles()
+"""A cluster without manifests of users."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def compile_source(
     fleet: FleetPolicies,
     before: Lock | None = None,
     send: Callable[[Sequence[Artifact]], None] = lambda part: None,
-    files: ManifestFiles | None = None,
+    files: ManifestFiles = NO_FILES,
     other_clusters: OtherClusters | None = None,
     catalog: Catalog | None = None,
 ) -> CompiledSpec:
@@ -134,16 +136,16 @@ def compile_source(
         fleet: the policies of the fleet.
         before: the gpuc.lock of the present output, to check removed elements; None if there is no output.
         send: receives the artifacts of one emitter at a time, so that Node.js renders YAML while Python verifies.
-        files: the manifests that users wrote; None if there are none.
+        files: the manifests that users wrote.
         other_clusters: the clusters to compare the spec with; None to compare with no cluster.
         catalog: the catalog of the fleet; None if the fleet has no rows of its own.
 
     Raises:
-        StageError: when a stage finds errors. Later stages do not run.
+        StageError: when a stage finds errors. The stages before emission report all independent findings.
         OutputError: when a bug of gpuc makes the output wrong.
     """
-    cluster, of_spec = _checked_spec(source, fleet, before, other_clusters, catalog or load())
-    written = UserObjects(cluster, files or ManifestFiles())
+    cluster, of_spec = _checked_spec(source, fleet, before, files, other_clusters, catalog or load())
+    written = UserObjects(cluster, files)
     findings = _accepted(reported := [*of_spec, *written.remarks], source, written.errors)
     cluster = replace(cluster, user_objects=len(written.manifests))
     accepts_errors = any(finding.is_error and finding not in findings for finding in reported)
@@ -170,13 +172,26 @@ def _checked_spec(
     source: Source,
     fleet: FleetPolicies,
     before: Lock | None,
+    files: ManifestFiles,
     other_clusters: OtherClusters | None,
     catalog: Catalog,
 ) -> tuple[Cluster, list[Finding]]:
-    """Returns the cluster of a spec, and the findings about the spec."""
-    spec = parse(source)
-    compared = other_clusters.findings(spec, source) if other_clusters else []
-    cluster = resolve(spec, source.file, catalog, fleet.policies)
+    """Returns the cluster of a spec, and the findings about the spec.
+
+    Raises:
+        StageError: when the YAML, a key, a type or a name is wrong.
+    """
+    try:
+        if any(finding.is_error for finding in source.remarks):
+            raise StageError(source.remarks)
+        spec = parse(source)
+        compared = other_clusters.findings(spec, source) if other_clusters else []
+        cluster = resolve(spec, source.file, catalog, fleet.policies)
+    except StageError:
+        from gpuc.pipeline.independent_findings import Inputs, independent_findings
+
+        inputs = Inputs(fleet, catalog, before, files, other_clusters)
+        raise StageError(independent_findings(source, inputs)) from None
     removals = removal_findings(cluster, before) if before else []
     return cluster, [*source.remarks, *compared, *check(cluster), *removals]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.diagnostics.contract import Checks
 from gpuc.diagnostics.finding import Finding, Path, Related
+from gpuc.diagnostics.unknown import until_unknown
 
 if TYPE_CHECKING:
     from gpuc.model import Cluster
@@ -62,10 +63,13 @@ The function yields what belongs to the cluster of a spec. A finding is at the s
 
 
 def check(cluster: Cluster) -> list[Finding]:
-    """Runs all rules on the cluster and returns the findings, sorted by rule id."""
+    """Runs all rules on the cluster and returns the findings, sorted by rule id.
+
+    A rule ends where it reads a value that is unknown because of an error in the spec.
+    """
     findings = []
     for rule_check in RULES.discover():
-        for fields in rule_check.find(cluster):
+        for fields in until_unknown(rule_check.find(cluster)):
             found = Found(*fields)
             findings.append(
                 rule_check.rule.at(found.path, found.message, fix=found.fix, related=found.related, on_key=found.on_key)

@@ -38,7 +38,7 @@ class Source:
     files: tuple[str, ...]
     """The spec file, then all layers from the lowest to the highest."""
     remarks: tuple[Finding, ...] = ()
-    """Findings of this stage that are not errors."""
+    """The findings of this stage. None of them is an error, except in the result of `read_all`."""
 
     def locate(self, path: Path, on_key: bool = False) -> Mark:
         """Returns the position of a value or of its key. A value that is in no file has the position of an ancestor."""
@@ -60,14 +60,26 @@ def read(root: pathlib.Path, file: str) -> Source:
     Raises:
         StageError: with all findings about the files, if one of them is an error.
     """
+    source = read_all(root, file)
+    if any(finding.is_error for finding in source.remarks):
+        raise StageError(source.remarks)
+    return source
+
+
+def read_all(root: pathlib.Path, file: str) -> Source:
+    """Reads and merges the spec files of a cluster. A file may have findings about keys and values.
+
+    Raises:
+        StageError: with all findings about the files, if gpuc cannot read and parse all of them.
+    """
     layers = Layers(root)
     if not is_within(root / file, root / "specs"):
         raise StageError([OUTSIDE.at((), f"{file} is outside of specs/", mark=Mark(file, 1, 1))])
     layers.read(file)
-    _stop_at_errors(layers)
+    if not layers.is_complete:
+        raise StageError(layers.findings)
     plain = PlainData()
     tree = plain.add(layers.merged())
-    _stop_at_errors(layers)
     files = (layers.order[-1], *layers.order[:-1])
     return Source(file, tree, plain.marks, plain.keys, plain.raw, files, tuple(layers.findings))
 
@@ -92,8 +104,3 @@ def _is_cluster(root: pathlib.Path, file: str) -> bool:
     is_spec = str(fields.get("apiVersion")).startswith("gpuc.dev/")
     kind = str(fields.get("kind"))
     return kind == "Cluster" or (is_spec and kind != "Layer")
-
-
-def _stop_at_errors(layers: Layers) -> None:
-    if any(finding.is_error for finding in layers.findings):
-        raise StageError(layers.findings)

@@ -64,6 +64,10 @@ NULL = declare_rule(
 )  # fmt: skip
 
 
+_OTHER_FILES = (EXTENDS, OUTSIDE, MISSING, CYCLE, KIND, VERSION, TOO_MANY)
+"""Rules about a spec whose files are not the files that the user meant."""
+
+
 class Layers:
     """The files of one cluster, each read once, and the findings about them."""
 
@@ -71,6 +75,8 @@ class Layers:
         self.findings: list[Finding] = []
         self.order: list[str] = []
         """Files from the lowest layer to the cluster. A file that two files extend has its first position."""
+        self.is_complete = True
+        """Whether all files were read and parsed. There may be findings about single keys and values."""
         self._specs = root / "specs"
         self._root = root
         self._documents: dict[str, Node] = {}
@@ -112,10 +118,13 @@ class Layers:
             text, remarks = text_of(self._root / file, file)
         except StageError as stop:
             self.findings += stop.findings
+            self.is_complete = False
             return None
         document, findings = compose(text, file)
         self.findings += [*remarks, *(replace(it, fix=_START) if it.id == EMPTY.id else it for it in findings)]
-        if document:
+        if document is None:
+            self.is_complete = False
+        else:
             self._documents[file] = document
         return document
 
@@ -238,6 +247,7 @@ class Layers:
 
     def _add(self, rule: Rule, mark: Mark, message: str, fix: str = "") -> None:
         self.findings.append(rule.at((), message, fix=fix, mark=mark))
+        self.is_complete &= rule not in _OTHER_FILES
 
 
 def _null(node: Node, path: Path) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import (
     BaseModel,
@@ -19,6 +19,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from gpuc.diagnostics.unknown import UnknownValueError
 from gpuc.kubernetes.duration import format_duration, parse_duration
 from gpuc.kubernetes.quantity import format_quantity, parse_quantity
 from gpuc.spec.form import Form, Words, hyphenated, text_error
@@ -40,6 +41,14 @@ class SpecModel(BaseModel):
         alias_generator=to_camel,
         protected_namespaces=(),
     )
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raises an UnknownValueError for a field without a value: in a spec with errors, the field is unknown."""
+            if name in type(self).model_fields:
+                raise UnknownValueError
+            return super().__getattr__(name)
 
 
 class Shorthand(SpecModel):

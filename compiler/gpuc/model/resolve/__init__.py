@@ -8,6 +8,7 @@ from types import MappingProxyType
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Finding, StageError
+from gpuc.diagnostics.unknown import UNKNOWN, elements, known
 from gpuc.kubernetes.argocd import argocd_url
 from gpuc.model.cluster import SPEC, Cluster
 from gpuc.model.resolve.names import unknown
@@ -29,31 +30,44 @@ def resolve(
     Raises:
         StageError: with a finding for each unknown name, invalid layout and invalid quota.
     """
-    spec = cluster_spec.spec
-    findings: list[Finding] = []
-    components = _components(spec, catalog, findings)
-    pools = resolve_pools(spec, components, catalog, findings)
-    queues = resolve_queues(spec, pools, findings)
-    cohorts = resolve_cohorts(spec, queues, findings)
-    profiles = resolve_profiles(spec)
-    tenants = resolve_tenants(spec, pools, profiles, queues, cohorts, findings)
+    cluster, findings = resolve_known(cluster_spec, file, catalog, own_policies)
     if findings:
         raise StageError(findings)
-    known_policies = dict(sorted({**policies(), **own_policies}.items()))
-    return Cluster(
-        name=cluster_spec.metadata.name,
+    return cluster
+
+
+def resolve_known(
+    cluster_spec: ClusterSpec, file: str, catalog: Catalog, own_policies: Mapping[str, Policy] | None
+) -> tuple[Cluster, list[Finding]]:
+    """Returns the cluster of a spec, and the findings. What depends on an unknown value of the spec is unknown.
+
+    Args:
+        own_policies: the policies of the fleet; None if they are unknown.
+    """
+    spec = cluster_spec.spec
+    findings: list[Finding] = []
+    components = known(lambda: _components(spec, catalog, findings))
+    pools = known(lambda: resolve_pools(spec, components, catalog, findings))
+    queues = known(lambda: resolve_queues(spec, pools, findings))
+    cohorts = known(lambda: resolve_cohorts(spec, queues, findings))
+    profiles = known(lambda: resolve_profiles(spec))
+    tenants = known(lambda: resolve_tenants(spec, pools, profiles, queues, cohorts, findings))
+    known_policies = dict(sorted({**policies(), **own_policies}.items())) if own_policies is not None else UNKNOWN
+    cluster = Cluster(
+        name=known(lambda: cluster_spec.metadata.name),
         file=file,
         spec=spec,
         catalog=catalog,
-        policies=_policies(spec, known_policies),
+        policies=known(lambda: _policies(spec, known_policies)),
         known_policies=known_policies,
         components=components,
-        pools=tuple(pools.values()),
-        profiles=tuple(profiles.values()),
+        pools=known(lambda: elements(pools.get(name) for name in spec.pools)),
+        profiles=known(lambda: tuple(profiles.values())),
         queues=queues,
         cohorts=cohorts,
         tenants=tenants,
     )
+    return cluster, findings
 
 
 def _policies(spec: Spec, known: Mapping[str, Policy]) -> dict[str, Policy]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import EKS, FLEET, NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Related, Severity, declare_rule
+from gpuc.diagnostics.unknown import none_if_unknown
 from gpuc.kubernetes.amounts import MIB
 from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
@@ -50,6 +51,7 @@ def resolve_pools(
     return pools
 
 
+@none_if_unknown
 def _pool(
     name: str, pool_spec: PoolSpec, path: Path, spec: Spec, components: dict[str, Release], catalog: Catalog,
     findings: list[Finding],

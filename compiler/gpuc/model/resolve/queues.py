@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.unknown import elements, known, none_if_unknown
 from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model.cluster import SPEC
 from gpuc.model.pool import Pool
@@ -11,6 +12,7 @@ from gpuc.model.resolve.names import unknown
 from gpuc.model.resolve.quota_units import QUOTA_UNIT, resources, slice_resources
 from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Limit, PoolAmount, Quota
+from gpuc.spec.queues import Queue as QueueSpec
 
 LIMIT_UNIT = declare_rule(
     "KUE102", Severity.ERROR, "A borrowing or lending limit does not have the unit of its quota.",
@@ -25,27 +27,33 @@ COHORT_CYCLE = declare_rule(
 
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
     """Resolves the queues and returns the queues in the order of the spec."""
-    queues = []
-    for name, queue_spec in spec.queues.items():
-        path: Path = (*SPEC, "queues", name)
-        for index, tenant in enumerate(queue_spec.tenants):
-            if tenant not in spec.tenants:
-                findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
-        if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
-            findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))
-        pool_quotas = []
-        for pool_name, quota in queue_spec.quota.items():
-            where = (*path, "quota", pool_name)
-            if pool_name not in spec.pools:
-                findings.append(unknown("node pool", pool_name, spec.pools, where, on_key=True))
-            elif pool_name in pools:  # otherwise the pool has a finding
-                pool_quota = _pool_quota(pools[pool_name], quota, where, queue_spec.cohort is not None, findings)
-                pool_quotas += [pool_quota] if pool_quota else []
-        queues.append(Queue(name, path, queue_spec, tuple(queue_spec.tenants), _cluster_queues(name, pool_quotas)))
-    return tuple(queues)
+    return elements(_queue(name, queue_spec, spec, pools, findings) for name, queue_spec in spec.queues.items())
 
 
-def _cluster_queues(name: str, pool_quotas: list[PoolQuota]) -> tuple[ClusterQueue, ...]:
+@none_if_unknown
+def _queue(
+    name: str, queue_spec: QueueSpec, spec: Spec, pools: dict[str, Pool], findings: list[Finding]
+) -> Queue | None:
+    path: Path = (*SPEC, "queues", name)
+    for index, tenant in enumerate(queue_spec.tenants):
+        if tenant not in spec.tenants:
+            findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
+    if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
+        findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))
+    pool_quotas: list[PoolQuota | None] = []
+    for pool_name, quota in queue_spec.quota.items():
+        where = (*path, "quota", pool_name)
+        if pool_name not in spec.pools:
+            findings.append(unknown("node pool", pool_name, spec.pools, where, on_key=True))
+        elif pool_name in pools:  # otherwise the pool has a finding
+            pool_quotas.append(_pool_quota(pools[pool_name], quota, where, queue_spec.cohort is not None, findings))
+        else:
+            pool_quotas.append(None)
+    cluster_queues = known(lambda: _cluster_queues(name, elements(pool_quotas)))
+    return Queue(name, path, queue_spec, tuple(queue_spec.tenants), cluster_queues)
+
+
+def _cluster_queues(name: str, pool_quotas: tuple[PoolQuota, ...]) -> tuple[ClusterQueue, ...]:
     """Returns a ClusterQueue for GPU pools and a ClusterQueue for general pools. Empty ClusterQueues are left out.
 
     A common ClusterQueue would admit CPU workloads to GPU nodes.
@@ -56,6 +64,7 @@ def _cluster_queues(name: str, pool_quotas: list[PoolQuota]) -> tuple[ClusterQue
     return tuple(cluster_queue for cluster_queue in cluster_queues if cluster_queue.pool_quotas)
 
 
+@none_if_unknown
 def _pool_quota(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings: list[Finding]) -> PoolQuota | None:
     try:
         nominal = resources(pool, quota)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from gpuc.diagnostics.finding import Finding, Path
-from gpuc.kubernetes.amounts import total
+from gpuc.diagnostics.unknown import elements, known, none_if_unknown
+from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model.cluster import SPEC
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, Queue
@@ -31,38 +34,61 @@ def resolve_tenants(
     cohorts: tuple[Cohort, ...], findings: list[Finding],
 ) -> tuple[Tenant, ...]:  # fmt: skip
     """Resolves the tenants and returns the tenants in the order of the spec."""
+    ceilings = known(lambda: _ceilings(queues, cohorts))
+    return elements(
+        _tenant(name, tenant_spec, spec, pools, profiles, queues, ceilings, findings)
+        for name, tenant_spec in spec.tenants.items()
+    )
+
+
+def _ceilings(queues: tuple[Queue, ...], cohorts: tuple[Cohort, ...]) -> dict[str, Amounts]:
+    """Returns the most that each queue can use."""
     nodes = quota_nodes(queues, cohorts)
-    ceilings = {queue.name: ceiling(nodes, queue) for queue in queues}
-    tenants = []
-    for name, tenant_spec in spec.tenants.items():
-        path: Path = (*SPEC, "tenants", name)
-        tenant_queues = tuple(queue for queue in queues if name in queue.tenant_names)
-        namespaces = []
-        for namespace, settings in tenant_spec.namespaces.items():
-            where = (*path, "namespaces", namespace)
-            if settings.nccl is not None and settings.nccl not in profiles:
-                findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
-            namespace_queues = _namespace_queues(settings, tenant_queues, where, findings)
-            quotas = _namespace_quotas(settings, spec, pools, where, findings)
-            most = total(ceilings[queue.name] for queue in namespace_queues)
-            profile = profiles.get(settings.nccl or "")
-            namespaces.append(Namespace(namespace, where, settings, profile, namespace_queues, quotas, most))
-        _check_exceptions(tenant_spec, path, findings)
-        members = _members(tenant_spec, path, findings)
-        tenants.append(Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues, members))
-    return tuple(tenants)
+    return {queue.name: ceiling(nodes, queue) for queue in queues}
 
 
-def _namespace_queues(
-    settings: NamespaceSpec, tenant_queues: tuple[Queue, ...], path: Path, findings: list[Finding]
-) -> tuple[Queue, ...]:
+@none_if_unknown
+def _tenant(
+    name: str, tenant_spec: TenantSpec, spec: Spec, pools: dict[str, Pool], profiles: dict[str, Profile],
+    queues: tuple[Queue, ...], ceilings: dict[str, Amounts], findings: list[Finding],
+) -> Tenant | None:  # fmt: skip
+    path: Path = (*SPEC, "tenants", name)
+    quotas = {}
+    for namespace, settings in tenant_spec.namespaces.items():
+        where = (*path, "namespaces", namespace)
+        if settings.nccl is not None and settings.nccl not in profiles:
+            findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
+        _check_queues(settings, name, spec, where, findings)
+        quotas[namespace] = _namespace_quotas(settings, spec, pools, where, findings)
+    _check_exceptions(tenant_spec, path, findings)
+    members = _members(tenant_spec, path, findings)
+    tenant_queues = known(lambda: tuple(queue for queue in queues if name in queue.tenant_names))
+    namespaces = []
+    for namespace, settings in tenant_spec.namespaces.items():
+        where = (*path, "namespaces", namespace)
+        profile = profiles.get(settings.nccl or "")
+        used = known(partial(_queues, settings, tenant_queues))
+        most = known(partial(_most, used, ceilings))
+        namespaces.append(Namespace(namespace, where, settings, profile, used, quotas[namespace], most))
+    return Tenant(name, path, tenant_spec, tuple(namespaces), tenant_queues, members)
+
+
+def _queues(settings: NamespaceSpec, tenant_queues: tuple[Queue, ...]) -> tuple[Queue, ...]:
+    return tuple(queue for queue in tenant_queues if settings.queues is None or queue.name in settings.queues)
+
+
+def _most(queues: tuple[Queue, ...], ceilings: dict[str, Amounts]) -> Amounts:
+    return total(ceilings[queue.name] for queue in queues)
+
+
+def _check_queues(settings: NamespaceSpec, tenant: str, spec: Spec, path: Path, findings: list[Finding]) -> None:
+    """Adds a finding for each queue of a namespace that is no queue of the tenant."""
     if settings.queues is None:
-        return tenant_queues
-    names = [queue.name for queue in tenant_queues]
+        return
+    names = [name for name, queue in spec.queues.items() if tenant in queue.tenants]
     for index, name in enumerate(settings.queues):
         if name not in names:
             findings.append(unknown("queue of the tenant", name, names, (*path, "queues", index)))
-    return tuple(queue for queue in tenant_queues if queue.name in settings.queues)
 
 
 def _members(tenant: TenantSpec, path: Path, findings: list[Finding]) -> tuple[Members, ...]:
@@ -108,4 +134,4 @@ def _namespace_quotas(
                 quotas.append(NamespaceQuota(pools[name], where, amount, resources(pools[name], amount)))
             except ValueError as error:
                 findings.append(QUOTA_UNIT.at(where, f"{error}", on_key=True))
-    return tuple(quotas)
+    return elements([*quotas, None]) if len(quotas) < len(settings.quota) else tuple(quotas)

@@ -1,0 +1,92 @@
+"""Values that are unknown because the spec has an error at their place.
+
+In a spec with errors, a wrong value is unknown, and so are a missing value and everything that gpuc computes from
+them. To read an unknown value raises an UnknownValueError. A check that yields findings one after the other ends there.
+The findings before do not depend on the unknown value, so they stay when the user corrects the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar, cast
+
+Item = TypeVar("Item")
+Arguments = ParamSpec("Arguments")
+
+
+class UnknownValueError(Exception):
+    """A check has read a value that is unknown because of an error in the spec."""
+
+
+class _Unknown:
+    """A value that cannot be read."""
+
+    def _raise(self, *_: object) -> Any:
+        raise UnknownValueError
+
+    def __iter__(self) -> Iterator[Any]:
+        raise UnknownValueError
+
+    def __bool__(self) -> bool:
+        raise UnknownValueError
+
+    __getattr__ = __getitem__ = __contains__ = __len__ = _raise
+    __eq__ = __hash__ = __lt__ = __add__ = __radd__ = __or__ = __ror__ = __str__ = __format__ = _raise
+
+
+class _PartlyKnown(_Unknown):
+    """A sequence with unknown elements, which are None. The elements before the first unknown element can be read."""
+
+    def __init__(self, items: tuple[object, ...]) -> None:
+        self._items = items
+
+    def __iter__(self) -> Iterator[Any]:
+        for item in self._items:
+            if item is None:
+                raise UnknownValueError
+            yield item
+
+    def __bool__(self) -> bool:
+        return True
+
+
+UNKNOWN: Any = _Unknown()
+"""The unknown value."""
+
+
+def known(build: Callable[[], Item]) -> Item:
+    """Returns what a function returns; UNKNOWN if the function reads an unknown value."""
+    try:
+        return build()
+    except UnknownValueError:
+        return cast(Item, UNKNOWN)
+
+
+def none_if_unknown(build: Callable[Arguments, Item | None]) -> Callable[Arguments, Item | None]:
+    """Decorator: the function returns None if it reads an unknown value."""
+
+    @wraps(build)
+    def element(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Item | None:
+        try:
+            return build(*args, **kwargs)
+        except UnknownValueError:
+            return None
+
+    return element
+
+
+def until_unknown(items: Iterable[Item]) -> Iterator[Item]:
+    """Yields the items until the iterator reads an unknown value."""
+    try:
+        yield from items
+    except UnknownValueError:
+        return
+
+
+def elements(items: Iterable[Item | None]) -> tuple[Item, ...]:
+    """Returns the elements as a tuple. None is an unknown element, at which an iteration ends with an error."""
+    found = tuple(items)
+    if any(item is None for item in found):
+        return cast("tuple[Item, ...]", _PartlyKnown(found))
+    return cast("tuple[Item, ...]", found)
