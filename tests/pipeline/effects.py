@@ -1,0 +1,221 @@
+"""Measures the effects of the fields of the spec language, and writes them to spec/effects.json.
+
+The program changes the value of each field in the example specs, compiles the spec in memory, and compares the objects
+of the output. Run by `make generate`: python -m tests.pipeline.effects
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
+from gpuc.spec.reference import EFFECTS, Steps, fields, path_text, steps_of
+from tests.conftest import CUSTOM, HUB_CLUSTERS, root_of
+from tests.pipeline.memory import changed, compile_tree, leaves, source
+from tests.pipeline.other_values import ABSENT, UNSET, other
+
+SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1")
+"""The example specs, in the order in which the examples of fields are taken from them."""
+TRIES = 4
+"""The number of values of a field that are changed, each in another place of a spec."""
+OBJECTS = 6
+"""The number of objects that an entry lists."""
+FIELDS = 4
+"""The number of fields of an object that an entry lists."""
+
+Objects = dict[tuple[str, str, str, str], Any]
+"""The content of files, by file, kind, namespace and name."""
+
+
+def measured(steps: Steps) -> dict[str, Any] | None:
+    """Returns the entry of effects.json for a field; None if no example sets the field."""
+    tried = places().get(steps, [])
+    if not tried and path_text(steps) not in UNSET:
+        return None
+    if not tried:
+        spec, path, value = UNSET[path_text(steps)]
+        difference = set(differences(spec, _with(source(spec).tree, path, value)))
+        return {"example": value, **_result(difference)}
+    found: set[tuple[str, str, str]] = set()
+    spec, path, _ = tried[0]
+    for place, leaf, value in tried[:TRIES]:
+        found |= set(_of_leaf(place, leaf, value))
+    file = f"{root_of(spec).relative_to(CUSTOM.parents[1])}/specs/{spec}.yaml".removeprefix("./")
+    length = len(steps) if "[]" not in steps else len(path)
+    return {"example": _at(source(spec).tree, path[:length]), "file": file, **_result(found)}
+
+
+def _of_leaf(spec: str, path: Path, value: Any) -> Iterator[tuple[str, str, str]]:
+    """Yields the differences of another value, or without the key if no other value compiles."""
+    tree = source(spec).tree
+    found = [] if path[-1] in ABSENT else list(differences(spec, changed(tree, path, other(path, value))))
+    yield from found or differences(spec, _without(tree, path))
+
+
+def _result(found: set[tuple[str, str, str]]) -> dict[str, Any]:
+    if not found:
+        return {"why": "changes only findings"}
+    objects: dict[tuple[str, str], list[str]] = {}
+    for file, kind, field in sorted(found):
+        objects.setdefault((kind, file), []).append(field)
+    ordered = sorted(objects.items(), key=lambda entry: ("README" in entry[0][1], entry[0][0] == "", entry[0]))
+    listed = [[kind, file, *_folded(names)] for (kind, file), names in ordered[:OBJECTS]]
+    more = sum(len(names) for _, names in ordered[OBJECTS:])
+    return {"effects": listed} | ({"more": more} if more else {})
+
+
+def _folded(names: list[str]) -> list[str]:
+    if "" in names:
+        return [""]
+    rest = len(names) - FIELDS
+    return names[:FIELDS] + ([f"and {rest} more field{'s' * (rest > 1)}"] if rest > 0 else [])
+
+
+@cache
+def places() -> dict[Steps, list[tuple[str, Path, Any]]]:
+    """Returns the places of each field in the example specs: spec, path of a scalar, and the scalar."""
+    found: dict[Steps, dict[tuple[str, str], tuple[str, Path, Any]]] = {}
+    for spec in SPECS:
+        for path, value in leaves(source(spec).tree):
+            steps = steps_of(path)
+            if steps in fields() and value not in (None, {}, []):
+                element = ".".join(map(str, path[:3]))
+                found.setdefault(steps, {}).setdefault((spec, element), (spec, path, value))
+    return {steps: list(rows.values()) for steps, rows in found.items()}
+
+
+@cache
+def unchanged(spec: str) -> Objects:
+    """Returns the output of an example spec."""
+    return _objects(compile_tree(spec, source(spec).tree)[1])
+
+
+def differences(spec: str, tree: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yields file, kind and field of the output that a tree in the place of an example's tree changes.
+
+    The field is empty for objects that exist only in one of both outputs. Yields nothing if the tree does not compile.
+    """
+    before, after = unchanged(spec), _objects(compile_tree(spec, tree)[1])
+    if not after:
+        return
+    names = _names(source(spec).tree) | _names(tree)
+    for key in sorted(before.keys() | after.keys()):
+        file, kind, _, name = key
+        place = _anonymous(file.split("/", 2)[-1] if file.startswith("out/") else file, {*names, name})
+        if key not in before or key not in after:
+            yield place, kind, ""
+        elif before[key] != after[key]:
+            for path in _changed(before[key], after[key]):
+                yield place, kind, _field(path, names)
+
+
+def _objects(artifacts: Iterable[Artifact]) -> Objects:
+    found: Objects = {}
+    for artifact in artifacts:
+        if isinstance(artifact, Values):
+            body = artifact.body | {key: value for key, value in artifact.embedded.items() if key not in artifact.body}
+            found[artifact.file, "Helm values", "", artifact.component] = body
+        elif isinstance(artifact, Manifest):
+            found[artifact.file, artifact.kind, artifact.namespace, artifact.name] = artifact.document()
+        elif isinstance(artifact, Text):
+            found[artifact.file, "", "", ""] = artifact.text
+    return found
+
+
+def _changed(left: Any, right: Any, path: Path = ()) -> Iterator[Path]:
+    """Yields the paths of the values that differ, without the indexes of lists."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        for key in left.keys() | right.keys():
+            if key not in left or key not in right:
+                yield (*path, key)
+            else:
+                yield from _changed(left[key], right[key], (*path, key))
+    elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
+        for one, other_one in zip(left, right, strict=True):
+            yield from _changed(one, other_one, path)
+    elif left != right:
+        yield path
+
+
+def _field(path: Path, names: set[str]) -> str:
+    """Returns the path as text, with * in place of the user's names."""
+    steps = [_anonymous(str(step), names) for step in path]
+    return "".join(f"[{step}]" if "." in step or "/" in step else f".{step}" for step in steps).removeprefix(".")
+
+
+def _anonymous(text: str, names: set[str]) -> str:
+    """Returns the text with * in place of the names that are complete words."""
+    import re
+
+    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.sub(rf"(?<![A-Za-z0-9])({known})(?![A-Za-z0-9])", "*", text) if known else text
+
+
+def _names(tree: dict[str, Any]) -> set[str]:
+    """Returns the names that the user chose: keys of the maps in the spec, and the name of the cluster."""
+    found = {tree["metadata"]["name"]}
+    for steps in fields():
+        if "*" in steps:
+            found |= set(_keys(tree, steps[: len(steps) - 1 - steps[::-1].index("*")]))
+    return {str(name) for name in found}
+
+
+def _keys(node: Any, steps: Steps) -> Iterator[str]:
+    if not steps:
+        yield from node if isinstance(node, dict) else ()
+    elif steps[0] in {"*", "[]"}:
+        for value in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+            yield from _keys(value, steps[1:])
+    elif isinstance(node, dict) and steps[0] in node:
+        yield from _keys(node[steps[0]], steps[1:])
+
+
+def _at(tree: Any, path: Path) -> Any:
+    for step in path:
+        tree = tree[step]
+    return tree
+
+
+def _without(tree: dict[str, Any], path: Path) -> dict[str, Any]:
+    parent = _at(tree, path[:-1])
+    if isinstance(parent, list):
+        return changed(tree, path[:-1], [value for index, value in enumerate(parent) if index != path[-1]])
+    return changed(tree, path[:-1], {key: value for key, value in parent.items() if key != path[-1]})
+
+
+def _with(tree: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
+    """Returns the tree with a value at a path whose last maps may be absent."""
+    for length in range(1, len(path)):
+        try:
+            _at(tree, path[:length])
+        except KeyError:
+            tree = changed(tree, path[:length], {})
+    return changed(tree, path, value)
+
+
+def table() -> dict[str, dict[str, Any]]:
+    """Returns the content of effects.json."""
+    steps = [steps for steps, field in fields().items() if not field.is_section]
+    with multiprocessing.Pool(os.cpu_count()) as workers:
+        entries = workers.map(measured, steps, chunksize=4)
+    return {path_text(one): entry for one, entry in zip(steps, entries, strict=True) if entry is not None}
+
+
+def text(entries: dict[str, dict[str, Any]]) -> str:
+    """Returns the text of effects.json, with one field on each line."""
+    return "{\n" + ",\n".join(f"{json.dumps(path)}: {json.dumps(entry)}" for path, entry in entries.items()) + "\n}\n"
+
+
+if __name__ == "__main__":
+    entries = table()
+    if "--count" in sys.argv:
+        print(Counter((kind, field) for entry in entries.values() for kind, _, *names in entry.get("effects", []) for field in names).most_common(30))
+    EFFECTS.write_text(text(entries), encoding="utf-8")
