@@ -12,12 +12,13 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from functools import cache
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
-from gpuc.spec.reference import EFFECTS, Steps, fields, path_text, steps_of
+from gpuc.spec.reference import EFFECTS, Steps, fields, path_text, field_at
 from tests.conftest import CUSTOM, HUB_CLUSTERS, root_of
 from tests.pipeline.memory import changed, compile_tree, leaves, source
 from tests.pipeline.other_values import ABSENT, UNSET, other
@@ -49,7 +50,7 @@ def measured(steps: Steps) -> dict[str, Any] | None:
     for place, leaf, value in tried[:TRIES]:
         found |= set(_of_leaf(place, leaf, value))
     file = f"{root_of(spec).relative_to(CUSTOM.parents[1])}/specs/{spec}.yaml".removeprefix("./")
-    length = len(steps) if "[]" not in steps else len(path)
+    _, length = field_at(path) or (steps, len(path))
     return {"example": _at(source(spec).tree, path[:length]), "file": file, **_result(found)}
 
 
@@ -85,11 +86,17 @@ def places() -> dict[Steps, list[tuple[str, Path, Any]]]:
     found: dict[Steps, dict[tuple[str, str], tuple[str, Path, Any]]] = {}
     for spec in SPECS:
         for path, value in leaves(source(spec).tree):
-            steps = steps_of(path)
-            if steps in fields() and value not in (None, {}, []):
+            place = field_at(path)
+            if place is not None and value not in (None, {}, []):
                 element = ".".join(map(str, path[:3]))
-                found.setdefault(steps, {}).setdefault((spec, element), (spec, path, value))
+                found.setdefault(_full(place[0]), {}).setdefault((spec, element), (spec, path, value))
     return {steps: list(rows.values()) for steps, rows in found.items()}
+
+
+def _full(steps: Steps) -> Steps:
+    """Returns the steps of a field. The value of a section in its short form is the value of one of its fields."""
+    section = fields().get(steps) or fields().get(steps[:-1])
+    return (*steps, section.short_for) if section is not None and section.short_for else steps
 
 
 @cache
@@ -185,10 +192,9 @@ def _at(tree: Any, path: Path) -> Any:
 
 
 def _without(tree: dict[str, Any], path: Path) -> dict[str, Any]:
-    parent = _at(tree, path[:-1])
-    if isinstance(parent, list):
-        return changed(tree, path[:-1], [value for index, value in enumerate(parent) if index != path[-1]])
-    return changed(tree, path[:-1], {key: value for key, value in parent.items() if key != path[-1]})
+    copy = deepcopy(tree)
+    del _at(copy, path[:-1])[path[-1]]
+    return copy
 
 
 def _with(tree: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:

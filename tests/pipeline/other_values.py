@@ -66,5 +66,19 @@ def other(path: Path, value: Any) -> Any:
     return f"{int(amount[1]) * 2}{amount[2]}" if amount else f"{value}-2"
 
 
-UNSET: dict[str, tuple[str, Path, Any]] = {}
+_PROD = "prod-use1"
+_POOL = ("spec", "pools", "train-h100")
+_TENANT = ("spec", "tenants", "search")
+UNSET: dict[str, tuple[str, Path, Any]] = {
+    "cloud.aws.addOnRegistry": (_PROD, ("spec", "cloud", "aws", "addOnRegistry"), "registry.example.com/eks"),
+    "pools.*.image.alias": (_PROD, (*_POOL, "image"), "al2023@v20260701"),
+    "pools.*.hold": (_PROD, (*_POOL, "hold"), True),
+    "pools.*.leaving": (_PROD, (*_POOL, "leaving"), True),
+    "tenants.*.leaving": (_PROD, (*_TENANT, "leaving"), True),
+    "tenants.*.namespaces.*.leaving": (_PROD, (*_TENANT, "namespaces", "search-train", "leaving"), True),
+    "tenants.*.network.metrics[].port": (_PROD, (*_TENANT, "network", "metrics"), [{"port": 9090}]),
+    "components.*.managed": (_PROD, ("spec", "components", "karpenter", "managed"), False),
+    "components.*.namespace": (_PROD, ("spec", "components", "gpu-operator", "namespace"), "nvidia"),
+    "queues.*.leaving": (_PROD, ("spec", "queues", "search", "leaving"), True),
+}
 """Values of fields that no example sets, by field: an example spec, the path and the value."""

@@ -74,7 +74,10 @@ def parser_of(command: str) -> Parser:
     match command:
         case "explain":
             parser = Parser(command)
-            parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE007")
+            parser.add_argument(
+                "subject", nargs="?", metavar="SUBJECT",
+                help="the id of a rule such as KUE007, or a field of the spec such as pools.nodes.max",
+            )  # fmt: skip
         case "init":
             parser = _init_parser()
         case "schema":

@@ -52,6 +52,8 @@ class FieldType:
     models: tuple[tuple[Steps, type[BaseModel]], ...] = ()
     """The models in the value, with the steps from the value to the model."""
     is_number: bool = False
+    short_for: str = ""
+    """The key of a map whose value may stand for the map."""
 
 
 def field_type(annotation: Any, constraints: Iterable[Any] = ()) -> FieldType:
@@ -100,21 +102,24 @@ def _list(element: FieldType, given: list[Any]) -> FieldType:
     minimum = ", at least one" if _limit(given, "min_length") else ""
     maximum = _limit(given, "max_length")
     most = f", at most {maximum}" if maximum else ""
-    return FieldType(f"a list{minimum}{most}; each element: {element.words}", element.unit, models)
+    words = f"a list{minimum}{most}; each element: {element.words}"
+    return FieldType(words, element.unit, models, short_for=element.short_for)
 
 
 def _map(key: FieldType, value: FieldType) -> FieldType:
     models = tuple(((NAME, *steps), model) for steps, model in value.models)
     words = "a map" + (f"; each key: {key.words}" if key.words != "a text" else "")
     words += f"; each value: {value.words}" if value.words != "any value" else ""
-    return FieldType(words, value.unit, models, value.is_number)
+    return FieldType(words, value.unit, models, value.is_number, value.short_for)
 
 
 def _model(model: type[BaseModel]) -> FieldType:
-    words = "a map"
-    if issubclass(model, base.Shorthand):
-        words = f"a map, or only the value of its key {model.short_for}"
-    return FieldType(words, models=(((), model),))
+    models = (((), model),)
+    if not issubclass(model, base.Shorthand):
+        return FieldType("a map", models=models)
+    return FieldType(
+        f"a map, or only the value of its key {model.short_for}", models=models, short_for=model.short_for
+    )
 
 
 def _scalar(kind: Any, given: list[Any]) -> FieldType:

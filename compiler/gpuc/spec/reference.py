@@ -8,7 +8,7 @@ the effects, see tests/pipeline/effects.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -40,6 +40,8 @@ class Field:
     """The docstring of the field."""
     is_section: bool
     """Whether the value is a map or a list with fields of its own."""
+    short_for: str
+    """The field of the section whose value may stand for the section; empty if there is none."""
 
     @property
     def path(self) -> str:
@@ -85,7 +87,7 @@ def _fields(steps: Steps, model: type[BaseModel]) -> Iterator[Field]:
         form = field_type(info.annotation, info.metadata)
         description = docstrings[name]
         unit = form.unit or _unit(path, form)
-        yield Field(path, form.words, unit, _default(info, description), description, bool(form.models))
+        yield Field(path, form.words, unit, _default(info, description), description, bool(form.models), form.short_for)
         for below, inner in form.models:
             yield from _fields((*path, *below), inner)
 
@@ -112,21 +114,21 @@ def _unit(steps: Steps, form: FieldType) -> str:
     return next((unit for end, unit in UNITS.items() if f".{path}".endswith(f".{end}")), "") if form.is_number else ""
 
 
-def steps_of(path: Iterable[str | int]) -> Steps | None:
-    """Returns the steps of the field that a path of a spec is in, with the user's names and indexes; None if none is.
+def field_at(path: Sequence[str | int]) -> tuple[Steps, int] | None:
+    """Returns the field that a path of a spec is in, and the length of the path of the field; None if no field is.
 
-    A path below a field that is a map of texts is in the field.
+    The path can have names of the user, the steps NAME and ELEMENT, and indexes. Indexes can be absent. A path below a
+    field that is a map or list of texts is in the field.
     """
     known = fields()
     prefixes = {steps[:length] for steps in known for length in range(len(steps) + 1)}
     steps: Steps = ()
-    for step in path:
-        name = ELEMENT if isinstance(step, int) or step.isdecimal() else step
-        choices = [(*steps, name), (*steps, NAME), (*steps, ELEMENT, name), (*steps, ELEMENT)]
-        if name == NAME:
-            choices = [(*steps, NAME)]
-        following = next((choice for choice in choices if choice in prefixes), None)
-        if following is None:
-            return steps if steps in known and not known[steps].is_section else None
+    for length, step in enumerate(path):
+        is_index = isinstance(step, int) or step.isdecimal() or step == ELEMENT
+        name = ELEMENT if is_index else str(step)
+        choices = [(*steps, name), (*steps, NAME), (*steps, ELEMENT, name)]
+        following = next((choice for choice in choices if choice in prefixes), steps if is_index else None)
+        if following is None or following == steps and not known[steps].is_section:
+            return (steps, length) if steps in known and not known[steps].is_section else None
         steps = following
-    return steps
+    return (steps, len(path)) if steps in prefixes else None
