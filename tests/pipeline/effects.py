@@ -13,15 +13,20 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, StageError
+from gpuc.extra.files import read_files
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
+from gpuc.pipeline.fleet_catalog import fleet_catalog
+from gpuc.pipeline.fleet_policies import fleet_policies
+from gpuc.pipeline.stages import compile_source
 from gpuc.spec.reference import EFFECTS, Steps, fields, path_text, field_at
 from tests.conftest import CUSTOM, HUB_CLUSTERS, root_of
-from tests.pipeline.memory import changed, compile_tree, leaves, source
-from tests.pipeline.other_values import ABSENT, UNSET, other
+from tests.pipeline.memory import changed, leaves, source
+from tests.pipeline.other_values import ABSENT, CANDIDATES, UNSET, other
 
 SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1")
 """The example specs, in the order in which the examples of fields are taken from them."""
@@ -31,6 +36,9 @@ OBJECTS = 6
 """The number of objects that an entry lists."""
 FIELDS = 4
 """The number of fields of an object that an entry lists."""
+
+ACCEPTED_STAGES = 4
+"""How often errors are accepted before a value counts as one that does not compile."""
 
 Objects = dict[tuple[str, str, str, str], Any]
 """The content of files, by file, kind, namespace and name."""
@@ -49,16 +57,31 @@ def measured(steps: Steps) -> dict[str, Any] | None:
     spec, path, _ = tried[0]
     for place, leaf, value in tried[:TRIES]:
         found |= set(_of_leaf(place, leaf, value))
+    found = {row for row in found if row[1]} or found  # the text of the page of the cluster is not in out/
     file = f"{root_of(spec).relative_to(CUSTOM.parents[1])}/specs/{spec}.yaml".removeprefix("./")
     _, length = field_at(path) or (steps, len(path))
     return {"example": _at(source(spec).tree, path[:length]), "file": file, **_result(found)}
 
 
-def _of_leaf(spec: str, path: Path, value: Any) -> Iterator[tuple[str, str, str]]:
-    """Yields the differences of another value, or without the key if no other value compiles."""
+def _of_leaf(spec: str, path: Path, value: Any) -> list[tuple[str, str, str]]:
+    """Returns the differences of the first other value that compiles.
+
+    If none compiles, the differences without the key, and then without the section that contains the key.
+    """
     tree = source(spec).tree
-    found = [] if path[-1] in ABSENT else list(differences(spec, changed(tree, path, other(path, value))))
-    yield from found or differences(spec, _without(tree, path))
+    trees = [] if path[-1] in ABSENT else [changed(tree, path, new) for new in _candidates(path, value)]
+    trees.append(_without(tree, path))
+    around = [length for length in range(len(path) - 1, 1, -1) if length > 3 or isinstance(path[length - 1], int)]
+    trees += [_without(tree, path[:length]) for length in around]
+    return next((found for found in (list(differences(spec, one)) for one in trees) if found), [])
+
+
+def _candidates(path: Path, value: Any) -> Iterator[Any]:
+    yield other(path, value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        yield from (value + 1, value * 2)
+    key = next(step for step in reversed(path) if isinstance(step, str))
+    yield from CANDIDATES.get(key, ())
 
 
 def _result(found: set[tuple[str, str, str]]) -> dict[str, Any]:
@@ -102,7 +125,7 @@ def _full(steps: Steps) -> Steps:
 @cache
 def unchanged(spec: str) -> Objects:
     """Returns the output of an example spec."""
-    return _objects(compile_tree(spec, source(spec).tree)[1])
+    return _compiled(spec, source(spec).tree)
 
 
 def differences(spec: str, tree: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -110,7 +133,7 @@ def differences(spec: str, tree: dict[str, Any]) -> Iterator[tuple[str, str, str
 
     The field is empty for objects that exist only in one of both outputs. Yields nothing if the tree does not compile.
     """
-    before, after = unchanged(spec), _objects(compile_tree(spec, tree)[1])
+    before, after = unchanged(spec), _compiled(spec, tree)
     if not after:
         return
     names = _names(source(spec).tree) | _names(tree)
@@ -122,6 +145,30 @@ def differences(spec: str, tree: dict[str, Any]) -> Iterator[tuple[str, str, str
         elif before[key] != after[key]:
             for path in _changed(before[key], after[key]):
                 yield place, kind, _field(path, names)
+
+
+def _compiled(spec: str, tree: dict[str, Any]) -> Objects:
+    """Returns the output of a tree in the place of an example's; empty if gpuc cannot compile the tree.
+
+    The tree accepts the errors of rules, for example a quota that no longer fits after the number of nodes changed.
+    """
+    for _ in range(ACCEPTED_STAGES):
+        try:
+            return _objects(compile_source(replace(source(spec), tree=tree, raw={}), **_fleet(spec)).artifacts)
+        except StageError as stop:
+            ids = {finding.id for finding in stop.findings if finding.is_error}
+            if any(id.startswith(("SPC", "VER", "YAML")) or id in tree["spec"].get("accept", {}) for id in ids):
+                return {}
+            tree = _with(tree, ("spec", "accept"), tree["spec"].get("accept", {}) | dict.fromkeys(ids, "measured"))
+    return {}
+
+
+@cache
+def _fleet(spec: str) -> dict[str, Any]:
+    """Returns the policies, files and catalog of the fleet of an example."""
+    root = root_of(spec)
+    files = read_files(root, f"specs/{spec}.yaml")
+    return {"fleet": fleet_policies(root), "files": files, "catalog": fleet_catalog(root).catalog}
 
 
 def _objects(artifacts: Iterable[Artifact]) -> Objects:
@@ -170,7 +217,7 @@ def _names(tree: dict[str, Any]) -> set[str]:
     """Returns the names that the user chose: keys of the maps in the spec, and the name of the cluster."""
     found = {tree["metadata"]["name"]}
     for steps in fields():
-        if "*" in steps:
+        if "*" in steps and steps[1] not in {"components", "policies"}:  # these names are gpuc's
             found |= set(_keys(tree, steps[: len(steps) - 1 - steps[::-1].index("*")]))
     return {str(name) for name in found}
 

@@ -82,3 +82,17 @@ UNSET: dict[str, tuple[str, Path, Any]] = {
     "queues.*.leaving": (_PROD, ("spec", "queues", "search", "leaving"), True),
 }
 """Values of fields that no example sets, by field: an example spec, the path and the value."""
+
+CANDIDATES: dict[str, tuple[Any, ...]] = {
+    "podCidrs": ("10.0.0.0/18",),
+    "id": ("ami-0c3f1a2b4d5e6f709",),
+    "family": ("Bottlerocket", "AL2023"),
+    "counted": ("quota", "kueue"),
+    "kinds": ("Secret",),
+    "cluster": ("rbac.authorization.k8s.io/ClusterRole",),
+    "namespaced": ("ConfigMap", "Secret"),
+    "version": ("v1.21.2",),
+    "exclusive": ({"mps": {"replicas": 2}},),
+    "sharing": ({"mps": {"replicas": 2}},),
+}
+"""More values by key, for fields of which most other values do not compile."""

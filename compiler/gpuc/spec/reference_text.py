@@ -39,8 +39,10 @@ def explain_field(text: str) -> str:
 
 def find(text: str) -> Steps | None:
     """Returns the steps of the field or section at a path with or without `spec` at the start; None if none is."""
-    path = [step for step in text.replace("[", ".[").replace(ELEMENT, "0").replace("[", "").replace("]", "").split(".")]
-    path = [step for step in path if step]
+    for steps, field in fields().items():
+        if _plain(field.path) == _plain(text):
+            return steps
+    path = [step for step in text.replace("[", ".").replace("]", "").split(".") if step]
     for start in (["spec"], []):
         found = field_at([*start, *path])
         if found is not None and (found[0] in fields() or children(found[0])):
