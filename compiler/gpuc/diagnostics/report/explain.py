@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gpuc.diagnostics.finding import RULES, Rule
+from gpuc.diagnostics.report.examples import example_of
 from gpuc.diagnostics.report.topics import TOPICS, topic
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
@@ -18,6 +19,14 @@ HINT = (
     "spec, for example `gpuc explain pools.nodes.max`; `gpuc explain spec` lists the sections of the spec.\n"
 )
 """The last lines of the list of rules."""
+_PLACES = {
+    "spec": ", in a spec that extends training.yaml",
+    "file": ", as a complete spec",
+    "manifest": ", in specs/CLUSTER/manifests/{file}",
+    "catalog": ", in specs/catalog/",
+    "lint": ", in the input of gpuc lint",
+}
+"""The end of the heading of an example, by the place of its text."""
 _EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
 
 
@@ -71,6 +80,19 @@ def _import_rule(id: str) -> Rule | None:  # noqa: A002
 
 
 def _examples(id: str) -> Iterator[str]:  # noqa: A002
+    """Yields a good and a bad example: from examples/, or from the case file of the rule."""
+    example = example_of(id)
+    if example is None:
+        yield from _case_examples(id)
+    elif example.note:
+        yield _wrapped(example.note)
+    else:
+        where = _PLACES[example.place].format(file=example.file)
+        yield f"Good{where}:\n\n{_formatted(example.good, id)}"
+        yield f"Bad{where}:\n\n{_formatted(example.bad, id)}"
+
+
+def _case_examples(id: str) -> Iterator[str]:  # noqa: A002
     """Yields a good and a bad example from the case file of the rule, or the complete file for Kubernetes objects."""
     for file in sorted(_PACKAGE.rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")
