@@ -30,6 +30,7 @@ from tests.pipeline.other_values import ABSENT, CANDIDATES, UNSET, other
 
 SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1")
 """The example specs, in the order in which the examples of fields are taken from them."""
+NO_EFFECT = "none in out/: only rules of gpuc read the field, or the field has only one possible value"
 TRIES = 4
 """The number of values of a field that are changed, each in another place of a spec."""
 OBJECTS = 6
@@ -86,14 +87,23 @@ def _candidates(path: Path, value: Any) -> Iterator[Any]:
 
 def _result(found: set[tuple[str, str, str]]) -> dict[str, Any]:
     if not found:
-        return {"why": "changes only findings"}
+        return {"why": NO_EFFECT}
     objects: dict[tuple[str, str], list[str]] = {}
     for file, kind, field in sorted(found):
         objects.setdefault((kind, file), []).append(field)
-    ordered = sorted(objects.items(), key=lambda entry: ("README" in entry[0][1], entry[0][0] == "", entry[0]))
-    listed = [[kind, file, *_folded(names)] for (kind, file), names in ordered[:OBJECTS]]
-    more = sum(len(names) for _, names in ordered[OBJECTS:])
+    ordered = sorted(_joined(objects))
+    listed = [[kind, file, *_folded(names)] for kind, file, names in ordered[:OBJECTS]]
+    more = sum(len(names) for _, _, names in ordered[OBJECTS:])
     return {"effects": listed} | ({"more": more} if more else {})
+
+
+def _joined(objects: dict[tuple[str, str], list[str]]) -> Iterator[tuple[str, str, list[str]]]:
+    """Yields kind, file and fields. * in a file stands for several files with the same fields."""
+    files: dict[tuple[str, str, tuple[str, ...]], list[str]] = {}
+    for (kind, file), names in objects.items():
+        files.setdefault((kind, file.rpartition("/")[0], tuple(names)), []).append(file)
+    for (kind, folder, names), found in files.items():
+        yield kind, found[0] if len(found) == 1 else f"{folder}/*.yaml", list(names)
 
 
 def _folded(names: list[str]) -> list[str]:
@@ -138,8 +148,8 @@ def differences(spec: str, tree: dict[str, Any]) -> Iterator[tuple[str, str, str
         return
     names = _names(source(spec).tree) | _names(tree)
     for key in sorted(before.keys() | after.keys()):
-        file, kind, _, name = key
-        place = _anonymous(file.split("/", 2)[-1] if file.startswith("out/") else file, {*names, name})
+        file, kind, *_ = key
+        place = _anonymous(file.split("/", 2)[-1] if file.startswith("out/") else file, names)
         if key not in before or key not in after:
             yield place, kind, ""
         elif before[key] != after[key]:
