@@ -23,7 +23,7 @@ from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
 from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.fleet_policies import fleet_policies
 from gpuc.pipeline.stages import compile_source
-from gpuc.spec.reference import EFFECTS, Steps, fields, path_text, field_at
+from gpuc.spec.reference import EFFECTS, Steps, field_at, fields, path_text
 from tests.conftest import CUSTOM, HUB_CLUSTERS, root_of
 from tests.pipeline.memory import changed, leaves, source
 from tests.pipeline.other_values import ABSENT, CANDIDATES, UNSET, other
@@ -280,5 +280,12 @@ def text(entries: dict[str, dict[str, Any]]) -> str:
 if __name__ == "__main__":
     entries = table()
     if "--count" in sys.argv:
-        print(Counter((kind, field) for entry in entries.values() for kind, _, *names in entry.get("effects", []) for field in names).most_common(30))
+        print(
+            Counter(
+                (kind, field)
+                for entry in entries.values()
+                for kind, _, *names in entry.get("effects", [])
+                for field in names
+            ).most_common(30)
+        )
     EFFECTS.write_text(text(entries), encoding="utf-8")

@@ -14,6 +14,7 @@ from tests.pipeline.other_values import ABSENT, OTHER, other
 
 SPECS = ("prod-use1", "vega-prod")
 
+
 @cache
 def unchanged(spec: str) -> tuple[dict[str, Any], set[str], list[Any]]:
     """Returns what controllers read, the annotations, and the deadlines of the example Jobs, of an example."""

@@ -45,7 +45,7 @@ def test_the_listing_has_every_rule_that_the_source_declares() -> None:
 
 
 def test_each_topic_has_a_title_and_rules() -> None:
-    letters = {id.rstrip("0123456789") for id in explain.every_rule() if id != "ZZZ001"}
+    letters = {rule.rstrip("0123456789") for rule in explain.every_rule() if rule != "ZZZ001"}
     assert letters == TOPICS.keys()
 
 

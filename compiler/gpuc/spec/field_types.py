@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -117,9 +117,7 @@ def _model(model: type[BaseModel]) -> FieldType:
     models = (((), model),)
     if not issubclass(model, base.Shorthand):
         return FieldType("a map", models=models)
-    return FieldType(
-        f"a map, or only the value of its key {model.short_for}", models=models, short_for=model.short_for
-    )
+    return FieldType(f"a map, or only the value of its key {model.short_for}", models=models, short_for=model.short_for)
 
 
 def _scalar(kind: Any, given: list[Any]) -> FieldType:

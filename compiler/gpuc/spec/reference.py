@@ -24,6 +24,7 @@ from gpuc.spec.schema import _docstrings
 EFFECTS = Path(__file__).parent / "effects.json"
 """A file with a map for each field of the spec that an example sets: `example`, `file`, and `effects` or `why`."""
 
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """A field of the spec."""
@@ -105,6 +106,10 @@ def _default(info: FieldInfo, description: str) -> str:
 
 UNITS = {
     "nodes.max": "nodes", "nodes.min": "nodes", "nodes.static": "nodes", "reservations.instances": "EC2 instances",
+    "replicas": "GPU shares per GPU", "user": "user ID", "rootVolumeThroughput": "MiB/s",
+    "rootVolumeIops": "I/O operations per second", "quota.*.nodes": "nodes", "quota.*.gpus": "GPUs",
+    "quota.*.shares": "GPU shares", "loadBalancers": "Services", "nodePorts": "ports", "port": "port number",
+    "startAttempts": "starts", "wave": "position in the order of sync waves", "weight": "relative to other weights",
 }  # fmt: skip
 """The units of numbers, by the last steps of the path."""
 
@@ -128,7 +133,7 @@ def field_at(path: Sequence[str | int]) -> tuple[Steps, int] | None:
         name = ELEMENT if is_index else str(step)
         choices = [(*steps, name), (*steps, NAME), (*steps, ELEMENT, name)]
         following = next((choice for choice in choices if choice in prefixes), steps if is_index else None)
-        if following is None or following == steps and not known[steps].is_section:
+        if following is None or (following == steps and not known[steps].is_section):
             return (steps, length) if steps in known and not known[steps].is_section else None
         steps = following
     return (steps, len(path)) if steps in prefixes else None

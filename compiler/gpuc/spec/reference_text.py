@@ -8,7 +8,8 @@ from typing import Any
 
 from gpuc.diagnostics.spelling import nearest
 from gpuc.diagnostics.usage import UsageError
-from gpuc.spec.reference import ELEMENT, Field, Steps, children, effects, field_at, fields, path_text
+from gpuc.spec.field_types import ELEMENT, Steps
+from gpuc.spec.reference import Field, children, effects, field_at, fields, path_text
 
 _WIDTH = 100
 _EXAMPLE_MAX = 90
@@ -27,8 +28,9 @@ def explain_field(text: str) -> str:
     steps = find(text)
     if steps is None:
         raise UsageError(f"the spec has no field {text}{_suggestion(text)}; `gpuc explain spec` lists the sections")
-    field = fields().get(steps)
-    parts = [path_text(steps)] + ([_wrapped(field.description)] if field else []) + [_facts(field)] * bool(field)
+    parts = [path_text(steps)]
+    if (field := fields().get(steps)) is not None:
+        parts += [_wrapped(field.description), _facts(field)]
     below = children(steps)
     if below:
         width = max(len(_below(steps, one)) for one in below)
@@ -62,7 +64,9 @@ def _suggestion(text: str) -> str:
     last = text.rpartition(".")[2]
     paths = [field.path for field in fields().values()]
     same = [path for path in paths if path.rpartition(".")[2].casefold() == last.casefold()]
-    close = nearest(text.removeprefix("spec."), same or paths) or nearest(_plain(text), [_plain(path) for path in paths])
+    close = nearest(text.removeprefix("spec."), same or paths) or nearest(
+        _plain(text), [_plain(path) for path in paths]
+    )
     if not close and same:
         close = same[0]
     return f" (did you mean {close}?)" if close else ""
@@ -130,7 +134,9 @@ def _flow(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_flow, value)) + "]"
     if isinstance(value, str):
-        is_plain = bool(value) and value.isascii() and value[0].isalpha() and not set(value) & set(",[]{}#:\n\"'&*!|>%@`")
+        is_plain = (
+            bool(value) and value.isascii() and value[0].isalpha() and not set(value) & set(",[]{}#:\n\"'&*!|>%@`")
+        )
         return value if is_plain and value not in {"true", "false", "null"} else json.dumps(value)
     return json.dumps(value)
 
