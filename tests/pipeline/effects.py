@@ -167,9 +167,10 @@ def _compiled(spec: str, tree: dict[str, Any]) -> Objects:
             return _objects(compile_source(replace(source(spec), tree=tree, raw={}), **_fleet(spec)).artifacts)
         except StageError as stop:
             ids = {finding.id for finding in stop.findings if finding.is_error}
-            if any(id.startswith(("SPC", "VER", "YAML")) or id in tree["spec"].get("accept", {}) for id in ids):
+            accepted = tree["spec"].get("accept", {})
+            if any(rule.startswith(("SPC", "VER", "YAML")) or rule in accepted for rule in ids):
                 return {}
-            tree = _with(tree, ("spec", "accept"), tree["spec"].get("accept", {}) | dict.fromkeys(ids, "measured"))
+            tree = _with(tree, ("spec", "accept"), accepted | dict.fromkeys(ids, "measured"))
     return {}
 
 

@@ -25,7 +25,7 @@ _WORDS: tuple[tuple[Any, str, str], ...] = (
     (base.Seconds, "a duration with its unit such as 72h or 1h30m", "h, m or s, part of the value"),
     (base.Bytes, _SIZE, _SIZE_UNITS),
     (base.VolumeBytes, _SIZE, _SIZE_UNITS),
-    (platform.NodeAgent.model_fields["cpu"], "a number of millicores such as 100m", "m (millicores), part of the value"),
+    (platform.NodeAgent.model_fields["cpu"], "a number of millicores such as 100m", "m (millicores)"),
     (cloud.Cidr, "an IPv4 address range such as 10.20.0.0/16", ""),
     (network.Host, "a host name such as api.example.com, or *.example.com", ""),
     (metadata.LabelKey, "a label key such as example.com/team", ""),
@@ -81,7 +81,7 @@ def field_type(annotation: Any, constraints: Iterable[Any] = ()) -> FieldType:
 
 
 def _flat(constraints: Iterable[Any]) -> Iterator[Any]:
-    """Yields the constraints. Field() stands for several."""
+    """Yields the constraints. Field() has several."""
     for constraint in constraints:
         if isinstance(constraint, FieldInfo):
             yield from constraint.metadata

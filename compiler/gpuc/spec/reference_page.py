@@ -13,10 +13,10 @@ _HEAD = """# Reference of the spec
 
 All fields of the spec language. `gpuc explain pools.nodes.max` prints the same text in the terminal.
 
-- Paths begin below `spec`. `*` stands for a name that you choose, `[]` for an element of a list.
+- Paths begin below `spec`. `*` is a name that you choose, `[]` is an element of a list.
 - "Default: required" means that the spec has to contain the field if it contains the section of the field.
 - The effect of a field is measured: it lists what changes in `out/CLUSTER/` if the field changes in an example spec.
-  `*` in the effect stands for a name from the spec. A field without an effect is one that only rules of gpuc read.
+  `*` in the effect is a name from the spec. A field without an effect is one that only rules of gpuc read.
 
 `make generate` writes this page from the models in compiler/gpuc/spec/. Do not edit the page.
 """
