@@ -186,13 +186,21 @@ def _objects(artifacts: Iterable[Artifact]) -> Objects:
     found: Objects = {}
     for artifact in artifacts:
         if isinstance(artifact, Values):
-            body = artifact.body | {key: value for key, value in artifact.embedded.items() if key not in artifact.body}
-            found[artifact.file, "Helm values", "", artifact.component] = body
+            found[artifact.file, "Helm values", "", artifact.component] = _parsed(artifact.body, artifact.embedded)
         elif isinstance(artifact, Manifest):
             found[artifact.file, artifact.kind, artifact.namespace, artifact.name] = artifact.document()
         elif isinstance(artifact, Text):
             found[artifact.file, "", "", ""] = artifact.text
     return found
+
+
+def _parsed(value: Any, embedded: dict[str, Any]) -> Any:
+    """Returns Helm values with the documents of the strings that contain YAML."""
+    if isinstance(value, dict):
+        return {key: _parsed(part, embedded) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_parsed(part, embedded) for part in value]
+    return embedded.get(value, value) if isinstance(value, str) else value
 
 
 def _changed(left: Any, right: Any, path: Path = ()) -> Iterator[Path]:

@@ -19,6 +19,7 @@ NAME = "*"
 ELEMENT = "[]"
 """A step of a path: an element of a list."""
 
+_NAME = "a name of at most 40 lower-case letters, digits and hyphens, with a letter at the start"
 _SIZE = "a size with its unit such as 200Gi"
 _SIZE_UNITS = "Ki, Mi, Gi, Ti, k, M, G or T, part of the value"
 _WORDS: tuple[tuple[Any, str, str], ...] = (
@@ -108,7 +109,7 @@ def _list(element: FieldType, given: list[Any]) -> FieldType:
 
 def _map(key: FieldType, value: FieldType) -> FieldType:
     models = tuple(((NAME, *steps), model) for steps, model in value.models)
-    words = "a map" + (f"; each key: {key.words}" if key.words != "a text" else "")
+    words = "a map" + (f"; each key: {key.words if key.words != _NAME else 'a name'}" if key.words != "a text" else "")
     words += f"; each value: {value.words}" if value.words != "any value" else ""
     return FieldType(words, value.unit, models, value.is_number, value.short_for)
 
@@ -131,7 +132,7 @@ def _scalar(kind: Any, given: list[Any]) -> FieldType:
     if kind is Any:
         return FieldType("any value")
     if any(part in given for part in _forms(base.Name)):
-        return FieldType("a name")
+        return FieldType(_NAME)
     length = _limit(given, "max_length")
     most = f", at most {length} characters" if length else ""
     form = next((part for part in reversed(given) if isinstance(part, Form)), None)
