@@ -74,9 +74,12 @@ torch: $(VENV)/.installed  ## Install PyTorch into .venv/torch, unless GPUC_TORC
 conformance-all: tools tools-jobset torch $(VENV)/.conformance  ## The same with more random gangs, a gang with torchrun, LeaderWorkerSets, NodeConfigs, the GPU gate, alerts, undetected mutations and Argo CD; writes benchmarks/conformance.md, trace.md and argocd.md (GPUC_CHARTS: folder of charts).
 	$(BIN)/python -m tests.conformance.long
 
-generate: $(VENV)/.installed  ## Write the generated files: the schema of the spec language, the tables of policies.
+generate: $(VENV)/.installed  ## Write the generated files: the schema and the reference of the spec language, the tables of policies.
 	$(BIN)/python -m gpuc.catalog
 	$(BIN)/python -m gpuc.policy.library
+	$(BIN)/python -m tests.pipeline.effects
+	$(BIN)/python -m gpuc.spec.reference_page > $(VENV)/reference.md
+	mv $(VENV)/reference.md docs/reference.md
 	$(BIN)/gpuc schema > $(VENV)/gpuc.schema.json
 	mv $(VENV)/gpuc.schema.json gpuc.schema.json
 

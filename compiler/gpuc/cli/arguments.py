@@ -226,7 +226,10 @@ def _schema_parser(command: str) -> Parser:
 
 def _explain_parser(command: str) -> Parser:
     parser = Parser(command)
-    parser.add_argument("id", nargs="?", metavar="ID", help="the id of a rule, for example KUE007")
+    parser.add_argument(
+        "subject", nargs="?", metavar="SUBJECT",
+        help="the id of a rule such as KUE007, or a field of the spec such as pools.nodes.max",
+    )  # fmt: skip
     return parser
 
 

@@ -206,7 +206,6 @@ def _charts() -> list[str]:
 
 _NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "SPEC": _clusters,
-    "ID": _rules,
     "SUBJECT": _rules_and_fields,
     "ENGINE": _engines,
     "PLACE": _places,

@@ -68,6 +68,7 @@ EXAMPLES = {
     ),
     "explain": (
         ("explain the rule of a finding", "gpuc explain KUE007"),
+        ("explain a field of the spec", "gpuc explain pools.nodes.max"),
         ("list all rules", "gpuc explain"),
     ),
     "init": (

@@ -214,10 +214,10 @@ def _schema(arguments: list[str]) -> None:
 def _explain(arguments: list[str]) -> None:
     from gpuc.cli.arguments import parser_of
 
-    rule_id = parser_of("explain").parse(arguments).id
-    from gpuc.diagnostics.report.explain import explain, listing
+    subject = parser_of("explain").parse(arguments).subject
+    from gpuc.cli.explain_command import explanation
 
-    write_stdout(explain(rule_id) if rule_id else listing())
+    write_stdout(explanation(subject))
 
 
 def _help(arguments: list[str]) -> None:

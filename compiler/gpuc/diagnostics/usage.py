@@ -13,7 +13,7 @@ SUMMARIES = {
     "rehearse": "Apply the compiled output to a real control plane on this machine and test it.",
     "tools": "Build the programs of the rehearsal from source, with Go.",
     "schema": "Print the JSON Schema of the spec, for editors.",
-    "explain": "Explain a rule: its title, its reason and an example. Without an id, list all rules.",
+    "explain": "Explain a rule with examples, or a field of the spec. Without an argument, list all rules.",
     "init": "Write the files of a repository with one small cluster, and of a CI workflow.",
     "completion": "Print the script with which bash, zsh or fish completes the arguments of gpuc.",
     "help": "Show the commands of gpuc, or the arguments of a command.",

@@ -8,10 +8,25 @@ from importlib import import_module
 from pathlib import Path
 
 from gpuc.diagnostics.finding import RULES, Rule
+from gpuc.diagnostics.report.examples import example_of
+from gpuc.diagnostics.report.topics import TOPICS, topic
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 
 _PACKAGE = Path(__file__).parents[2]
+HINT = (
+    "`gpuc explain ID` explains a rule, with a good and a bad example. `gpuc explain PATH` describes a field of the\n"
+    "spec, for example `gpuc explain pools.nodes.max`; `gpuc explain spec` lists the sections of the spec.\n"
+)
+"""The last lines of the list of rules."""
+_PLACES = {
+    "spec": ", in a spec that extends training.yaml",
+    "file": ", as a complete spec",
+    "manifest": ", in specs/CLUSTER/manifests/{file}",
+    "catalog": ", in specs/catalog/",
+    "lint": ", in the input of gpuc lint",
+}
+"""The end of the heading of an example, by the place of its text."""
 _EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
 
 
@@ -33,9 +48,12 @@ def explain(id: str) -> str:  # noqa: A002
 
 
 def listing() -> str:
-    """Returns a line for every rule: id, severity and title."""
-    rules = every_rule()
-    return "".join(f"{rule.id}  {rule.severity.value:<7}  {rule.title}\n" for _, rule in sorted(rules.items()))
+    """Returns a line for every rule, by topic: id, severity and title."""
+    groups: dict[str, list[str]] = {title: [] for title in TOPICS.values()}
+    for id, rule in sorted(every_rule().items()):  # noqa: A001
+        groups.setdefault(topic(id), []).append(f"  {id:<7}  {rule.severity.value:<7}  {rule.title}\n")
+    sections = [f"{title}\n{''.join(lines)}" for title, lines in groups.items() if lines]
+    return "\n".join(sections) + "\n" + HINT
 
 
 def every_rule() -> dict[str, Rule]:
@@ -62,6 +80,19 @@ def _import_rule(id: str) -> Rule | None:  # noqa: A002
 
 
 def _examples(id: str) -> Iterator[str]:  # noqa: A002
+    """Yields a good and a bad example: from examples/, or from the case file of the rule."""
+    example = example_of(id)
+    if example is None:
+        yield from _case_examples(id)
+    elif example.note:
+        yield _wrapped(example.note)
+    else:
+        where = _PLACES[example.place].format(file=example.file)
+        yield f"Good{where}:\n\n{_formatted(example.good, id)}"
+        yield f"Bad{where}:\n\n{_formatted(example.bad, id)}"
+
+
+def _case_examples(id: str) -> Iterator[str]:  # noqa: A002
     """Yields a good and a bad example from the case file of the rule, or the complete file for Kubernetes objects."""
     for file in sorted(_PACKAGE.rglob("*.yaml")):
         text = file.read_text(encoding="utf-8")

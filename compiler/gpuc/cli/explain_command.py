@@ -1,0 +1,24 @@
+"""`gpuc explain`: a rule, a field of the spec, or the list of rules."""
+
+from __future__ import annotations
+
+import re
+
+_RULE = re.compile(r"[A-Za-z]{2,4}-?\d+")
+
+
+def explanation(subject: str | None) -> str:
+    """Returns the explanation of a rule id or of the path of a field; the list of rules for None.
+
+    Raises:
+        UsageError: when no rule has the id, or when the spec has no field at the path.
+    """
+    from gpuc.diagnostics.report.explain import explain, listing
+
+    if subject is None:
+        return listing()
+    if _RULE.fullmatch(subject):
+        return explain(subject)
+    from gpuc.spec.reference_text import explain_field
+
+    return explain_field(subject)

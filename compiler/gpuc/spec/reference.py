@@ -1,0 +1,139 @@
+"""The reference of the spec language: every field with its type, unit, default and effect in out/.
+
+The fields are the fields of the models, and the descriptions are the docstrings of the models. effects.json contains
+an example of each field, and the fields of the output that a change of the example changes. `make generate` measures
+the effects, see tests/pipeline/effects.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from gpuc.spec.cluster import ClusterSpec
+from gpuc.spec.field_types import ELEMENT, NAME, FieldType, Steps, field_type
+from gpuc.spec.schema import docstrings
+
+EFFECTS = Path(__file__).parent / "effects.json"
+"""A file with a map for each field of the spec that an example sets: `example`, `file`, and `effects` or `why`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of the spec."""
+
+    steps: Steps
+    """The keys from the root of the file, for example spec, pools, *, nodes, max."""
+    type: str
+    """The type in words, with choices, form and limits."""
+    unit: str
+    """The unit of a number; empty for other values."""
+    default: str
+    """The default in words, or "required"."""
+    description: str
+    """The docstring of the field."""
+    is_section: bool
+    """Whether the value is a map or a list with fields of its own."""
+    short_for: str
+    """The field of the section whose value may stand for the section; empty if there is none."""
+
+    @property
+    def path(self) -> str:
+        """The path without `spec`, for example pools.*.nodes.max."""
+        return path_text(self.steps)
+
+
+def path_text(steps: Steps) -> str:
+    """Returns the steps as one text, without `spec` at the start."""
+    return ".".join(steps[1:] if steps[0] == "spec" and len(steps) > 1 else steps).replace(f".{ELEMENT}", ELEMENT)
+
+
+@cache
+def fields() -> dict[Steps, Field]:
+    """Returns all fields of the spec by steps, in the order of the models."""
+    return {field.steps: field for field in _fields((), ClusterSpec)}
+
+
+@cache
+def effects() -> dict[str, dict[str, Any]]:
+    """Returns the content of effects.json by path."""
+    table: dict[str, dict[str, Any]] = json.loads(EFFECTS.read_text(encoding="utf-8"))
+    return table
+
+
+def children(steps: Steps) -> list[Field]:
+    """Returns the fields of a section, without the fields of sections in the section."""
+    return [field for field in fields().values() if _parent(field.steps) == steps]
+
+
+def _parent(steps: Steps) -> Steps:
+    """Returns the steps of the section of a field."""
+    parent = steps[:-1]
+    while parent and parent[-1] in {NAME, ELEMENT}:
+        parent = parent[:-1]
+    return parent
+
+
+def _fields(steps: Steps, model: type[BaseModel]) -> Iterator[Field]:
+    docstrings = docstrings(model)
+    for name, info in model.model_fields.items():
+        path = (*steps, info.alias or name)
+        form = field_type(info.annotation, info.metadata)
+        description = docstrings[name]
+        unit = form.unit or _unit(path, form)
+        yield Field(path, form.words, unit, _default(info, description), description, bool(form.models), form.short_for)
+        for below, inner in form.models:
+            yield from _fields((*path, *below), inner)
+
+
+def _default(info: FieldInfo, description: str) -> str:
+    """Returns the default in words. The docstring has the default of a field whose default depends on other fields."""
+    if info.is_required():
+        return "required"
+    default = info.default
+    if isinstance(default, bool | int | str):
+        return json.dumps(default) if isinstance(default, bool | int) else default
+    _, found, rest = " ".join(description.split()).partition("Default: ")
+    return rest.split(". ")[0].removesuffix(".") if found else "none"
+
+
+UNITS = {
+    "nodes.max": "nodes", "nodes.min": "nodes", "nodes.static": "nodes", "reservations.instances": "EC2 instances",
+    "replicas": "GPU shares per GPU", "user": "user ID", "rootVolumeThroughput": "MiB/s",
+    "rootVolumeIops": "I/O operations per second", "quota.*.nodes": "nodes", "quota.*.gpus": "GPUs",
+    "quota.*.shares": "GPU shares", "loadBalancers": "Services", "nodePorts": "ports", "port": "port number",
+    "startAttempts": "starts", "wave": "position in the order of sync waves", "weight": "relative to other weights",
+}  # fmt: skip
+"""The units of numbers, by the last steps of the path."""
+
+
+def _unit(steps: Steps, form: FieldType) -> str:
+    path = path_text(steps)
+    return next((unit for end, unit in UNITS.items() if f".{path}".endswith(f".{end}")), "") if form.is_number else ""
+
+
+def field_at(path: Sequence[str | int]) -> tuple[Steps, int] | None:
+    """Returns the field that a path of a spec is in, and the length of the path of the field; None if no field is.
+
+    The path can have names of the user, the steps NAME and ELEMENT, and indexes. Indexes can be absent. A path below a
+    field that is a map or list of texts is in the field.
+    """
+    known = fields()
+    prefixes = {steps[:length] for steps in known for length in range(len(steps) + 1)}
+    steps: Steps = ()
+    for length, step in enumerate(path):
+        is_index = isinstance(step, int) or step.isdecimal() or step == ELEMENT
+        name = ELEMENT if is_index else str(step)
+        choices = [(*steps, name), (*steps, NAME), (*steps, ELEMENT, name)]
+        following = next((choice for choice in choices if choice in prefixes), steps if is_index else None)
+        if following is None or (following == steps and not known[steps].is_section):
+            return (steps, length) if steps in known and not known[steps].is_section else None
+        steps = following
+    return (steps, len(path)) if steps in prefixes else None

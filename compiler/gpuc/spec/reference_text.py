@@ -1,0 +1,157 @@
+"""The text of `gpuc explain PATH`: a field of the spec, or a section with its fields."""
+
+from __future__ import annotations
+
+import json
+from textwrap import fill
+from typing import Any
+
+from gpuc.diagnostics.spelling import nearest
+from gpuc.diagnostics.usage import UsageError
+from gpuc.spec.field_types import ELEMENT, Steps
+from gpuc.spec.reference import Field, children, effects, field_at, fields, path_text
+
+_WIDTH = 100
+_EXAMPLE_MAX = 90
+"""The largest length of an example on one line."""
+
+
+def explain_field(text: str) -> str:
+    """Returns the description of a field or a section.
+
+    Args:
+        text: a path such as pools.nodes.max, pools.*.nodes.max, or with a name of the user pools.train.nodes.max.
+
+    Raises:
+        UsageError: when the spec has no field at the path.
+    """
+    steps = find(text)
+    if steps is None:
+        raise UsageError(f"the spec has no field {text}{_suggestion(text)}; `gpuc explain spec` lists the sections")
+    parts = [path_text(steps)]
+    if (field := fields().get(steps)) is not None:
+        parts += [_wrapped(field.description), _facts(field)]
+    below = children(steps)
+    if below:
+        width = max(len(_below(steps, one)) for one in below)
+        lines = [f"    {_below(steps, one):<{width}}  {first_sentence(one)}" for one in below]
+        parts.append("Fields:\n" + "\n".join(shortened(line, _WIDTH + 20) for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def find(text: str) -> Steps | None:
+    """Returns the steps of the field or section at a path with or without `spec` at the start; None if none is."""
+    for steps, field in fields().items():
+        if _plain(field.path) == _plain(text):
+            return steps
+    path = [step for step in text.replace("[", ".").replace("]", "").split(".") if step]
+    for start in (["spec"], []):
+        found = field_at([*start, *path])
+        if found is not None and (found[0] in fields() or children(found[0])):
+            return _section(found[0])
+    return None
+
+
+def _section(steps: Steps) -> Steps:
+    """Returns the steps of the field that contains the elements or the map."""
+    while steps not in fields() and len(steps) > 1:
+        steps = steps[:-1]
+    return steps
+
+
+def _suggestion(text: str) -> str:
+    """Returns the path that was probably meant: one with the same last key, or one with a similar text."""
+    last = text.rpartition(".")[2]
+    paths = [field.path for field in fields().values()]
+    same = [path for path in paths if path.rpartition(".")[2].casefold() == last.casefold()]
+    close = nearest(text.removeprefix("spec."), same or paths) or nearest(
+        _plain(text), [_plain(path) for path in paths]
+    )
+    if not close and same:
+        close = same[0]
+    return f" (did you mean {close}?)" if close else ""
+
+
+def _plain(path: str) -> str:
+    """Returns the path without the steps that are no keys of the language."""
+    return path.removeprefix("spec.").replace(".*", "").replace(ELEMENT, "")
+
+
+def _below(steps: Steps, field: Field) -> str:
+    return field.path.removeprefix(path_text(steps)).lstrip(".") if steps != ("spec",) else field.path
+
+
+def _facts(field: Field) -> str:
+    """Returns the type, unit, default, example and effect of a field, one for each line."""
+    entry = effects().get(field.path, {})
+    rows = [("Type", field.type), ("Unit", field.unit), ("Default", field.default)]
+    if "example" in entry:
+        rows.append(("Example", example(field, entry)))
+    lines = [
+        fill(f"{name + ':':<9} {value}", _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
+        for name, value in rows
+        if value
+    ]
+    if not field.is_section:
+        lines += effect_lines(entry)
+    return "\n".join(lines)
+
+
+def effect_lines(entry: dict[str, Any]) -> list[str]:
+    """Returns the effect in out/ as lines."""
+    if "effects" not in entry:
+        return [f"Effect:   {reason(entry)}"]
+    rows = [(described(kind, file), ", ".join(names)) for kind, file, *names in entry["effects"]]
+    lines = ["Effect in out/CLUSTER/ of a change:"]
+    for place, names in rows:
+        lines.append(f"    {place}")
+        if names:
+            lines.append(fill(names, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False))
+    return lines + ([f"    and {entry['more']} more fields"] if "more" in entry else [])
+
+
+def reason(entry: dict[str, Any]) -> str:
+    """Returns why an entry lists no effects."""
+    return str(entry.get("why", "not measured, because no example spec sets the field"))
+
+
+def described(kind: str, file: str) -> str:
+    """Returns the words for the objects of a kind in a file."""
+    return f"{kind} in {file}" if kind else file
+
+
+def example(field: Field, entry: dict[str, Any]) -> str:
+    """Returns the example of a field in the form of YAML, with the file that contains it."""
+    file = f"   ({entry['file']})" if "file" in entry else ""
+    key = [step for step in field.steps if step.isidentifier()][-1]
+    return shortened(f"{key}: {_flow(entry['example'])}", _EXAMPLE_MAX) + file
+
+
+def _flow(value: Any) -> str:
+    """Returns a value as YAML on one line, with quotes only where YAML needs them."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_flow(key)}: {_flow(part)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, str):
+        is_plain = (
+            bool(value) and value.isascii() and value[0].isalpha() and not set(value) & set(",[]{}#:\n\"'&*!|>%@`")
+        )
+        return value if is_plain and value not in {"true", "false", "null"} else json.dumps(value)
+    return json.dumps(value)
+
+
+def first_sentence(field: Field) -> str:
+    """Returns the first sentence of the description."""
+    text = " ".join(field.description.split("\n\n")[0].split())
+    return text.split(". ")[0].removesuffix(".")
+
+
+def shortened(text: str, length: int) -> str:
+    """Returns the text, cut to a length."""
+    return text if len(text) <= length else text[: length - 3].rstrip() + "..."
+
+
+def _wrapped(text: str) -> str:
+    parts = [" ".join(part.split()) for part in text.split("\n\n")]
+    return "\n\n".join(fill(part, _WIDTH, break_long_words=False, break_on_hyphens=False) for part in parts)
