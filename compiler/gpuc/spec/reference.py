@@ -19,7 +19,7 @@ from pydantic.fields import FieldInfo
 
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.field_types import ELEMENT, NAME, FieldType, Steps, field_type
-from gpuc.spec.schema import docstrings
+from gpuc.spec.schema import docstrings_of
 
 EFFECTS = Path(__file__).parent / "effects.json"
 """A file with a map for each field of the spec that an example sets: `example`, `file`, and `effects` or `why`."""
@@ -82,7 +82,7 @@ def _parent(steps: Steps) -> Steps:
 
 
 def _fields(steps: Steps, model: type[BaseModel]) -> Iterator[Field]:
-    docstrings = docstrings(model)
+    docstrings = docstrings_of(model)
     for name, info in model.model_fields.items():
         path = (*steps, info.alias or name)
         form = field_type(info.annotation, info.metadata)

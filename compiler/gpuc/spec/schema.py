@@ -52,7 +52,7 @@ class _WithDocstrings(GenerateJsonSchema):
     def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
         model = super().model_schema(schema)
         model.pop("title", None)
-        docstrings = docstrings(schema["cls"])
+        docstrings = docstrings_of(schema["cls"])
         for name, field in schema["cls"].model_fields.items():
             property_schema = model.get("properties", {}).get(field.alias or name)
             if property_schema is not None:
@@ -63,7 +63,7 @@ class _WithDocstrings(GenerateJsonSchema):
         return model
 
 
-def docstrings(model: type[BaseModel]) -> dict[str, str]:
+def docstrings_of(model: type[BaseModel]) -> dict[str, str]:
     """Returns the docstrings of the attributes of a model and of its base classes, by attribute."""
     docstrings: dict[str, str] = {}
     for owner in reversed(model.__mro__):
