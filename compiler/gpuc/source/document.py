@@ -52,14 +52,15 @@ TAG = declare_rule(
     "YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
     "Tags change the type of a value, and in some parsers they run code. A spec is plain data in YAML 1.2.",
 )  # fmt: skip
-NO_OPENING = declare_rule(
-    "YAML024", Severity.ERROR, "A text ends with a quotation mark or a bracket and does not begin with one.",
+UNPAIRED = declare_rule(
+    "YAML024", Severity.ERROR, "A quotation mark or a bracket in a text has no counterpart.",
     "YAML reads the quotation mark or the bracket as a letter of the text. If that is intended, put the complete text "
     "in quotes.",
 )  # fmt: skip
 
 _OPENING = {'"': '"', "'": "'", "]": "[", "}": "{"}
 """The sign that begins a value, by the sign that ends the value."""
+_key_without_colon = re.compile(r"([A-Za-z][\w.-]*) +[\[{].*").fullmatch
 
 
 _directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
@@ -165,8 +166,11 @@ class _Composer:
         while type(event := next(events)).__name__ != "MappingEndEvent":
             mark = self._mark(event)
             key = self._key(event, mark, events, depth)
+            before = len(self.findings)
             child = self._node(next(events), events, depth)
             yield child
+            if _key_without_colon(key) and _is_plain(event):  # `nodes {max: 8}`: the value ends with the bracket
+                self.findings[before:] = [one for one in self.findings[before:] if one.id != UNPAIRED.id]
             if child.value is None and not child.raw:
                 child.mark = mark
             if key in node.value:
@@ -199,6 +203,8 @@ class _Composer:
         if not _is_plain(event):
             return text
         self._check_typography(event, mark)
+        if match := _key_without_colon(text):
+            self._add(UNPAIRED, mark, f"the colon after {match[1]} is missing", f"add a colon after {match[1]}")
         if text == "<<":
             message = "<< is a merge key; put shared content into a layer"
             self._add(MERGE_KEY, mark, message, "list the layer under extends and remove <<")
@@ -237,7 +243,7 @@ class _Composer:
         if opening and (opening not in text if is_bracket else " " not in text and text.count(opening) == 1):
             sign = "bracket" if is_bracket else "quotation mark"
             message = f"{text} ends with a {sign} and does not begin with one"
-            self._add(NO_OPENING, mark, message, f"add the opening {sign}: {opening}{text}")
+            self._add(UNPAIRED, mark, message, f"add the opening {sign}: {opening}{text}")
 
     def _alias(self, anchor: str, mark: Mark, depth: int) -> Node:
         """Returns the node of the anchor. Counts the values of the node again, because the alias repeats the values."""

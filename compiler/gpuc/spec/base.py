@@ -51,6 +51,21 @@ class SpecModel(BaseModel):
             return super().__getattr__(name)
 
 
+def require_one_of(values: SpecModel, first: str, second: str) -> None:
+    """Checks that a map has exactly one of two optional fields, which are named as in Python.
+
+    Raises:
+        ValueError: when the map has both fields or none.
+    """
+    known = type(values).model_fields
+    names = [known[field].alias for field in (first, second)]
+    is_set = [getattr(values, field) is not None for field in (first, second)]
+    if all(is_set):
+        raise ValueError(f"{names[0]} and {names[1]} exclude each other; expected one of them")
+    if not any(is_set):
+        raise ValueError(f"{names[0]} and {names[1]} are missing; expected one of them")
+
+
 class Shorthand(SpecModel):
     """A map with a short form: a word instead of the map is the value of the key `short_for`."""
 
@@ -192,11 +207,18 @@ TextLine = Annotated[
 ]
 """Free text on one line."""
 
+Reason = Annotated[
+    str,
+    Form(r"^[^\x00-\x1f\x7f]+$", "the reason, a text on one line"),
+    Field(min_length=1, max_length=400),
+]
+"""The reason of a setting, which reviewers read. Free text on one line."""
+
 Count = Annotated[int, Field(ge=1, le=100_000)]
 """An integer, at least 1."""
 
 Accept = Annotated[
-    dict[Annotated[str, Form(r"^[A-Z]{2,4}\d{3}$", "the id of a rule such as KRP004", str.upper)], TextLine],
+    dict[Annotated[str, Form(r"^[A-Z]{2,4}\d{3}$", "the id of a rule such as KRP004", str.upper)], Reason],
     Words("a map of reasons by rule id such as {KRP004: more nodes are ordered}"),
 ]
 """Reasons by rule id. gpuc accepts findings of the rule in the map that contains `accept`, and below the map."""

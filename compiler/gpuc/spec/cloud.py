@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
-from gpuc.spec.base import SpecModel
+from gpuc.spec.base import SpecModel, require_one_of
 from gpuc.spec.form import Form, Words, text_error
 from gpuc.spec.metadata import ResourceTags
 from gpuc.spec.node_settings import UserData
@@ -65,8 +65,7 @@ class _Selector(SpecModel):
 
     @model_validator(mode="after")
     def _tags_or_ids(self) -> Self:
-        if (getattr(self, "tags", None) is None) == (getattr(self, "ids", None) is None):
-            raise ValueError("write either tags or ids")
+        require_one_of(self, "tags", "ids")
         return self
 
 
@@ -221,8 +220,7 @@ class Aws(SpecModel):
 
     @model_validator(mode="after")
     def _role_or_profile(self) -> Self:
-        if (self.node_role is None) == (self.instance_profile is None):
-            raise ValueError("write either nodeRole or instanceProfile")
+        require_one_of(self, "node_role", "instance_profile")
         return self
 
 

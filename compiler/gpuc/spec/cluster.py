@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from gpuc.spec.base import Accept, Name, SpecModel, TextLine
+from gpuc.spec.base import Accept, Name, Reason, SpecModel
 from gpuc.spec.charts import Chart
 from gpuc.spec.cloud import Cloud
 from gpuc.spec.components import ComponentSettings
@@ -33,16 +33,16 @@ class Metadata(SpecModel):
 class Removed(SpecModel):
     """Reasons for removals in one commit instead of two, by name. Has no effect unless `delivery.prune` is confirm."""
 
-    pools: dict[Name, TextLine] = {}
+    pools: dict[Name, Reason] = {}
     """Reasons by name for node pools that were removed in one commit."""
 
-    tenants: dict[Name, TextLine] = {}
+    tenants: dict[Name, Reason] = {}
     """Reasons by name for tenants that were removed in one commit, together with their namespaces."""
 
-    namespaces: dict[Name, TextLine] = {}
+    namespaces: dict[Name, Reason] = {}
     """Reasons by name for namespaces of tenants that were removed in one commit."""
 
-    queues: dict[Name, TextLine] = {}
+    queues: dict[Name, Reason] = {}
     """Reasons by name for queues that were removed in one commit."""
 
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, WithJsonSchema, model_validator
 from pydantic_core import CoreSchema
 
-from gpuc.spec.base import Name, SpecModel, TextLine
+from gpuc.spec.base import Name, Reason, SpecModel
 from gpuc.spec.cloud import Cidr, Cidrs
 from gpuc.spec.form import Words, text_error
 from gpuc.spec.metadata import PodLabels
@@ -71,7 +71,7 @@ class Allowed(SpecModel):
     ports: Ports
     """The ports of the server to which clients may connect."""
 
-    why: TextLine
+    why: Reason
     """The reason for the exception."""
 
     only: Annotated[list[Name], Field(min_length=1)] | None = None

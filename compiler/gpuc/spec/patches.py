@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from gpuc.spec.base import Accept, SpecModel, TextLine
+from gpuc.spec.base import Accept, Reason, SpecModel
 from gpuc.spec.form import Form
 
 NamePattern = Annotated[
@@ -99,7 +99,7 @@ class Patch(SpecModel):
     """A map is a JSON merge patch (RFC 7386): maps are merged, lists and scalars are replaced, and null removes a key.
     A list is a JSON patch (RFC 6902): its operations are applied in order."""
 
-    why: TextLine | None = None
+    why: Reason | None = None
     """The reason for the patch. The page of the cluster shows the reason."""
 
     accept: Accept = {}

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from gpuc.spec.base import Bytes, Name, Shorthand, SpecModel
+from gpuc.spec.base import Bytes, Name, Shorthand, SpecModel, require_one_of
 from gpuc.spec.form import Form, Synonyms, Words, hyphenated, text_error
 from gpuc.spec.metadata import LabelValue, PodLabels
 
@@ -80,8 +80,7 @@ class Destination(SpecModel):
 
     @model_validator(mode="after")
     def _names_one_cluster(self) -> Self:
-        if (self.server is None) == (self.name is None):
-            raise ValueError("write either server or name")
+        require_one_of(self, "server", "name")
         return self
 
     @property

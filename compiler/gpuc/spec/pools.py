@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gpuc.spec.base import Accept, Count, Seconds, Shorthand, SpecModel, VolumeBytes
+from gpuc.spec.base import Accept, Count, Seconds, Shorthand, SpecModel, VolumeBytes, require_one_of
 from gpuc.spec.form import Form, Synonyms
 from gpuc.spec.metadata import Annotations, Labels, LabelValue, ResourceTags
 from gpuc.spec.node_settings import NodeLabels, NodeTaint, UserData
@@ -103,8 +103,7 @@ class Nodes(SpecModel):
 
     @model_validator(mode="after")
     def _max_or_static(self) -> Self:
-        if (self.max is None) == (self.static is None):
-            raise ValueError("write either max or static")
+        require_one_of(self, "max", "static")
         if self.min is not None and (self.max is None or self.min >= self.max):
             allowed = "min without static" if self.max is None else f"a min that is less than max ({self.max})"
             raise ValueError(

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpuc.spec.base import Count, Shorthand, SpecModel
+from gpuc.spec.base import Count, Shorthand, SpecModel, require_one_of
 from gpuc.spec.form import Form, Words
 
 
@@ -40,8 +40,7 @@ class GpuLayout(SpecModel):
 
     @model_validator(mode="after")
     def _layout_or_whole(self) -> Self:
-        if (self.layout is None) == (self.whole is None):
-            raise ValueError("write either layout or whole: true")
+        require_one_of(self, "layout", "whole")
         return self
 
 
@@ -61,8 +60,7 @@ class Mig(SpecModel):
 
     @model_validator(mode="after")
     def _every_or_gpus(self) -> Self:
-        if (self.every is None) == (self.gpus is None):
-            raise ValueError("write either every or gpus")
+        require_one_of(self, "every", "gpus")
         return self
 
 

@@ -17,6 +17,8 @@ UNRESOLVED = declare_rule(
 def unknown(noun: str, name: str, known: Iterable[str], path: Path, *, on_key: bool = False) -> Finding:
     """Returns the finding for an unknown name, with a suggestion. The noun is the kind, for example "queue"."""
     names = list(known)
-    allowed = f"; expected one of {', '.join(names)}" if 0 < len(names) <= 12 else ""
+    one_of = "one of " if len(names) > 1 else ""
+    allowed = f"; expected {one_of}{', '.join(names)}" if 0 < len(names) <= 12 else ""
+    allowed = allowed if names else f"; the spec defines no {noun}"
     message = f'{noun} "{name}" does not exist{allowed}'
     return UNRESOLVED.at(path, message, fix=write(nearest(name, names)), on_key=on_key)
