@@ -140,7 +140,7 @@ MISSING = [
      "26:5 SPC002 purpose is missing in pools.train; expected general, training, inference or interactive", ""),
     ("83", ", why: object store", "",
      "49:13 SPC002 why is missing in tenants.nlp.network.egress[0]; "
-     "expected a text on one line, without control characters", ""),
+     "expected the reason, a text on one line", ""),
 ]  # fmt: skip
 TYPES = [
     ("04", "nodes: {max: 8}", "nodes: 8", "30:14 SPC003 pools.train.nodes is 8; expected a map such as {max: 8}", ""),
@@ -226,7 +226,7 @@ FORMS = [
      "set cloud.aws.region to eu-central-1"),
     ("90", "al2023@v20260815", "al2023", f'15:14 SPC004 cloud.aws.image is "al2023"; expected {IMAGE}', ""),
     ("93", "more nodes are ordered", '""',
-     "57:24 SPC004 queues.nlp.accept.KRP004 is empty; expected a text on one line, without control characters", ""),
+     "57:24 SPC004 queues.nlp.accept.KRP004 is empty; expected the reason, a text on one line", ""),
     ("120", "https://git", "http://git",
      f'19:11 SPC004 delivery.repo is "http://git.example.com/fleet.git"; expected {REPO}',
      "set delivery.repo to https://git.example.com/fleet.git"),

@@ -64,7 +64,7 @@ def line_of(text: str) -> int:
         ('kubernetes: "1.35"', 'charts: {x: {repository: "oci://x.example/", chart: x, version: 1.0.0, namespace: x,'
          ' kinds: {cluster: [X]}}}\n  kubernetes: "1.35"', "SPC004",
          "without / at the end", "set charts.x.repository to oci://x.example"),
-        ("why: feature store", 'why: "a\\nb"', "SPC004", 'why is "a\\nb"; expected a text on one line', ""),
+        ("why: feature store", 'why: "a\\nb"', "SPC004", 'why is "a\\nb"; expected the reason, a text on one line', ""),
         ("image: al2023@v20260815", "image: al2023", "SPC004", "a version, such as al2023@v20260815", ""),
         ("{cidr: 10.20.0.0/16,", "{", "SPC005", "write exactly one of cidr, cidrs and names", ""),
         ("cidr: 10.20.0.0/16,", "cidr: 10.20.0.0/16, names: [hf.co],", "SPC005", "exactly one of cidr, cidrs", ""),
@@ -89,7 +89,7 @@ def line_of(text: str) -> int:
         ("namespace: ingress-nginx,", "namespace: ingress-nginx, pods: {a b: c},", "SPC004",
          'key "a b" of tenants.search.network.ingress[0].pods is not allowed', "rename the key to a-b"),
         ("namespace: ingress-nginx,", "namespace: ingress-nginx, onlyPods: {},", "SPC004", "onlyPods is empty", ""),
-        ("nodes: {max: 10}", "nodes: {max: 10, static: 2}", "SPC005", "write either max or static", ""),
+        ("nodes: {max: 10}", "nodes: {max: 10, static: 2}", "SPC005", "max and static exclude each other; expected one of them", ""),
         ("nodes: {max: 10}", "nodes: {min: 10, max: 10}", "SPC005",
          "min is 10; expected a min that is less than max (10); for a constant number of nodes, write only static", ""),
         ("nodes: {max: 10}", "nodes: {min: 1, static: 2}", "SPC005", "expected min without static", ""),
@@ -99,8 +99,8 @@ def line_of(text: str) -> int:
          'is "b c"; expected at most 63 letters', "set pools.dev-l4.nodeLabels.a to b-c"),
         ("idleAfter: 10m", "taints: [{key: a, value: b, effect: Never}]", "SPC004", "or NoExecute", ""),
         ("idleAfter: 10m", r'userData: "#!/bin/sh\r"', "SPC004", "the text has the character U+000D", ""),
-        ("    aws:", "    aws:\n      instanceProfile: a", "SPC005", "write either nodeRole or instanceProfile", ""),
-        ("subnets: {tags:", "subnets: {ids: [subnet-0a1b2c3d], tags:", "SPC005", "write either tags or ids", ""),
+        ("    aws:", "    aws:\n      instanceProfile: a", "SPC005", "nodeRole and instanceProfile exclude each other; expected one of them", ""),
+        ("subnets: {tags:", "subnets: {ids: [subnet-0a1b2c3d], tags:", "SPC005", "tags and ids exclude each other; expected one of them", ""),
         ("subnets: {tags: {karpenter.sh/discovery: prod-use1}}", "subnets: {ids: [a]}", "SPC004",
          'is "a"; expected the id of a subnet such as subnet-0a1b2c3d4e5f6a7b8', ""),
         ("longest: 72h", "longest: 24", "SPC003", "is 24; expected a duration with its unit: 24h, 24m or 24s", ""),
@@ -201,4 +201,4 @@ def test_a_destination_is_exactly_one_cluster(where: str, tmp_path: Path) -> Non
     mark = source.locate(finding.path, finding.on_key)
     assert (finding.id, mark.file) == ("SPC005", "specs/base/eks.yaml")
     assert text.splitlines()[mark.line - 1][mark.column - 1 :].startswith("destination:")
-    assert "either server or name" in finding.message
+    assert "server and name" in finding.message and "expected one of them" in finding.message
