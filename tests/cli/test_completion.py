@@ -73,7 +73,7 @@ def test_the_words_that_fit(line: str, words: list[str], paths: str) -> None:
 
 
 def test_explain_completes_every_rule_in_small_letters_too() -> None:
-    assert list(complete(["explain", ""]).words) == sorted(every_rule())
+    assert [word for word in complete(["explain", ""]).words if word.isupper()] == sorted(every_rule())
     assert "KUE007" in complete(["explain", "kue"]).words
 
 

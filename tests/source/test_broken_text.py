@@ -242,9 +242,7 @@ def test_a_missing_sign_is_found_at_its_position(text: str, line: int, column: i
 
 def test_the_place_where_the_parser_stopped_is_related() -> None:
     _, (finding,) = compose('a: "b\nc: d\ne: "f"\n', "f.yaml")
-    assert [(one.message, str(one.mark)) for one in finding.related] == [
-        ("the text cannot be read from here", "f.yaml:3:5")
-    ]
+    assert [(one.message, str(one.mark)) for one in finding.related] == [("the YAML parser stops here", "f.yaml:3:5")]
 
 
 def test_the_neighbours_of_a_wrong_indentation_are_related() -> None:

@@ -30,7 +30,7 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
     unused = [path for path in _entries(spec, ()) if path not in used]
     for path in unused:
         message = f"accept names {path[-1]}, but gpuc reports no finding of rule {path[-1]} at this path or below"
-        remaining.append(UNUSED.at(path, message, on_key=True))
+        remaining.append(UNUSED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True))
     return remaining
 
 

@@ -8,7 +8,7 @@ when the user corrects them. gpuc emits nothing from such a spec.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Finding, Path, StageError
@@ -24,10 +24,14 @@ from gpuc.pipeline.other_clusters import OtherClusters
 from gpuc.pipeline.removal import removal_findings
 from gpuc.rules import check
 from gpuc.source import Source
+from gpuc.source.layers import NULL
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.parse import parse
 from gpuc.spec.rules import CHOICE, MISSING
 from gpuc.write.lockfile import Lock
+
+_IS_NULL = " is nothing; expected "
+"""The middle of a message about a null."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,9 @@ def independent_findings(source: Source, inputs: Inputs) -> list[Finding]:
         source: the source of the spec. Its remarks may contain errors.
     """
     mistakes = _Mistakes(source)
-    findings = [*source.remarks, *(finding for finding in _shape(source) if not mistakes.may_cause(finding))]
+    shape = _shape(source)
+    findings = [_described(remark, shape, source) for remark in source.remarks]
+    findings += (finding for finding in shape if not mistakes.may_cause(finding))
     if not mistakes.have_places:
         return [*findings, *inputs.files.findings]
     spec = known_spec(source.tree, mistakes.wrong, mistakes.incomplete)
@@ -75,6 +81,15 @@ def _shape(source: Source) -> Sequence[Finding]:
     except StageError as error:
         return error.findings
     return ()
+
+
+def _described(remark: Finding, shape: Sequence[Finding], source: Source) -> Finding:
+    """Returns the finding about a key without a value with the value that the language expects."""
+    if remark.id == NULL.id:
+        for finding in shape:
+            if _IS_NULL in finding.message and source.locate(finding.path) == remark.mark:
+                return replace(remark, message=finding.message.replace(_IS_NULL, " has no value; expected "))
+    return remark
 
 
 def _resolved(

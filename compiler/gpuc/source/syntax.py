@@ -64,7 +64,7 @@ def explain(text: str, stop: ParserStop) -> list[Finding]:
 
 def _finding(mark: Mark, message: str, fix: str = "", stop: Mark | None = None) -> Finding:
     is_elsewhere = stop is not None and stop.line != mark.line
-    related = [Related("the text cannot be read from here", mark=stop)] if is_elsewhere else []
+    related = [Related("the YAML parser stops here", mark=stop)] if is_elsewhere else []
     return SYNTAX.at((), message, fix=fix, mark=mark, related=related)
 
 

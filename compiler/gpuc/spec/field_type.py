@@ -75,11 +75,16 @@ def is_model(kind: Any) -> bool:
 
 def fits(kind: Any, value: Any) -> bool:
     """Returns whether a value is valid for a type."""
+    return not mistakes_of(kind, value)
+
+
+def mistakes_of(kind: Any, value: Any) -> set[str]:
+    """Returns the types of Pydantic's errors about a value; an empty set if the value is valid for a type."""
     try:
         _adapter(kind).validate_python(value, strict=True)
-    except ValidationError:
-        return False
-    return True
+    except ValidationError as error:
+        return {details["type"] for details in error.errors(include_url=False, include_context=False)}
+    return set()
 
 
 @lru_cache(maxsize=256)

@@ -11,7 +11,7 @@ from gpuc.diagnostics.finding import Finding, Path, Related
 from gpuc.diagnostics.spelling import misspelt, nearest
 from gpuc.source import Source
 from gpuc.spec.corrected import corrected
-from gpuc.spec.field_type import fields, key_type, plain, type_at
+from gpuc.spec.field_type import fields, key_type, mistakes_of, plain, type_at
 from gpuc.spec.form import TEXT
 from gpuc.spec.location import TOO_LONG, Mistake
 from gpuc.spec.rules import MISSING, UNKNOWN, VALUE
@@ -30,7 +30,7 @@ def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[Bas
         known = list(fields(type_at(parent, model)))
         unused = [name for name in known if (*parent, name) not in present]
         meant = nearest(key, missing.get(parent, [])) or misspelt(key, unused)
-        if meant:
+        if meant and not _excludes(parent, key, meant, source, model):
             present.add((*parent, meant))
             yield UNKNOWN.at(path, f"{name_of(parent)} has no key {key}; expected {meant}",
                              fix=f"rename key {key} to {meant}", on_key=True)  # fmt: skip
@@ -73,6 +73,15 @@ def _unknown(path: Path, known: list[str], source: Source) -> Finding:
     question = f" (did you mean {similar}?)" if similar else ""
     listed = f"; expected one of {', '.join(known)}" if known else ""
     return UNKNOWN.at(path, f"{message}{question}{listed}", on_key=True)
+
+
+def _excludes(parent: Path, key: str, meant: str, source: Source, model: type[BaseModel]) -> bool:
+    """Returns whether the map would be wrong as a whole with the renamed key, which excludes another key of the map."""
+    values = source.tree
+    for step in parent:
+        values = values[step]  # type: ignore[index]
+    renamed = {meant if name == key else name: value for name, value in values.items()}
+    return "value_error" in mistakes_of(type_at(parent, model), renamed)
 
 
 def _missing(parent: Path, key: str, kind: Any) -> Finding:

@@ -121,19 +121,19 @@ class CapacityBlock(SpecModel):
     """The end of the capacity block. EC2 begins to terminate the instances 30 minutes earlier."""
 
 
+ReservationId = Annotated[
+    str,
+    Form(r"^cr-[0-9a-f]{8,17}$", "cr- and 8 to 17 hexadecimal digits, such as cr-0a1b2c3d4e5f6a7b8", str.lower),
+]
+"""The id of a capacity reservation or of a capacity block."""
+
+
 class Reservations(SpecModel):
     """Reserved EC2 capacity."""
 
     in_messages: ClassVar[str] = "{ids: [cr-0a1b2c3d4e5f6a7b8]}"
 
-    ids: Annotated[
-        list[
-            Annotated[
-                str, Form(r"^cr-[0-9a-f]{8,17}$", "the id of a reservation such as cr-0a1b2c3d4e5f6a7b8", str.lower)
-            ]
-        ],
-        Field(min_length=1),
-    ]
+    ids: Annotated[list[ReservationId], Field(min_length=1)]
     """Ids of capacity reservations or capacity blocks."""
 
     instances: Count | None = None

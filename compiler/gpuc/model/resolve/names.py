@@ -21,4 +21,6 @@ def unknown(noun: str, name: str, known: Iterable[str], path: Path, *, on_key: b
     allowed = f"; expected {one_of}{', '.join(names)}" if 0 < len(names) <= 12 else ""
     allowed = allowed if names else f"; the spec defines no {noun}"
     message = f'{noun} "{name}" does not exist{allowed}'
-    return UNRESOLVED.at(path, message, fix=write(nearest(name, names)), on_key=on_key)
+    meant = nearest(name, names)
+    quoted = f'"{meant}"' if meant.replace(".", "").isdecimal() else meant  # YAML reads 2026.08 as a number
+    return UNRESOLVED.at(path, message, fix=write(quoted), on_key=on_key)

@@ -16,7 +16,4 @@ def floating_image(cluster: Cluster) -> Findings:
         return
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         if pool.ami.endswith("@latest"):
-            message = (
-                f"node pool {pool.name} uses {pool.ami} in prod; expected a fixed version, for example al2023@v20260815"
-            )
-            yield path, message
+            yield path, f"the image in prod is {pool.ami}; expected a fixed version, for example al2023@v20260815"
