@@ -217,10 +217,10 @@ FORMS = [
      'set kubernetes to "1.34"'),
     ("46", "10.20.0.0/16", "huggingface.co",
      '49:20 SPC004 tenants.nlp.network.egress[0].cidr is "huggingface.co"; expected an IPv4 range such as 10.0.0.0/16; '
-     "only names in network.egress of a tenant can be host names", ""),
+     "for host names, an entry of network.egress has names instead of cidr (with Cilium)", ""),
     ("56", "cr-0a1b2c3d4e5f6a7b8", "cr-0123",
      '29:28 SPC004 pools.train.reservations.ids[0] is "cr-0123"; '
-     "expected the id of a reservation such as cr-0a1b2c3d4e5f6a7b8", ""),
+     "expected cr- and 8 to 17 hexadecimal digits, such as cr-0a1b2c3d4e5f6a7b8", ""),
     ("88", "region: eu-central-1", "region: eu-central-1a",
      '9:15 SPC004 cloud.aws.region is "eu-central-1a"; expected an AWS region such as eu-central-1',
      "set cloud.aws.region to eu-central-1"),

@@ -126,7 +126,7 @@ def line_of(text: str) -> int:
          "rename the key to lab-h100"),
         ("{3g.40gb: 1, 2g.20gb", "{mig-3g.40gb: 1, 2g.20gb", "SPC004", "a MIG profile", "rename the key to 3g.40gb"),
         ("hours: 08:00", "hours: 8:00", "SPC004", "two times such as", "set workingHours.hours to 08:00-18:00"),
-        ("ids: [cr-0a1b2c3d4e5f6a7b8]", "ids: [cr-0123]", "SPC004", "the id of a reservation such as", ""),
+        ("ids: [cr-0a1b2c3d4e5f6a7b8]", "ids: [cr-0123]", "SPC004", "expected cr- and 8 to 17 hexadecimal digits", ""),
         ("instances: 12}", 'instances: 12, block: {ends: "2027-03-31T11:30:00+01:00"}}', "SPC004",
          "a time in UTC such as",
          "set pools.train-h100.reservations.block.ends to \"2027-03-31T10:30:00Z\""),

@@ -24,6 +24,7 @@ _EXPLANATIONS = {
 }
 _tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
 _no_colon = re.compile(r"(?P<key>[A-Za-z][\w./-]*)(?P<sign>[ \t]*=|:(?=\S))?[ \t]*(?P<value>[^\s#].*)?")
+_bracket_after_key = re.compile(r"[ ]*(?:-[ ]+)*(?P<key>[A-Za-z][\w.-]*)[ ]+[\[{].*").fullmatch
 _dashes = re.compile(r"^[ ]*(?:-[ ]+)*")
 _comment = re.compile(r"(?:^|[ \t]+)#.*|[ \t]+$")
 _one_value = re.compile(r"[^\s\"'\[\]{}:]+|\[[^\[\]]*\]|\{[^{}]*\}|\"[^\"]*\"|'[^']*'")
@@ -52,7 +53,7 @@ def explain(text: str, stop: ParserStop) -> list[Finding]:
     sign = first_open_end(lines)
     if sign and (sign.line, sign.column) <= (mark.line, mark.column):
         return [_open_end(sign, lines, mark)]
-    found = _missing_colon(lines, stop) or _second_colon(lines, stop)
+    found = _key_before_bracket(lines, stop) or _missing_colon(lines, stop) or _second_colon(lines, stop)
     found = found or wrong_indentation(lines, mark, stop.problem)
     if found:
         return [found]
@@ -91,6 +92,15 @@ def _reserved_character(line: str, mark: Mark) -> Finding:
         return _finding(mark, "the value begins with a tab; expected a space", "replace the tab by a space")
     fix = "" if re.search(r"[\[\]{}\"']", line) else f"put the value in quotes: {quoted(value)}"
     return _finding(mark, f"a value cannot begin with {value[0]}; put the value in quotes", fix)
+
+
+def _key_before_bracket(lines: list[str], stop: ParserStop) -> Finding | None:
+    """Returns the finding about `runs {longest: 72h, checkpointEvery: 30m}`, where the first colon is missing."""
+    match = _bracket_after_key(lines[stop.mark.line - 1])
+    if match is None or match.start("key") >= stop.mark.column:
+        return None
+    mark = Mark(stop.mark.file, stop.mark.line, match.start("key") + 1)
+    return _finding(mark, f"the colon after {match['key']} is missing", f"add a colon after {match['key']}")
 
 
 def _missing_colon(lines: list[str], stop: ParserStop) -> Finding | None:
