@@ -16,7 +16,8 @@ All fields of the spec language. `gpuc explain pools.nodes.max` prints the same 
 - Paths begin below `spec`. `<pool>` is the name of a pool in your spec, `[]` is an element of a list.
 - "Default: required" means that the spec has to contain the field if it contains the section of the field.
 - The effect of a field is measured: it lists what changes in `out/CLUSTER/` if the field changes in an example spec.
-  `*` in the effect is a name from the spec. The folder `clusters/` is beside `out/`. A field without an effect is one that only rules of gpuc read.
+  `*` in the effect is a name from the spec. The folder `clusters/` is beside `out/`. A field without an effect is one
+  that only rules of gpuc read.
 
 `make generate` writes this page from the models in compiler/gpuc/spec/. Do not edit the page.
 """

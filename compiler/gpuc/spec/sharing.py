@@ -81,7 +81,7 @@ class Mps(SpecModel):
     in_messages: ClassVar[str] = "{replicas: 8}"
 
     replicas: Annotated[int, Field(ge=2, le=48)]
-    """The number of GPU shares per GPU: the number of containers that use a GPU at once. An MPS server supports at most 48 clients."""
+    """The number of GPU shares per GPU: the containers that use a GPU at once. An MPS server supports at most 48."""
 
     user: Annotated[int, Field(ge=1, le=2**31 - 1)] = 1000
     """The user ID of all containers on the pool. An MPS server serves the processes of one user at a time."""

@@ -77,8 +77,8 @@ class Exposed(SpecModel):
     """The maximum number of Services of type LoadBalancer, a value of the ResourceQuota of the namespace."""
 
     node_ports: Annotated[int, Field(ge=0, le=1000)] = 0
-    """The maximum number of node ports, a value of the ResourceQuota. A port of a load balancer needs one, unless its Service has
-    `allocateLoadBalancerNodePorts: false`."""
+    """The maximum number of node ports, a value of the ResourceQuota. A port of a load balancer needs one, unless
+    its Service has `allocateLoadBalancerNodePorts: false`."""
 
     hosts: list[Host] = []
     """The host names of Ingresses. The policy `exposure` denies all other Ingresses."""
@@ -140,7 +140,10 @@ class Namespace(SpecModel):
     in_messages: ClassVar[str] = "{podSecurity: baseline}"
 
     pod_security: Literal["privileged", "baseline", "restricted"]
-    """The Pod Security level that Kubernetes enforces in the namespace. EFA pods need privileged on AMIs other than AL2023 (capability IPC_LOCK)."""
+    """The Pod Security level that Kubernetes enforces in the namespace.
+
+    EFA pods need privileged on AMIs other than AL2023 (capability IPC_LOCK).
+    """
 
     nccl: Name | None = None
     """The NCCL profile of the namespace. gpuc writes the ConfigMap of the profile into the namespace."""
