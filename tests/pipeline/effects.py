@@ -53,7 +53,7 @@ def measured(steps: Steps) -> dict[str, Any] | None:
     if not tried:
         spec, path, value = UNSET[path_text(steps)]
         difference = set(differences(spec, _with(source(spec).tree, path, value)))
-        return {"example": value, **_result(difference)}
+        return {"example": _inner(value, steps[-1]), **_result(difference)}
     found: set[tuple[str, str, str]] = set()
     spec, path, _ = tried[0]
     for place, leaf, value in tried[:TRIES]:
@@ -62,6 +62,16 @@ def measured(steps: Steps) -> dict[str, Any] | None:
     file = f"{root_of(spec).relative_to(CUSTOM.parents[1])}/specs/{spec}.yaml".removeprefix("./")
     _, length = field_at(path) or (steps, len(path))
     return {"example": _at(source(spec).tree, path[:length]), "file": file, **_result(found)}
+
+
+def _inner(value: Any, key: str) -> Any:
+    """Returns the value of a key in a section; other values unchanged."""
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return _inner(value[0], key)
+    if isinstance(value, dict) and key not in value:
+        inner = next((part for part in value.values() if key in str(part)), None)
+        return value if inner is None else _inner(inner, key)
+    return value[key] if isinstance(value, dict) else value
 
 
 def _of_leaf(spec: str, path: Path, value: Any) -> list[tuple[str, str, str]]:

@@ -80,6 +80,37 @@ UNSET: dict[str, tuple[str, Path, Any]] = {
     "components.*.managed": (_PROD, ("spec", "components", "karpenter", "managed"), False),
     "components.*.namespace": (_PROD, ("spec", "components", "gpu-operator", "namespace"), "nvidia"),
     "queues.*.leaving": (_PROD, ("spec", "queues", "search", "leaving"), True),
+    "cloud.aws.subnets.ids": (_PROD, ("spec", "cloud", "aws", "subnets"), {"ids": ["subnet-0a1b2c3d4e5f6a7b8"]}),
+    "cloud.aws.securityGroups.ids": (
+        _PROD,
+        ("spec", "cloud", "aws", "securityGroups"),
+        {"ids": ["sg-0a1b2c3d4e5f6a7b8"], "efaSelfRule": True},
+    ),
+    "charts.*.wave": ("custom-euc1", ("spec", "charts", "cert-manager", "wave"), 36),
+    "charts.*.namespaces": ("custom-euc1", ("spec", "charts", "cert-manager", "namespaces"), ["issuers"]),
+    "pools.*.image.family": (_PROD, (*_POOL, "image"), {"family": "AL2023", "id": "ami-0c3f1a2b4d5e6f708"}),
+    "pools.*.image.id": (_PROD, (*_POOL, "image"), {"family": "AL2023", "id": "ami-0c3f1a2b4d5e6f708"}),
+    "tenants.*.namespaces.*.queues": (
+        _PROD,
+        ("spec", "tenants", "research", "namespaces", "research-lab", "queues"),
+        [],
+    ),
+    "tenants.*.network.internet.ports[].port": (
+        _PROD,
+        (*_TENANT, "network", "internet", "ports"),
+        [{"port": 8443}],
+    ),
+    "tenants.*.network.internet.ports[].protocol": (
+        _PROD,
+        (*_TENANT, "network", "internet", "ports"),
+        [{"port": 443, "protocol": "UDP"}],
+    ),
+    "tenants.*.network.metrics[].protocol": (
+        _PROD,
+        (*_TENANT, "network", "metrics"),
+        [{"port": 9090, "protocol": "UDP"}],
+    ),
+    "cohorts.*.parent": (_PROD, ("spec", "cohorts"), {"company": {"parent": "group"}, "group": {}}),
 }
 """Values of fields that no example sets, by field: an example spec, the path and the value."""
 

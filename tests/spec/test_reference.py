@@ -28,11 +28,17 @@ ONLY_CHECKED = {
 
 @pytest.mark.parametrize(
     "path",
-    ["pools.nodes.max", "spec.pools.nodes.max", "pools.*.nodes.max", "pools.train-h100.nodes.max"],
+    [
+        "pools.nodes.max",
+        "spec.pools.nodes.max",
+        "pools.*.nodes.max",
+        "pools.<pool>.nodes.max",
+        "pools.train-h100.nodes.max",
+    ],
 )
 def test_a_field_has_one_description_for_all_forms_of_its_path(path: str) -> None:
     text = explanation(path)
-    assert text.startswith("pools.*.nodes.max\n")
+    assert text.startswith("pools.<pool>.nodes.max\n")
     assert "Type:     a whole number from 1 to 100000\nUnit:     nodes\nDefault:  none\n" in text
     assert "NodePool in karpenter/pools/*.yaml\n" in text and "spec.limits.nodes" in text
 
@@ -47,12 +53,12 @@ def test_elements_of_lists_may_have_indexes() -> None:
 def test_a_section_lists_its_fields() -> None:
     lines = explanation("pools").splitlines()
     assert lines[0] == "pools"
-    assert "    *.purpose" in " ".join(lines) and not any("nodes.max" in line for line in lines)
+    assert "    <pool>.purpose" in " ".join(lines) and not any("nodes.max" in line for line in lines)
 
 
 @pytest.mark.parametrize(
     ("path", "meant"),
-    [("pools.nodes.maximum", "pools.*.nodes.max"), ("idleAfter", "pools.*.idleAfter"), ("tenant", "tenants")],
+    [("pools.nodes.maximum", "pools.<pool>.nodes.max"), ("idleAfter", "pools.<pool>.idleAfter"), ("tenant", "tenants")],
 )
 def test_an_unknown_path_suggests_a_similar_one(path: str, meant: str) -> None:
     with pytest.raises(UsageError) as error:

@@ -75,7 +75,7 @@ class Subnets(_Selector):
     in_messages: ClassVar[str] = "{tags: {karpenter.sh/discovery: prod-use1}}"
 
     tags: Tags | None = None
-    """Tags of the subnets."""
+    """Tags that a subnet must have, all of them. The value "*" matches any value. Instead of `ids`."""
 
     ids: Annotated[list[SubnetId], Field(min_length=1, max_length=30)] | None = None
     """Ids of the subnets, at least one in each zone of the cluster. At most 30."""
@@ -87,7 +87,7 @@ class SecurityGroups(_Selector):
     in_messages: ClassVar[str] = "{tags: {karpenter.sh/discovery: prod-use1}}"
 
     tags: Tags | None = None
-    """Tags of the security groups."""
+    """Tags that a security group must have, all of them. The value "*" matches any value. Instead of `ids`."""
 
     ids: Annotated[list[SecurityGroupId], Field(min_length=1, max_length=5)] | None = None
     """Ids of the security groups. All nodes get all of them. At most 5, the default quota of EC2."""
@@ -112,12 +112,12 @@ class Aws(SpecModel):
     """An EKS cluster."""
 
     region: Annotated[str, Form(r"^[a-z]{2}(-[a-z]+)+-\d$", "an AWS region such as eu-central-1", _region)]
-    """The AWS region."""
+    """The AWS region of the EKS cluster. Zones and the registry of EKS add-ons belong to the region."""
 
     eks_cluster: Annotated[
         str, Form(r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$", "at most 100 letters, digits, hyphens and underscores")
     ]
-    """The name of the EKS cluster."""
+    """The name of the EKS cluster that the nodes join. Karpenter and the user data of the nodes contain the name."""
 
     node_role: (
         Annotated[str, Form(r"^[A-Za-z0-9+=,.@_-]{1,64}$", "the name of an IAM role, without account and path", _role)]
@@ -139,24 +139,27 @@ class Aws(SpecModel):
     """The name of an IAM instance profile that exists, instead of `nodeRole`, if Karpenter may not create one."""
 
     zones: Annotated[list[Zone], Field(min_length=1)]
-    """The availability zones in which the cluster has subnets."""
+    """The availability zones in which the cluster has subnets. Pools without `zones` use all of them."""
 
     subnets: Subnets
-    """Selects the subnets of nodes."""
+    """The subnets in which Karpenter starts nodes: `tags`, or `ids`."""
 
     security_groups: SecurityGroups
-    """Selects the security groups of nodes."""
+    """The security groups of all nodes: `tags`, or `ids`."""
 
     image: Image
-    """The AMI of node pools that name no image."""
+    """The AMI of the node pools without `image`. A change replaces the nodes of these pools."""
 
     user_data: UserData | None = None
-    """Your part of the user data of all nodes whose pool has no `userData`, which describes the text."""
+    """Your part of the user data of the nodes in pools without `userData`. `pools.*.userData` describes the text."""
 
     interruption_queue: (
         Annotated[str, Form(r"^[A-Za-z0-9_-]{1,80}$", "the name of an SQS queue, without URL or ARN", _queue)] | None
     ) = None
-    """The name of the SQS queue with EC2 interruption events for Karpenter."""
+    """The name of the SQS queue with EC2 interruption events, for example spot interruptions.
+
+    Karpenter reads the queue and drains the affected nodes before EC2 ends them.
+    """
 
     add_on_registry: (
         Annotated[
@@ -165,7 +168,7 @@ class Aws(SpecModel):
         ]
         | None
     ) = None
-    """The registry with the images of EKS add-ons. Default: the registry of AWS in the region."""
+    """The registry from which nodes pull the image of the EFA plugin. Default: the registry of AWS in the region."""
 
     volume_kms_key: KmsKey | None = None
     """The KMS key that encrypts the volumes of nodes. Default: the key that EC2 uses for EBS volumes of the account.
@@ -225,7 +228,7 @@ class Aws(SpecModel):
 
 
 class Cloud(SpecModel):
-    """The cloud provider of the cluster."""
+    """The cloud provider of the cluster: `aws`."""
 
     aws: Aws
     """An EKS cluster."""

@@ -72,7 +72,7 @@ class Spec(SpecModel):
     """
 
     kubernetes: Annotated[str, Form(r"^1\.\d{2}$", 'a minor version in quotes such as "1.35"', _minor_version)]
-    """The minor version of Kubernetes, in quotes."""
+    """The minor version of Kubernetes in the cluster, in quotes. gpuc does not upgrade the cluster."""
 
     cloud: Cloud
     """The cloud provider of the cluster."""
@@ -96,14 +96,14 @@ class Spec(SpecModel):
     """Settings of Kueue: the kinds of jobs that Kueue manages. No effect without `queues`."""
 
     pools: Annotated[dict[Name, Pool], Field(min_length=1)]
-    """Node pools by name."""
+    """Node pools by name. Each pool becomes a NodePool and an EC2NodeClass of Karpenter."""
 
     node_agents: dict[Name, NodeAgent] = {}
     """DaemonSets that gpuc does not install, such as CSI drivers and log agents, by name. Quotas leave room for
     the requests of their pods."""
 
     nccl: Nccl = Field(default_factory=Nccl)
-    """Environment variables for NCCL, by profile."""
+    """Environment variables for NCCL in profiles, which namespaces select. Each fabric has a default profile."""
 
     tenants: dict[Name, Tenant] = {}
     """Tenants by name. Without tenants, every namespace can use the node pools."""
@@ -112,10 +112,10 @@ class Spec(SpecModel):
     """Groups that read the objects of the platform and of all tenants. Default: none."""
 
     queueing: Queueing = Field(default_factory=Queueing)
-    """Settings of all queues."""
+    """Settings of all queues: fair sharing."""
 
     cohorts: dict[Name, Cohort] = {}
-    """Cohorts by name."""
+    """Cohorts by name: groups of queues that lend quota to each other. Only for weights and parents."""
 
     priorities: dict[Name, Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]] = {}
     """Workload priorities by name. Kueue admits workloads with a higher priority first."""

@@ -40,10 +40,10 @@ class Port(SpecModel):
     """A port with its protocol. A number is a TCP port."""
 
     port: Annotated[int, Field(ge=1, le=65535)]
-    """Port number."""
+    """The number of the port that the server listens on: the port of the pod, not of its Service."""
 
     protocol: Literal["TCP", "UDP"] = "TCP"
-    """Transport protocol."""
+    """The transport protocol of the port."""
 
     @model_validator(mode="before")
     @classmethod
@@ -72,7 +72,7 @@ class Allowed(SpecModel):
     """The ports of the server to which clients may connect."""
 
     why: Reason
-    """The reason for the exception."""
+    """The reason for the exception. The NetworkPolicy has the reason as an annotation."""
 
     only: Annotated[list[Name], Field(min_length=1)] | None = None
     """The namespaces of the tenant that have the exception. Default: all namespaces of the tenant."""
@@ -99,7 +99,7 @@ class Egress(Allowed):
     in_messages: ClassVar[str] = "{cidr: 10.20.0.0/16, ports: [443], why: object store}"
 
     cidr: Cidr | None = None
-    """The address range. It must not contain addresses of pods."""
+    """The address range of the destination. It must not contain addresses of pods. Instead of `cidrs` and `names`."""
 
     cidrs: Cidrs | None = None
     """Several address ranges, in one NetworkPolicy. They must not contain addresses of pods."""

@@ -64,16 +64,16 @@ class Operation(SpecModel):
     in_messages: ClassVar[str] = "{op: remove, path: /metadata/labels/team}"
 
     op: Literal["add", "remove", "replace", "move", "copy", "test"]
-    """The type of the operation."""
+    """The operation: add, remove, replace, move or copy a value, or test that a value is as expected."""
 
     path: Pointer
     """The path of the value, for example /spec/template/metadata/labels/team. - is the end of a list."""
 
     from_: Pointer | None = Field(default=None, alias="from")
-    """The path of the value to move or copy."""
+    """The path of the value to move or copy, for `op: move` and `op: copy`."""
 
     value: Any = None
-    """The value to add or test."""
+    """The value for `op: add`, `op: replace` and `op: test`."""
 
     @model_validator(mode="after")
     def _has_members(self) -> Self:

@@ -45,7 +45,7 @@ class Releases(Shorthand):
     """The name of the tested set: year and month, for example 2026.08."""
 
     components: dict[Name, Annotated[str, Form(r"^v?\d+\.\d+\.\d+$", "an exact version such as 1.14.1")]] = {}
-    """Chart versions by component, instead of the versions of the set."""
+    """Chart versions by component, in place of the versions of the set. gpuc has not tested other versions."""
 
 
 OWN_SERVER = "https://kubernetes.default.svc"
@@ -159,10 +159,16 @@ class Kueue(SpecModel):
     in_messages: ClassVar[str] = "{frameworks: [batch/job]}"
 
     frameworks: Annotated[list[Framework], Field(min_length=1)] = ["batch/job"]
-    """The kinds of workloads that Kueue manages. Default: batch/job."""
+    """The kinds of workloads that wait in the queues of Kueue. Default: batch/job.
+
+    gpuc does not install the controllers of the other kinds, for example of JobSet or Ray.
+    """
 
     controllers: dict[Framework, ServiceAccount] = {}
-    """The ServiceAccount of the controller of a framework. Default: the ServiceAccount of upstream's manifests."""
+    """The ServiceAccount of the controller of a framework, by framework.
+
+    Admission policies let the controller create pods. Default: the ServiceAccount in the manifests of the project.
+    """
 
     start_attempts: Annotated[int, Field(ge=1, le=100)] = 6
     """How often Kueue starts a workload whose pods do not become ready in time.
@@ -179,13 +185,13 @@ class NodeAgent(SpecModel):
     in_messages: ClassVar[str] = "{cpu: 100m, memory: 200Mi}"
 
     nodes: Literal["all", "gpu", "efa"] = "all"
-    """The nodes on which the DaemonSet runs."""
+    """The nodes on which the DaemonSet runs: all nodes, nodes with GPUs, or nodes with EFA."""
 
     cpu: Annotated[str, BeforeValidator(_millicores), WithJsonSchema({"type": "string", "pattern": _MILLICORES})]
-    """The CPU request of all containers of a pod, in millicores, for example 100m."""
+    """The sum of the CPU requests of all containers of a pod, in millicores, for example 100m."""
 
     memory: Bytes
-    """The memory request of all containers of a pod."""
+    """The sum of the memory requests of all containers of a pod."""
 
 
 class Policy(Shorthand):
@@ -205,23 +211,23 @@ class NcclProfile(SpecModel):
     in_messages: ClassVar[str] = "{fabric: efa}"
 
     fabric: Literal["efa"]
-    """The fabric for which the variables are written."""
+    """The fabric for which the profile is written. Namespaces with the profile use pools with this fabric."""
 
     debug: Literal["VERSION", "WARN", "INFO", "TRACE"] = "WARN"
-    """The value of NCCL_DEBUG."""
+    """The detail of NCCL's log, the value of NCCL_DEBUG: VERSION prints the least, TRACE the most."""
 
     env: dict[
         Annotated[str, Form(r"^[A-Z][A-Z0-9_]*$", "the name of a variable such as NCCL_DEBUG", str.upper)],
         Annotated[str, Form(r"^[^\x00-\x1f\x7f]*$", "a text on one line"), Field(max_length=256)],
     ] = {}
-    """Other environment variables by name."""
+    """Other environment variables by name, in addition to the variables that gpuc sets for the fabric."""
 
 
 class Nccl(SpecModel):
     """Environment variables for NCCL."""
 
     profiles: dict[Name, NcclProfile] = {}
-    """Profiles by name."""
+    """Profiles by name. A namespace of a tenant selects a profile with `nccl`."""
 
 
 class Prometheus(SpecModel):
@@ -230,7 +236,7 @@ class Prometheus(SpecModel):
     in_messages: ClassVar[str] = "{release: kube-prometheus-stack}"
 
     release: LabelValue
-    """The value of the label release by which Prometheus selects monitors and rules."""
+    """The value of the label `release` by which Prometheus selects ServiceMonitors, PodMonitors and rules."""
 
     pods: PodLabels = {"app.kubernetes.io/name": "prometheus"}
     """The labels of the pods that scrape metrics, for example `app.kubernetes.io/name: vmagent`.
@@ -255,7 +261,7 @@ class Observability(SpecModel):
     )
 
     namespace: NamespaceName
-    """The namespace of Prometheus."""
+    """The namespace in which Prometheus runs. gpuc does not install Prometheus."""
 
     prometheus: Prometheus
     """The Prometheus instance of the cluster."""

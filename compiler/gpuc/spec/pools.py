@@ -66,13 +66,13 @@ class Image(Shorthand):
     """AMI family and version, for example al2023@v20260815. Karpenter finds the AMI."""
 
     family: Literal["AL2023", "Bottlerocket", "Ubuntu"] | None = None
-    """The AMI family of your AMI."""
+    """The AMI family of your AMI, on which the form of the user data depends. Together with `id`."""
 
     id: (
         Annotated[str, Form(r"^ami-[0-9a-f]{8,17}$", "the id of an AMI such as ami-0c3f1a2b4d5e6f708", str.lower)]
         | None
     ) = None
-    """The id of your AMI."""
+    """The id of your AMI. Together with `family`, instead of `alias`."""
 
     @model_validator(mode="after")
     def _alias_or_ami(self) -> Self:
@@ -134,7 +134,7 @@ class Reservations(SpecModel):
     in_messages: ClassVar[str] = "{ids: [cr-0a1b2c3d4e5f6a7b8]}"
 
     ids: Annotated[list[ReservationId], Field(min_length=1)]
-    """Ids of capacity reservations or capacity blocks."""
+    """Ids of capacity reservations or capacity blocks. Karpenter starts reserved nodes only in these reservations."""
 
     instances: Count | None = None
     """The number of instances of all reservations together. gpuc cannot check this.
@@ -175,7 +175,7 @@ class Pool(SpecModel):
         list[Annotated[str, Form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance type such as p5.48xlarge", str.lower)]],
         Field(min_length=1),
     ]
-    """EC2 instance types. Nodes of all types must advertise the same resource names."""
+    """EC2 instance types that Karpenter may start. Nodes of all types must advertise the same resource names."""
 
     reservations: Reservations | None = None
     """The EC2 reservations for the purchase option reserved."""
@@ -191,7 +191,7 @@ class Pool(SpecModel):
     """The zones of the pool. Default: the zones of the cluster. A pool with EFA must have one zone."""
 
     nodes: Nodes
-    """The number of nodes."""
+    """The number of nodes: `max`, `max` with `min`, or `static`."""
 
     counted: Literal["kueue", "quota"] | None = None
     """How the GPUs of the pool are counted. Default: quota for purpose inference, kueue for all other purposes.
@@ -217,7 +217,8 @@ class Pool(SpecModel):
     """The length of runs, and the time between checkpoints."""
 
     idle_after: Seconds | None = None
-    """The time after which Karpenter removes an empty node."""
+    """The time after which Karpenter removes an empty node. Default: 30m for purpose training, 10m for other
+    purposes."""
 
     expire_after: Seconds | None = None
     """The maximum lifetime of a node. Default: nodes do not expire.
@@ -231,7 +232,7 @@ class Pool(SpecModel):
     """The strategy of the EC2 placement group for all nodes of the pool. Default: no placement group."""
 
     topology: Annotated[list[Level], Field(min_length=1)] | None = None
-    """Levels of topology-aware scheduling, from the widest to the narrowest. Requires static nodes."""
+    """Levels of topology-aware scheduling in Kueue, from the widest to the narrowest. Requires static nodes."""
 
     image: Image | None = None
     """The AMI of the pool. Default: the AMI of the cluster."""
@@ -262,7 +263,7 @@ class Pool(SpecModel):
     """
 
     root_volume: VolumeBytes | None = None
-    """Size of the root volume. Default: 200Gi with GPUs, 100Gi without."""
+    """The size of the root volume of a node, an EBS volume. Default: 200Gi with GPUs, 100Gi without."""
 
     root_volume_throughput: Annotated[int, Field(ge=125, le=1000)] | None = None
     """Throughput of the root volume in MiB/s. Default: 1000 for GPU nodes that have no local disks for images, and 125

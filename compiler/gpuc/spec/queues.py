@@ -25,16 +25,16 @@ class PoolAmount(SpecModel):
     in_messages: ClassVar[str] = "{nodes: 4}"
 
     nodes: Count | None = None
-    """Number of nodes."""
+    """The quota in nodes, with all their GPUs. Instead of `gpus`, `slices` and `shares`."""
 
     gpus: Count | None = None
-    """Number of whole GPUs. Allowed together with slices if the pool has whole GPUs and slices."""
+    """The quota in whole GPUs. Allowed together with slices if the pool has whole GPUs and slices."""
 
     slices: Annotated[dict[Profile, Count], Field(min_length=1), Words("a map such as {1g.10gb: 7}")] | None = None
-    """Number of MIG slices by profile."""
+    """The quota in MIG slices by profile, for pools with `sharing.mig`."""
 
     shares: Count | None = None
-    """Number of GPU shares, with time-slicing or MPS."""
+    """The quota in GPU shares, for pools with `sharing.timeSlicing` or `sharing.mps`."""
 
     @model_validator(mode="after")
     def _unit(self) -> Self:
@@ -48,10 +48,16 @@ class Quota(PoolAmount):
     """The nominal quota of a queue on one pool, and the limits for borrowing and lending."""
 
     borrow: Limit = 0
-    """The borrowing limit: how much quota the queue may borrow from other queues of the cohort."""
+    """The borrowing limit: how much quota the queue may borrow in its cohort, in the unit of the quota.
+
+    all is no limit. A map has a limit for each MIG profile.
+    """
 
     lend: Limit = "all"
-    """The lending limit: how much idle quota of the queue the other queues of the cohort may borrow."""
+    """The lending limit: how much idle quota the queue lends in its cohort, in the unit of the quota.
+
+    all is no limit. A map has a limit for each MIG profile.
+    """
 
 
 class Preempt(SpecModel):
@@ -75,10 +81,10 @@ class Queue(SpecModel):
     in_messages: ClassVar[str] = "{tenants: [research], quota: {train: {nodes: 4}}}"
 
     tenants: Annotated[list[Name], Field(min_length=1)]
-    """The tenants whose namespaces may submit workloads."""
+    """The tenants whose namespaces may submit workloads. Each of these namespaces gets a LocalQueue."""
 
     cohort: Name | None = None
-    """The cohort in which the queue lends and borrows."""
+    """The cohort in which the queue lends and borrows quota. A queue without a cohort does neither."""
 
     quota: Annotated[dict[Name, Quota], Field(min_length=1)]
     """The quota by pool. Kueue tries the pools in this order."""
@@ -87,7 +93,10 @@ class Queue(SpecModel):
     """best-effort: Kueue may admit a newer workload while an older workload waits. strict: first in, first out."""
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
-    """The weight of the queue in fair sharing."""
+    """The weight of the queue in fair sharing: weight 2 gets twice the idle quota of weight 1.
+
+    No effect without `queueing.fairSharing`.
+    """
 
     preempt: Preempt = Field(default_factory=Preempt)
     """Which workloads Kueue may preempt for workloads of the queue."""
@@ -108,14 +117,17 @@ class Cohort(SpecModel):
     in_messages: ClassVar[str] = "{weight: 1}"
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
-    """The weight of the cohort in fair sharing with other cohorts of the same parent."""
+    """The weight of the cohort in fair sharing with other cohorts of the same parent.
+
+    No effect without `queueing.fairSharing`.
+    """
 
     parent: Name | None = None
-    """The parent cohort."""
+    """The parent cohort. Queues of this cohort also lend to and borrow from queues below the parent."""
 
 
 class Queueing(SpecModel):
-    """Settings of all queues."""
+    """Settings of all queues: fair sharing."""
 
     in_messages: ClassVar[str] = "{fairSharing: true}"
 

@@ -55,6 +55,20 @@ def path_text(steps: Steps) -> str:
     return ".".join(steps[1:] if steps[0] == "spec" and len(steps) > 1 else steps).replace(f".{ELEMENT}", ELEMENT)
 
 
+IRREGULAR = {"policies": "policy", "quota": "pool", "serviceAccounts": "account", "nodeAgents": "agent"}
+"""What the name in a map names, for keys that are not a plural with s."""
+
+
+def named(path: str) -> str:
+    """Returns a path with the kind of each name, for example pools.<pool>.nodes.max for pools.*.nodes.max."""
+    steps = path.split(".")
+    before = ["", *steps]
+    return ".".join(
+        f"<{IRREGULAR.get(key, key.removesuffix('s'))}>" if step == NAME else step
+        for key, step in zip(before, steps, strict=False)
+    )
+
+
 @cache
 def fields() -> dict[Steps, Field]:
     """Returns all fields of the spec by steps, in the order of the models."""

@@ -6,17 +6,18 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.spec.reference import Field, children, effects, fields
+from gpuc.spec.reference import Field, children, effects, fields, named
 from gpuc.spec.reference_text import described, example, first_sentence, reason
 
 _HEAD = """# Reference of the spec
 
 All fields of the spec language. `gpuc explain pools.nodes.max` prints the same text in the terminal.
 
-- Paths begin below `spec`. `*` is a name that you choose, `[]` is an element of a list.
+- Paths begin below `spec`. `<pool>` is the name of a pool in your spec, `[]` is an element of a list.
 - "Default: required" means that the spec has to contain the field if it contains the section of the field.
 - The effect of a field is measured: it lists what changes in `out/CLUSTER/` if the field changes in an example spec.
-  `*` in the effect is a name from the spec. A field without an effect is one that only rules of gpuc read.
+  `*` in the effect is a name from the spec. The folder `clusters/` is beside `out/`. A field without an effect is one
+  that only rules of gpuc read.
 
 `make generate` writes this page from the models in compiler/gpuc/spec/. Do not edit the page.
 """
@@ -47,7 +48,7 @@ def _contents(title: str, inner: list[Field]) -> str:
 def _field(field: Field) -> Iterator[str]:
     """Yields the lines about a field."""
     entry = effects().get(field.path, {})
-    yield f"### `{field.path}`\n"
+    yield f"### `{named(field.path)}`\n"
     yield f"{_text(field.description)}\n"
     yield f"- Type: {_text(field.type)}"
     if field.unit:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from textwrap import fill
 from typing import Any
 
 from gpuc.diagnostics.spelling import nearest
 from gpuc.diagnostics.usage import UsageError
 from gpuc.spec.field_types import ELEMENT, Steps
-from gpuc.spec.reference import Field, children, effects, field_at, fields, path_text
+from gpuc.spec.reference import Field, children, effects, field_at, fields, named, path_text
 
 _WIDTH = 100
 _EXAMPLE_MAX = 90
@@ -28,7 +29,7 @@ def explain_field(text: str) -> str:
     steps = find(text)
     if steps is None:
         raise UsageError(f"the spec has no field {text}{_suggestion(text)}; `gpuc explain spec` lists the sections")
-    parts = [path_text(steps)]
+    parts = [named(path_text(steps))]
     if (field := fields().get(steps)) is not None:
         parts += [_wrapped(field.description), _facts(field)]
     below = children(steps)
@@ -69,16 +70,17 @@ def _suggestion(text: str) -> str:
     )
     if not close and same:
         close = same[0]
-    return f" (did you mean {close}?)" if close else ""
+    return f" (did you mean {named(close)}?)" if close else ""
 
 
 def _plain(path: str) -> str:
     """Returns the path without the steps that are no keys of the language."""
-    return path.removeprefix("spec.").replace(".*", "").replace(ELEMENT, "")
+    return re.sub(r"\.(\*|<[^.<>]*>)", "", path.removeprefix("spec.")).replace(ELEMENT, "")
 
 
 def _below(steps: Steps, field: Field) -> str:
-    return field.path.removeprefix(path_text(steps)).lstrip(".") if steps != ("spec",) else field.path
+    below = named(field.path)
+    return below.removeprefix(named(path_text(steps))).lstrip(".") if steps != ("spec",) else below
 
 
 def _facts(field: Field) -> str:
@@ -112,7 +114,7 @@ def effect_lines(entry: dict[str, Any]) -> list[str]:
 
 def reason(entry: dict[str, Any]) -> str:
     """Returns why an entry lists no effects."""
-    return str(entry.get("why", "not measured, because no example spec sets the field"))
+    return str(entry.get("why", "not measured: no example spec sets this field"))
 
 
 def described(kind: str, file: str) -> str:

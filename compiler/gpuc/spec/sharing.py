@@ -30,13 +30,13 @@ class GpuLayout(SpecModel):
     in_messages: ClassVar[str] = "{index: [0, 1], layout: {1g.10gb: 7}}"
 
     index: Annotated[list[Annotated[int, Field(ge=0, le=63)]], Field(min_length=1)]
-    """Numbers of the GPUs in the node, from 0."""
+    """The numbers of the GPUs that have the layout. The first GPU of a node has the number 0."""
 
     layout: Annotated[Layout, Field(min_length=1)] | None = None
-    """Number of MIG instances by profile. Absent if the GPUs are not partitioned."""
+    """The number of MIG instances on each of these GPUs, by profile. Instead of `whole`."""
 
     whole: Literal[True] | None = None
-    """true if the GPUs are not partitioned."""
+    """true if these GPUs are not partitioned: containers get complete GPUs. Instead of `layout`."""
 
     @model_validator(mode="after")
     def _layout_or_whole(self) -> Self:
@@ -50,10 +50,10 @@ class Mig(SpecModel):
     in_messages: ClassVar[str] = "{every: {1g.10gb: 7}}"
 
     every: Annotated[Layout, Field(min_length=1)] | None = None
-    """The layout of every GPU: number of MIG instances by profile."""
+    """The same layout for every GPU of the pool: number of MIG instances by profile. Instead of `gpus`."""
 
     gpus: Annotated[list[GpuLayout], Field(min_length=1)] | None = None
-    """Layouts by GPU number. Every GPU of the node must have exactly one layout."""
+    """Layouts by GPU number. Every GPU of the node must have exactly one layout. Instead of `every`."""
 
     strategy: Literal["mixed", "single"] = "mixed"
     """Resource names of slices: with mixed one name per MIG profile, with single nvidia.com/gpu for every slice."""
@@ -70,7 +70,7 @@ class TimeSlicing(SpecModel):
     in_messages: ClassVar[str] = "{replicas: 4}"
 
     replicas: Annotated[int, Field(ge=2, le=64)]
-    """Number of GPU shares per GPU."""
+    """The number of GPU shares per GPU: the number of containers that use a GPU in turn."""
 
 
 class Mps(SpecModel):
@@ -79,7 +79,7 @@ class Mps(SpecModel):
     in_messages: ClassVar[str] = "{replicas: 8}"
 
     replicas: Annotated[int, Field(ge=2, le=48)]
-    """Number of GPU shares per GPU. An MPS server supports at most 48 clients."""
+    """The number of GPU shares per GPU: the containers that use a GPU at once. An MPS server supports at most 48."""
 
     user: Annotated[int, Field(ge=1, le=2**31 - 1)] = 1000
     """The user ID of all containers on the pool. An MPS server serves the processes of one user at a time."""
@@ -91,16 +91,16 @@ class Sharing(Shorthand):
     short_for: ClassVar[str] = "exclusive"
 
     exclusive: Literal["exclusive"] | None = None
-    """A container uses complete GPUs."""
+    """A container uses complete GPUs: `sharing: exclusive`."""
 
     mig: Mig | None = None
-    """MIG partitions of GPUs."""
+    """MIG partitions of GPUs, with memory and errors of their own: `every` or `gpus`."""
 
     time_slicing: TimeSlicing | None = None
-    """Containers use a GPU in turn."""
+    """Containers use a GPU in turn. Neither memory nor errors are isolated."""
 
     mps: Mps | None = None
-    """Processes use a GPU at the same time."""
+    """Processes use a GPU at the same time through NVIDIA MPS. Each gets an equal fraction of the memory."""
 
     @model_validator(mode="after")
     def _one_mode(self) -> Self:

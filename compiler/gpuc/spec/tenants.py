@@ -32,7 +32,7 @@ class Members(SpecModel):
     in_messages: ClassVar[str] = "{groups: [oidc:research], role: edit}"
 
     groups: Groups
-    """Groups of the identity provider."""
+    """Groups of the identity provider, with their names in Kubernetes, for example oidc:research."""
 
     role: Role
     """view reads objects, edit runs workloads, admin also manages service accounts.
@@ -65,7 +65,7 @@ class Auditors(SpecModel):
     in_messages: ClassVar[str] = "{groups: [oidc:audit]}"
 
     groups: Groups
-    """Groups of the identity provider."""
+    """Groups of the identity provider, with their names in Kubernetes, for example oidc:research."""
 
 
 class Exposed(SpecModel):
@@ -74,11 +74,11 @@ class Exposed(SpecModel):
     in_messages: ClassVar[str] = "{loadBalancers: 1}"
 
     load_balancers: Annotated[int, Field(ge=0, le=1000)] = 0
-    """The maximum number of Services of type LoadBalancer."""
+    """The maximum number of Services of type LoadBalancer, a value of the ResourceQuota of the namespace."""
 
     node_ports: Annotated[int, Field(ge=0, le=1000)] = 0
-    """The maximum number of node ports. A port of a load balancer needs one, unless its Service has
-    `allocateLoadBalancerNodePorts: false`."""
+    """The maximum number of node ports, a value of the ResourceQuota. A port of a load balancer needs one, unless
+    its Service has `allocateLoadBalancerNodePorts: false`."""
 
     hosts: list[Host] = []
     """The host names of Ingresses. The policy `exposure` denies all other Ingresses."""
@@ -140,7 +140,10 @@ class Namespace(SpecModel):
     in_messages: ClassVar[str] = "{podSecurity: baseline}"
 
     pod_security: Literal["privileged", "baseline", "restricted"]
-    """The enforced Pod Security level. EFA pods need privileged on AMIs other than AL2023 (capability IPC_LOCK)."""
+    """The Pod Security level that Kubernetes enforces in the namespace.
+
+    EFA pods need privileged on AMIs other than AL2023 (capability IPC_LOCK).
+    """
 
     nccl: Name | None = None
     """The NCCL profile of the namespace. gpuc writes the ConfigMap of the profile into the namespace."""
@@ -205,7 +208,7 @@ class Tenant(SpecModel):
     """
 
     namespaces: Annotated[dict[Name, Namespace], Field(min_length=1)]
-    """The namespaces of the tenant by name."""
+    """The namespaces of the tenant by name. gpuc creates them, with quotas, Pod Security and RBAC."""
 
     network: Network = Field(default_factory=Network)
     """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""
