@@ -245,7 +245,7 @@ def test_a_missing_sign_is_found_at_its_position(text: str, line: int, column: i
     ["runs {longest: 72h, checkpointEvery: 30m}", "members {groups: [a], role: edit}", "nodes {max: 8}"],
 )
 def test_a_colon_that_is_missing_before_a_bracket_is_named(line: str) -> None:
-    key = line.split()[0]
+    key = line.split(maxsplit=1)[0]
     _, findings = compose(f"pools:\n  a:\n    purpose: training\n    {line}\n    fabric: efa\n", "f.yaml")
     assert [(found.message, found.fix, str(found.mark)) for found in findings] == [
         (f"the colon after {key} is missing", f"add a colon after {key}", "f.yaml:4:5")
