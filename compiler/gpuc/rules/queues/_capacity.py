@@ -16,6 +16,7 @@ from gpuc.rules.queues._units import (
     quota_path,
     quotas,
     unit_of,
+    with_unit,
 )
 
 
@@ -81,11 +82,11 @@ def _related(
         where = quota_path(quota.path, quota.spec, resource)
         if quota.amounts[resource] and where != path:
             count = amount_in_unit(pool, resource, quota.amounts[resource], in_nodes=in_nodes)
-            related.append(Related(f"quota of {kind} {quota.owner}: {count} {unit}", where))
+            related.append(Related(f"quota of {kind} {quota.owner}: {with_unit(count, unit)}", where))
     nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
-    most = f"node pool {pool.name} has at most {pool.nodes_max} nodes"
+    most = f"node pool {pool.name} has at most {with_unit(pool.nodes_max, 'nodes')}"
     if not in_nodes and len(pool.instances) == 1:
-        most += f" with {pool.node[resource]} {unit} each"
+        most += f" with {with_unit(pool.node[resource], unit)} each"
     return [*related, Related(most, nodes)]
 
 
@@ -99,7 +100,7 @@ def _message(
     total = count(sum(quota.amounts[resource] for quota in pool_quotas))
     limit, largest = limits
     unit = unit_of(pool, resource, in_nodes=in_nodes)
-    message = f"the sum of the quotas for node pool {pool.name} is {total} {unit} ({', '.join(parts)}); "
+    message = f"the sum of the quotas for node pool {pool.name} is {with_unit(total, unit)} ({', '.join(parts)}); "
     message += f"expected at most {count(limit.amount)}, the capacity of the node pool"
     if in_nodes or len(pool.instances) == 1:
         return message

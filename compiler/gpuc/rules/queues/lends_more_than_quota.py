@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_path
+from gpuc.rules.queues._units import amount_path, with_unit
 
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
@@ -30,7 +30,7 @@ def lends_more_than_quota(cluster: Cluster) -> Findings:
                 given = ((unit, count) for unit, count in counts.items() if count is not None)
                 unit, nominal = next(given, ("slices", 0))
                 if quota.lend > nominal:
-                    actual = f"queue {queue.name} lends {quota.lend} {unit} of node pool {pool}"
+                    actual = f"queue {queue.name} lends {with_unit(quota.lend, unit)} of node pool {pool}"
                     fix = f"set lend of queue {queue.name} for node pool {pool} to {nominal} or all"
                     related = [Related(f"a quota of {nominal}", amount_path(path[:-1], quota))]
                     yield path, f"{actual}, but has a quota of {nominal}", fix, related

@@ -9,7 +9,7 @@ from gpuc.model.names import GPU, mig_resource
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_in_unit, counted_resources, unit_of
+from gpuc.rules.queues._units import amount_in_unit, counted_resources, unit_of, with_unit
 from gpuc.spec.queues import Quota
 
 
@@ -26,7 +26,7 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
             if quota.borrow == 0:
                 continue
             if cohort is None:
-                fix = f"set cohort of queue {queue.name}, or remove borrow for node pool {pool_quota.pool.name}"
+                fix = f"remove borrow of queue {queue.name} for node pool {pool_quota.pool.name}, or set its cohort"
                 message = f"queue {queue.name} borrows quota of node pool {pool_quota.pool.name}, but has no cohort"
                 yield (*pool_quota.path, "borrow"), message, fix
             else:
@@ -67,7 +67,7 @@ def _beyond_lent(queue: Queue, pool_quota: PoolQuota, quota: Quota, lent: Amount
             profile = _profile(quota, resource)
             key = ".".join(("borrow", *(str(step) for step in profile)))
             message = (
-                f"queue {queue.name} borrows {limit} {unit} of node pool {pool.name}, "
+                f"queue {queue.name} borrows {with_unit(limit, unit)} of node pool {pool.name}, "
                 f"but the other queues lend at most {available}"
             )
             fix = f"set {key} of queue {queue.name} for node pool {pool.name} to {available}"
