@@ -36,7 +36,16 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
 
 def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
     """Returns whether the spec accepts findings of a rule at a path."""
-    return not set(_entries(spec, ())).isdisjoint(_candidates(path, id))
+    node: Any = spec
+    for depth, step in enumerate((*path, "accept")):
+        if is_free_form(path[:depth]) or not isinstance(node, dict | list):
+            return False
+        values: dict[Any, Any] = node if isinstance(node, dict) else dict(enumerate(node))
+        entries = values.get("accept")
+        if isinstance(entries, dict) and id in entries:
+            return True
+        node = values.get(step)
+    return False
 
 
 def _candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002

@@ -24,7 +24,7 @@ from gpuc.pipeline.other_clusters import OtherClusters
 from gpuc.pipeline.removal import removal_findings
 from gpuc.rules import check
 from gpuc.source import Source
-from gpuc.source.layers import NULL
+from gpuc.source.layers import NO_VALUE
 from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.parse import parse
 from gpuc.spec.rules import CHOICE, MISSING
@@ -85,7 +85,7 @@ def _shape(source: Source) -> Sequence[Finding]:
 
 def _described(remark: Finding, shape: Sequence[Finding], source: Source) -> Finding:
     """Returns the finding about a key without a value with the value that the language expects."""
-    if remark.id == NULL.id:
+    if remark.message == NO_VALUE:
         for finding in shape:
             if _IS_NULL in finding.message and source.locate(finding.path) == remark.mark:
                 return replace(remark, message=finding.message.replace(_IS_NULL, " has no value; expected "))

@@ -62,6 +62,8 @@ NULL = declare_rule(
     "example the quotas for the pool. null is an error for a key that no layer has, in a list, and for a required "
     "key (SPC002). In Helm values and patches, null is a value.",
 )  # fmt: skip
+NO_VALUE = "the value is missing; write a value or remove the key"
+"""The message about a key without a value, which is not the word null."""
 
 
 _OTHER_FILES = (EXTENDS, OUTSIDE, MISSING, CYCLE, KIND, VERSION, TOO_MANY)
@@ -260,7 +262,7 @@ def _null(node: Node, path: Path) -> Finding:
 
 def _problem_with_null(node: Node, path: Path) -> str:
     if not node.raw:
-        return "the value is missing; write a value or remove the key"
+        return NO_VALUE
     if path and isinstance(path[-1], int):
         return f"an entry of a list is {node.raw}; write a value or remove the entry"
     return f"{path[-1]} is {node.raw}, but no layer has this key; write a value or remove the key"

@@ -30,7 +30,10 @@ def unknown_and_missing(mistakes: list[Mistake], source: Source, model: type[Bas
         known = list(fields(type_at(parent, model)))
         unused = [name for name in known if (*parent, name) not in present]
         meant = nearest(key, missing.get(parent, [])) or misspelt(key, unused)
-        if meant and not _excludes(parent, key, meant, source, model):
+        if meant and _excludes(parent, key, meant, source, model):
+            message = f"{name_of(parent)} has no key {key}, and {meant} and another key of the map exclude each other"
+            yield UNKNOWN.at(path, message, fix=f"remove key {key}", on_key=True)
+        elif meant:
             present.add((*parent, meant))
             yield UNKNOWN.at(path, f"{name_of(parent)} has no key {key}; expected {meant}",
                              fix=f"rename key {key} to {meant}", on_key=True)  # fmt: skip

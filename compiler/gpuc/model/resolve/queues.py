@@ -8,7 +8,7 @@ from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model.cluster import SPEC
 from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
-from gpuc.model.resolve.names import unknown
+from gpuc.model.resolve.names import UNRESOLVED, unknown
 from gpuc.model.resolve.quota_units import QUOTA_UNIT, resources, slice_resources
 from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Limit, PoolAmount, Quota
@@ -27,7 +27,19 @@ COHORT_CYCLE = declare_rule(
 
 def resolve_queues(spec: Spec, pools: dict[str, Pool], findings: list[Finding]) -> tuple[Queue, ...]:
     """Resolves the queues and returns the queues in the order of the spec."""
+    if finding := _no_tenants(spec):
+        findings.append(finding)
     return elements(_queue(name, queue_spec, spec, pools, findings) for name, queue_spec in spec.queues.items())
+
+
+@none_if_unknown
+def _no_tenants(spec: Spec) -> Finding | None:
+    """Returns the finding that the spec has queues, and none of the tenants whose workloads the queues admit."""
+    if spec.tenants or not spec.queues:
+        return None
+    names = dict.fromkeys(tenant for queue in spec.queues.values() for tenant in queue.tenants)
+    message = f"the spec has queues, but no tenants; expected a section tenants with {', '.join(names)}"
+    return UNRESOLVED.at((*SPEC, "queues"), message, on_key=True)
 
 
 @none_if_unknown
@@ -36,7 +48,7 @@ def _queue(
 ) -> Queue | None:
     path: Path = (*SPEC, "queues", name)
     for index, tenant in enumerate(queue_spec.tenants):
-        if tenant not in spec.tenants:
+        if spec.tenants and tenant not in spec.tenants:
             findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
     if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
         findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))

@@ -26,7 +26,7 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
             if quota.borrow == 0:
                 continue
             if cohort is None:
-                fix = f"remove borrow of queue {queue.name} for node pool {pool_quota.pool.name}, or set its cohort"
+                fix = f"remove borrow of queue {queue.name} for node pool {pool_quota.pool.name}"
                 message = f"queue {queue.name} borrows quota of node pool {pool_quota.pool.name}, but has no cohort"
                 yield (*pool_quota.path, "borrow"), message, fix
             else:
