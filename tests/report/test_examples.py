@@ -17,6 +17,10 @@ from tests.extra.fleet import write_fleet, write_manifest
 
 LAYERS = sorted((ROOT / "compiler/gpuc/rules/archetypes").glob("*.yaml"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\nextends: [training.yaml]\n"
+FLEET_FILES = {
+    "catalog": ("specs/catalog/facts.yaml", "apiVersion: gpuc.dev/v1alpha1\nkind: Catalog\n"),
+    "policy": ("policies/team/policy.yaml", ""),
+}
 SHOWN = [rule for rule in ids() if (example := example_of(rule)) is not None and not example.note]
 
 
@@ -31,6 +35,11 @@ def found(example: Example, text: str, folder: Path, capsys: pytest.CaptureFixtu
     if example.place == "manifest":
         write_fleet(folder)
         write_manifest(folder, example.file, text)
+    elif example.place in FLEET_FILES:
+        file, head = FLEET_FILES[example.place]
+        write_fleet(folder)
+        (folder / file).parent.mkdir(parents=True)
+        (folder / file).write_text(head + text, encoding="utf-8")
     else:
         for file in LAYERS:
             (folder / "specs" / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")

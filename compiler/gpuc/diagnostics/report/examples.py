@@ -20,7 +20,7 @@ class Example:
     text: str
     """The text with choices: ⟦a|b⟧ is a in the good text, and b in the bad one."""
     place: str
-    """What the text is: spec, file (a complete spec), manifest, catalog or lint (the input of `gpuc lint`)."""
+    """What the text is: spec, file (a complete spec), manifest, catalog, policy or lint (the input of `gpuc lint`)."""
     file: str
     """The path of a manifest below its folder."""
     note: str

@@ -24,6 +24,7 @@ _PLACES = {
     "file": ", as a complete spec",
     "manifest": ", in specs/CLUSTER/manifests/{file}",
     "catalog": ", in specs/catalog/",
+    "policy": ", in policies/NAME/policy.yaml",
     "lint": ", in the input of gpuc lint",
 }
 """The end of the heading of an example, by the place of its text."""
