@@ -11,6 +11,9 @@ import pytest
 from gpuc.cli.main import main
 from gpuc.diagnostics.report.examples import Example, example_of, ids
 from gpuc.diagnostics.report.explain import every_rule, explain
+from gpuc.lint.checks import findings as check_objects
+from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.pipeline import check_specs
 from tests.conftest import ROOT
 from tests.extra.fleet import write_fleet, write_manifest
@@ -27,6 +30,10 @@ SHOWN = [rule for rule in ids() if (example := example_of(rule)) is not None and
 def found(example: Example, text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
     """The ids of all findings of an example text."""
     folder.mkdir()
+    if example.place == "output":
+        files = LoadedFiles()
+        files.add(example.file, text)
+        return {finding.rule.id for finding in check_objects(ObjectSet(files.manifests, is_complete=True))}
     if example.place == "lint":
         (folder / "a.yaml").write_text(text, encoding="utf-8")
         main(["lint", str(folder / "a.yaml"), "--format", "json"])

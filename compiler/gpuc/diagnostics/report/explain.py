@@ -26,6 +26,7 @@ _PLACES = {
     "catalog": ", in specs/catalog/",
     "policy": ", in policies/NAME/policy.yaml",
     "lint": ", in the input of gpuc lint",
+    "output": ", in {file} after customizations",
 }
 """The end of the heading of an example, by the place of its text."""
 _EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
