@@ -20,10 +20,17 @@ from tests.extra.fleet import write_fleet, write_manifest
 
 LAYERS = sorted((ROOT / "compiler/gpuc/rules/archetypes").glob("*.yaml"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\nextends: [training.yaml]\n"
-FLEET_FILES = {
-    "catalog": ("specs/catalog/facts.yaml", "apiVersion: gpuc.dev/v1alpha1\nkind: Catalog\n"),
-    "policy": ("policies/team/policy.yaml", ""),
-}
+CATALOG_HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Catalog\n"
+POLICY = """\
+title: Pods have a team
+why: Costs are shared by team.
+subject: pod
+validations:
+  - expression: '"team" in object.metadata.?labels.orValue({})'
+    message: set the label team
+"""
+PODS = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {%s: search}}\n"
+POLICY_FILES = {"policy.yaml": POLICY, "allowed.yaml": PODS % "team", "denied.yaml": PODS % "app"}
 SHOWN = [rule for rule in ids() if (example := example_of(rule)) is not None and not example.note]
 
 
@@ -42,14 +49,18 @@ def found(example: Example, text: str, folder: Path, capsys: pytest.CaptureFixtu
     if example.place == "manifest":
         write_fleet(folder)
         write_manifest(folder, example.file, text)
-    elif example.place in FLEET_FILES:
-        file, head = FLEET_FILES[example.place]
+    elif example.place == "catalog":
         write_fleet(folder)
-        (folder / file).parent.mkdir(parents=True)
-        (folder / file).write_text(head + text, encoding="utf-8")
+        (folder / "specs/catalog").mkdir()
+        (folder / "specs/catalog" / example.file).write_text(CATALOG_HEAD + text, encoding="utf-8")
+    elif example.place == "policy":
+        write_fleet(folder)
+        (folder / "policies/team").mkdir(parents=True)
+        for file, content in (POLICY_FILES | {example.file: text}).items():
+            (folder / "policies/team" / file).write_text(content, encoding="utf-8")
     else:
-        for file in LAYERS:
-            (folder / "specs" / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+        for layer in LAYERS:
+            (folder / "specs" / layer.name).write_text(layer.read_text(encoding="utf-8"), encoding="utf-8")
         text = HEAD + text if example.place == "spec" else text
         (folder / "specs/case.yaml").write_text(text, encoding="utf-8")
     outcome = check_specs(folder, None, folder, False, lambda step: None)

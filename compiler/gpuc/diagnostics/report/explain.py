@@ -24,7 +24,7 @@ _PLACES = {
     "file": ", as a complete spec",
     "manifest": ", in specs/CLUSTER/manifests/{file}",
     "catalog": ", in specs/catalog/",
-    "policy": ", in policies/NAME/policy.yaml",
+    "policy": ", in policies/NAME/{file}",
     "lint": ", in the input of gpuc lint",
     "output": ", in {file} after customizations",
 }
