@@ -20,9 +20,10 @@ class Example:
     text: str
     """The text with choices: ⟦a|b⟧ is a in the good text, and b in the bad one."""
     place: str
-    """What the text is: spec, file (a complete spec), manifest, catalog or lint (the input of `gpuc lint`)."""
+    """What the text is: spec, file (a complete spec), manifest, catalog, policy, lint (the input of `gpuc lint`), or
+    output (customized objects in out/, where an object that is missing is an error)."""
     file: str
-    """The path of a manifest below its folder."""
+    """The file of the text, below its folder; for the place output, the path from the root of the fleet."""
     note: str
     """The sentence, if a text cannot show the difference; otherwise empty."""
 

@@ -24,7 +24,9 @@ _PLACES = {
     "file": ", as a complete spec",
     "manifest": ", in specs/CLUSTER/manifests/{file}",
     "catalog": ", in specs/catalog/",
+    "policy": ", in policies/NAME/{file}",
     "lint": ", in the input of gpuc lint",
+    "output": ", in {file} after customizations",
 }
 """The end of the heading of an example, by the place of its text."""
 _EXTENDS = re.compile(r"^extends: \[(.+)\]\n", re.MULTILINE)
