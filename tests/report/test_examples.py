@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.diagnostics.report.examples import Example, example_of, ids
+from gpuc.diagnostics.report.examples import Example, Variant, example_of, ids
 from gpuc.diagnostics.report.explain import every_rule, explain
 from gpuc.pipeline.pipeline import check_specs
 from tests.conftest import ROOT
@@ -20,25 +20,41 @@ HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\nex
 SHOWN = [rule for rule in ids() if (example := example_of(rule)) is not None and not example.note]
 
 
-def found(example: Example, text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
-    """The ids of all findings of an example text."""
-    folder.mkdir()
-    if example.place == "lint":
-        (folder / "a.yaml").write_text(text, encoding="utf-8")
-        main(["lint", str(folder / "a.yaml"), "--format", "json"])
+def found(example: Example, variant: Variant, folder: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
+    """The ids of all findings of one side of an example."""
+    if example.place in {"lint", "aws"}:
+        folder.mkdir()
+        file = folder / "a.yaml"
+        file.write_text(variant.text, encoding="utf-8")
+        capsys.readouterr()
+        if example.place == "aws":
+            main(["catalog", "import", str(file), "--source", "a test"])
+            return set(re.findall(r" error ([A-Z]+\d+) ", capsys.readouterr().err))
+        main(["lint", str(file), "--format", "json"])
         return {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]}
-    (folder / "specs").mkdir()
     if example.place == "manifest":
         write_fleet(folder)
-        write_manifest(folder, example.file, text)
+        write_manifest(folder, variant.file, variant.text)
     else:
-        for file in LAYERS:
-            (folder / "specs" / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
-        text = HEAD + text if example.place == "spec" else text
-        (folder / "specs/case.yaml").write_text(text, encoding="utf-8")
+        write_specs(example.place, variant, folder / "specs")
     outcome = check_specs(folder, None, folder, False, lambda step: None)
     assert outcome.failures == ()
     return {finding.id for finding in outcome.findings}
+
+
+def write_specs(place: str, variant: Variant, folder: Path) -> None:
+    """Writes the cluster case, the layers, and the file of the example."""
+    texts = {file.name: file.read_text(encoding="utf-8") for file in LAYERS}
+    if place == "spec":
+        texts["case.yaml"] = HEAD + variant.text
+    elif place == "file":
+        texts["case.yaml"] = variant.text
+    else:
+        extended = f"training.yaml, {variant.file}" if place == "layer" else "training.yaml"
+        texts |= {"case.yaml": HEAD.replace("training.yaml", extended), variant.file: variant.text}
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("id", SHOWN)

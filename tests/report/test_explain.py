@@ -67,6 +67,11 @@ def test_the_explanation_of_a_spec_rule_shows_its_case_file() -> None:
     assert "#!" not in text and "extends:" not in text
 
 
+def test_the_explanation_of_a_rule_about_layers_shows_extends() -> None:
+    text = explain.explain("LAY002")
+    assert "    extends: [training.yaml]\n" in text and "    extends: [../training.yaml]\n" in text
+
+
 def test_the_explanation_of_an_object_rule_shows_its_case_file() -> None:
     assert "policyName: image   # <- REF008 is reported here\n" in explain.explain("ref-008")
 
