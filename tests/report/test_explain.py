@@ -64,7 +64,7 @@ def test_the_explanation_of_a_spec_rule_shows_its_case_file() -> None:
     text = explain.explain("KUE007")
     assert "Good, in a spec that extends training.yaml:\n\n    spec:\n      queues:" in text
     assert "train: {nodes: 10, lend: 11}   # <- KUE007 is reported here\n" in text
-    assert "#!" not in text and "extends:" not in text
+    assert "#!" not in text and "#~" not in text and "extends:" not in text
 
 
 def test_the_explanation_of_a_rule_about_layers_shows_extends() -> None:

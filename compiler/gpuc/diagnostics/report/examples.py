@@ -29,8 +29,9 @@ class Example:
     text: str
     """The text with choices: ⟦a|b⟧ is a in the good text, and b in the bad one."""
     place: str
-    """What the text is: spec, file (a complete spec), layer, other (another file in specs/), manifest, aws (the input of
-    `gpuc catalog import`) or lint (the input of `gpuc lint`).
+    """What the text is: spec, file (a complete spec), layer, other (another file in specs/), manifest, aws or lint.
+
+    aws is the input of `gpuc catalog import`, and lint the input of `gpuc lint`.
     """
     file: str
     """The path of a layer, of another file or of a manifest below its folder, with choices as in `text`."""

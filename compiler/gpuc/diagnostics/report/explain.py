@@ -119,7 +119,7 @@ def _base(example: str) -> str:
 
 def _formatted(example: str, id: str) -> str:  # noqa: A002
     """Returns an example, indented and with a readable mark at lines with a finding."""
-    text = example.replace(f"#! {id}", f"# <- {id} is reported here")
+    text = example.replace(f"#! {id}", f"# <- {id} is reported here").replace(f"#~ {id}", "# <- see also this line")
     return "\n".join(f"    {line}".rstrip() for line in (text.strip() or "(no changes)").splitlines())
 
 
