@@ -40,7 +40,7 @@ def test_the_listing_has_every_rule_that_the_source_declares() -> None:
     listed = explain.listing().splitlines()
     assert declared and declared <= {line.split()[0] for line in listed if line.startswith("  ")}
     assert "  ZZZ001   warning  Promises too much." in listed
-    assert listed[listed.index("MIG layouts") + 1].startswith("  MIG001 ")
+    assert listed[listed.index("GPU sharing: MIG layouts") + 1].startswith("  MIG001 ")
     assert "gpuc explain pools.nodes.max" in listed[-1]
 
 

@@ -55,7 +55,7 @@ def listing() -> str:
     for id, rule in sorted(every_rule().items()):  # noqa: A001
         groups.setdefault(topic(id), []).append(f"  {id:<7}  {rule.severity.value:<7}  {rule.title}\n")
     sections = [f"{title}\n{''.join(lines)}" for title, lines in groups.items() if lines]
-    return "\n".join(sections) + "\n" + HINT
+    return "\n".join([*sections, HINT])
 
 
 def every_rule() -> dict[str, Rule]:
