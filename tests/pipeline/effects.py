@@ -30,7 +30,20 @@ from tests.pipeline.other_values import ABSENT, CANDIDATES, UNSET, other
 
 SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1")
 """The example specs, in the order in which the examples of fields are taken from them."""
-NO_EFFECT = "none in out/: only rules of gpuc read the field, or the field has only one possible value"
+_ONE_VALUE = "none: the field has only one possible value"
+_FINDINGS = "none in out/: the field decides only about findings"
+REASONS = {
+    "apiVersion": _ONE_VALUE,
+    "kind": _ONE_VALUE,
+    "accept": _FINDINGS,
+    "components.*.accept": _FINDINGS,
+    "pools.*.accept": _FINDINGS,
+    "releases.set": "none: gpuc has only one release set",
+    "nccl.profiles.*.fabric": _ONE_VALUE,
+    "pools.*.sharing.mig.gpus[].index": "not measured: every GPU needs a layout, so one index alone cannot change",
+    "pools.*.sharing.mig.gpus[].whole": _ONE_VALUE,
+}
+"""Why a change of a field has no effect in out/."""
 TRIES = 4
 """The number of values of a field that are changed, each in another place of a spec."""
 OBJECTS = 6
@@ -53,7 +66,7 @@ def measured(steps: Steps) -> dict[str, Any] | None:
     if not tried:
         spec, path, value = UNSET[path_text(steps)]
         difference = set(differences(spec, _with(source(spec).tree, path, value)))
-        return {"example": _inner(value, steps[-1]), **_result(difference)}
+        return {"example": _inner(value, steps[-1]), **_result(steps, difference)}
     found: set[tuple[str, str, str]] = set()
     spec, path, _ = tried[0]
     for place, leaf, value in tried[:TRIES]:
@@ -61,7 +74,7 @@ def measured(steps: Steps) -> dict[str, Any] | None:
     found = {row for row in found if row[1]} or found  # the text of the page of the cluster is not in out/
     file = f"{root_of(spec).relative_to(CUSTOM.parents[1])}/specs/{spec}.yaml".removeprefix("./")
     _, length = field_at(path) or (steps, len(path))
-    return {"example": _at(source(spec).tree, path[:length]), "file": file, **_result(found)}
+    return {"example": _at(source(spec).tree, path[:length]), "file": file, **_result(steps, found)}
 
 
 def _inner(value: Any, key: str) -> Any:
@@ -95,9 +108,9 @@ def _candidates(path: Path, value: Any) -> Iterator[Any]:
     yield from CANDIDATES.get(key, ())
 
 
-def _result(found: set[tuple[str, str, str]]) -> dict[str, Any]:
+def _result(steps: Steps, found: set[tuple[str, str, str]]) -> dict[str, Any]:
     if not found:
-        return {"why": NO_EFFECT}
+        return {"why": REASONS.get(path_text(steps), "none in out/")}
     objects: dict[tuple[str, str], list[str]] = {}
     for file, kind, field in sorted(found):
         objects.setdefault((kind, file), []).append(field)

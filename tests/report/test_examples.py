@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.diagnostics.report.examples import Example, example_of, ids
+from gpuc.diagnostics.report.examples import Example, Variant, example_of, ids
 from gpuc.diagnostics.report.explain import every_rule, explain
 from gpuc.lint.checks import findings as check_objects
 from gpuc.lint.load.loaded_files import LoadedFiles
@@ -34,38 +34,54 @@ POLICY_FILES = {"policy.yaml": POLICY, "allowed.yaml": PODS % "team", "denied.ya
 SHOWN = [rule for rule in ids() if (example := example_of(rule)) is not None and not example.note]
 
 
-def found(example: Example, text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
-    """The ids of all findings of an example text."""
-    folder.mkdir()
+def found(example: Example, variant: Variant, folder: Path, capsys: pytest.CaptureFixture[str]) -> set[str]:
+    """The ids of all findings of one side of an example."""
     if example.place == "output":
         files = LoadedFiles()
-        files.add(example.file, text)
+        files.add(variant.file, variant.text)
         return {finding.rule.id for finding in check_objects(ObjectSet(files.manifests, is_complete=True))}
-    if example.place == "lint":
-        (folder / "a.yaml").write_text(text, encoding="utf-8")
-        main(["lint", str(folder / "a.yaml"), "--format", "json"])
+    if example.place in {"lint", "aws"}:
+        folder.mkdir()
+        file = folder / "a.yaml"
+        file.write_text(variant.text, encoding="utf-8")
+        capsys.readouterr()
+        if example.place == "aws":
+            main(["catalog", "import", str(file), "--source", "a test"])
+            return set(re.findall(r" error ([A-Z]+\d+) ", capsys.readouterr().err))
+        main(["lint", str(file), "--format", "json"])
         return {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]}
-    (folder / "specs").mkdir()
     if example.place == "manifest":
         write_fleet(folder)
-        write_manifest(folder, example.file, text)
+        write_manifest(folder, variant.file, variant.text)
     elif example.place == "catalog":
         write_fleet(folder)
         (folder / "specs/catalog").mkdir()
-        (folder / "specs/catalog" / example.file).write_text(CATALOG_HEAD + text, encoding="utf-8")
+        (folder / "specs/catalog" / variant.file).write_text(CATALOG_HEAD + variant.text, encoding="utf-8")
     elif example.place == "policy":
         write_fleet(folder)
         (folder / "policies/team").mkdir(parents=True)
-        for file, content in (POLICY_FILES | {example.file: text}).items():
-            (folder / "policies/team" / file).write_text(content, encoding="utf-8")
+        for name, content in (POLICY_FILES | {variant.file: variant.text}).items():
+            (folder / "policies/team" / name).write_text(content, encoding="utf-8")
     else:
-        for layer in LAYERS:
-            (folder / "specs" / layer.name).write_text(layer.read_text(encoding="utf-8"), encoding="utf-8")
-        text = HEAD + text if example.place == "spec" else text
-        (folder / "specs/case.yaml").write_text(text, encoding="utf-8")
+        write_specs(example.place, variant, folder / "specs")
     outcome = check_specs(folder, None, folder, False, lambda step: None)
     assert outcome.failures == ()
     return {finding.id for finding in outcome.findings}
+
+
+def write_specs(place: str, variant: Variant, folder: Path) -> None:
+    """Writes the cluster case, the layers, and the file of the example."""
+    texts = {file.name: file.read_text(encoding="utf-8") for file in LAYERS}
+    if place == "spec":
+        texts["case.yaml"] = HEAD + variant.text
+    elif place == "file":
+        texts["case.yaml"] = variant.text
+    else:
+        extended = f"training.yaml, {variant.file}" if place == "layer" else "training.yaml"
+        texts |= {"case.yaml": HEAD.replace("training.yaml", extended), variant.file: variant.text}
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 @pytest.mark.parametrize("id", SHOWN)

@@ -40,7 +40,7 @@ def test_the_listing_has_every_rule_that_the_source_declares() -> None:
     listed = explain.listing().splitlines()
     assert declared and declared <= {line.split()[0] for line in listed if line.startswith("  ")}
     assert "  ZZZ001   warning  Promises too much." in listed
-    assert listed[listed.index("MIG layouts") + 1].startswith("  MIG001 ")
+    assert listed[listed.index("GPU sharing: MIG layouts") + 1].startswith("  MIG001 ")
     assert "gpuc explain pools.nodes.max" in listed[-1]
 
 
@@ -64,7 +64,12 @@ def test_the_explanation_of_a_spec_rule_shows_its_case_file() -> None:
     text = explain.explain("KUE007")
     assert "Good, in a spec that extends training.yaml:\n\n    spec:\n      queues:" in text
     assert "train: {nodes: 10, lend: 11}   # <- KUE007 is reported here\n" in text
-    assert "#!" not in text and "extends:" not in text
+    assert "#!" not in text and "#~" not in text and "extends:" not in text
+
+
+def test_the_explanation_of_a_rule_about_layers_shows_extends() -> None:
+    text = explain.explain("LAY002")
+    assert "    extends: [training.yaml]\n" in text and "    extends: [../training.yaml]\n" in text
 
 
 def test_the_explanation_of_an_object_rule_shows_its_case_file() -> None:

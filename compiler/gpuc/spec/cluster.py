@@ -115,10 +115,14 @@ class Spec(SpecModel):
     """Settings of all queues: fair sharing."""
 
     cohorts: dict[Name, Cohort] = {}
-    """Cohorts by name: groups of queues that lend quota to each other. Only for weights and parents."""
+    """Cohorts by name: groups of queues that lend quota to each other. `cohort` of a queue is one of these names."""
 
     priorities: dict[Name, Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]] = {}
-    """Workload priorities by name. Kueue admits workloads with a higher priority first."""
+    """Workload priorities by name, for example {high: 1000, low: 100}. Kueue admits the highest number first.
+
+    A workload selects a priority with the label `kueue.x-k8s.io/priority-class`. The number does not change the order
+    in which Kubernetes schedules or preempts pods.
+    """
 
     queues: dict[Name, Queue] = {}
     """Queues by name. Without queues, gpuc does not install Kueue."""
@@ -137,7 +141,10 @@ class Spec(SpecModel):
     """Metrics and alerts. Without this section, the output has no monitors and no alerts."""
 
     removed: Removed = Field(default_factory=Removed)
-    """Reasons for removals of pools, tenants, namespaces and queues that were not marked as `leaving` before."""
+    """Reasons for removals of pools, tenants, namespaces and queues that were not marked as `leaving` before.
+
+    Has no effect unless `delivery.prune` is confirm.
+    """
 
     accept: Accept = {}
     """Reasons by rule id for findings that are accepted in the complete spec."""

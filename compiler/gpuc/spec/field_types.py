@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gpuc.spec import base, charts, cloud, metadata, network, node_settings, platform, tenants
-from gpuc.spec.form import Form
+from gpuc.spec.form import Form, Words
 
 Steps = tuple[str, ...]
 NAME = "*"
@@ -77,7 +77,7 @@ def field_type(annotation: Any, constraints: Iterable[Any] = ()) -> FieldType:
     if origin is Literal:
         return FieldType(_choices(arguments))
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return _model(annotation)
+        return _model(annotation, given)
     return _scalar(annotation, given)
 
 
@@ -114,10 +114,11 @@ def _map(key: FieldType, value: FieldType) -> FieldType:
     return FieldType(words, value.unit, models, value.is_number, value.short_for)
 
 
-def _model(model: type[BaseModel]) -> FieldType:
+def _model(model: type[BaseModel], given: list[Any]) -> FieldType:
     models = (((), model),)
     if not issubclass(model, base.Shorthand):
-        return FieldType("a map", models=models)
+        words = next((part.words for part in given if isinstance(part, Words)), "a map")
+        return FieldType(words, models=models)
     return FieldType(f"a map, or only the value of its key {model.short_for}", models=models, short_for=model.short_for)
 
 

@@ -175,4 +175,4 @@ class Network(SpecModel):
     """Whether pods of the tenant may connect to the API server, for example to start pods with Ray or Spark."""
 
     metrics: list[PortOrNumber] = Field(default_factory=lambda: [Port(port=8080)])
-    """Ports of the tenant's pods that Prometheus may scrape."""
+    """Ports of the tenant's pods that Prometheus may scrape. Default: TCP port 8080."""

@@ -133,9 +133,11 @@ class Delivery(SpecModel):
     Default: confirm.
 
     never: Argo CD deletes no objects of removed elements. You delete these objects. gpuc does not check removals.
+
     confirm: a removal needs two commits. The first commit marks the element as `leaving`. After the second commit Argo
     CD deletes the NodePool and RBAC objects of the element. You delete the objects that contain workloads or data. gpuc
     refuses a removal without the first commit.
+
     automatic: at the next sync Argo CD deletes all objects of removed elements, with their nodes and workloads. gpuc
     does not check removals.
     """
@@ -165,9 +167,11 @@ class Kueue(SpecModel):
     """
 
     controllers: dict[Framework, ServiceAccount] = {}
-    """The ServiceAccount of the controller of a framework, by framework.
+    """The ServiceAccount of the controller of a framework as namespace/name, by framework.
 
-    Admission policies let the controller create pods. Default: the ServiceAccount in the manifests of the project.
+    The policies gpu-quota, queue-required and owned-workloads let this ServiceAccount create the jobs and pods of
+    workloads, which have no queue of their own. No effect for a framework that is not in `frameworks`, except JobSet if
+    `frameworks` has TrainJob. Default: the ServiceAccount in the manifests of the framework's project.
     """
 
     start_attempts: Annotated[int, Field(ge=1, le=100)] = 6
@@ -202,7 +206,7 @@ class Policy(Shorthand):
     short_for: ClassVar[str] = "stage"
 
     stage: Stage | None = None
-    """dryrun reports violations, warn also warns the user, deny refuses the object. Default: stage of `default`."""
+    """dryrun reports violations, warn also warns the user, deny refuses the object. Default: the stage of `default`."""
 
 
 class NcclProfile(SpecModel):

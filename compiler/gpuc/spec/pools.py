@@ -87,7 +87,10 @@ class Nodes(SpecModel):
     in_messages: ClassVar[str] = "{max: 8}"
 
     max: Count | None = None
-    """The maximum number of nodes. Karpenter starts a node only for pending pods, except the nodes of `min`."""
+    """The maximum number of nodes, instead of `static`. Karpenter starts a node only for pending pods.
+
+    The nodes of `min` always run, also without pods.
+    """
 
     min: Count | None = None
     """The number of nodes that always run, with or without pods, as part of `max`. Default: none.
@@ -118,7 +121,8 @@ class CapacityBlock(SpecModel):
     in_messages: ClassVar[str] = '{ends: "2027-01-31T11:30:00Z"}'
 
     ends: UtcTime
-    """The end of the capacity block. EC2 begins to terminate the instances 30 minutes earlier."""
+    """The end of the capacity block. EC2 begins to terminate the instances 30 minutes earlier, and Karpenter begins to
+    drain the nodes 40 minutes earlier."""
 
 
 ReservationId = Annotated[
@@ -134,7 +138,8 @@ class Reservations(SpecModel):
     in_messages: ClassVar[str] = "{ids: [cr-0a1b2c3d4e5f6a7b8]}"
 
     ids: Annotated[list[ReservationId], Field(min_length=1)]
-    """Ids of capacity reservations or capacity blocks. Karpenter starts reserved nodes only in these reservations."""
+    """Ids of capacity reservations or capacity blocks. Karpenter starts reserved nodes only in these reservations, and
+    nodes of other purchase options in no reservation."""
 
     instances: Count | None = None
     """The number of instances of all reservations together. gpuc cannot check this.
@@ -152,7 +157,11 @@ class Runs(SpecModel):
     in_messages: ClassVar[str] = "{longest: 72h, checkpointEvery: 30m}"
 
     longest: Seconds
-    """The duration of the longest run. Karpenter does not disrupt nodes during a run."""
+    """The duration of the longest run. The Job templates in workloads/ end a run after this time.
+
+    In a pool without spot capacity, the pods of these Jobs have the annotation karpenter.sh/do-not-disrupt: Karpenter
+    replaces a node only after the run on the node has ended.
+    """
 
     checkpoint_every: Seconds | None = None
     """The time between checkpoints. Absent if runs save no checkpoints."""
@@ -196,8 +205,9 @@ class Pool(SpecModel):
     counted: Literal["kueue", "quota"] | None = None
     """How the GPUs of the pool are counted. Default: quota for purpose inference, kueue for all other purposes.
 
-    kueue: the quotas of the queues. quota: a ResourceQuota in each namespace, without Kueue, for pods that run without
-    an end.
+    kueue: by the quotas of the queues.
+
+    quota: by a ResourceQuota in each namespace, without Kueue, for pods that run without an end.
     """
 
     shared: bool = False
@@ -214,7 +224,8 @@ class Pool(SpecModel):
     """The network for NCCL between nodes, in addition to the pod network."""
 
     runs: Runs | None = None
-    """The length of runs, and the time between checkpoints."""
+    """The length of runs, and the time between checkpoints. Without this section, Karpenter ends the pods of a node
+    one hour after the start of the drain at the latest."""
 
     idle_after: Seconds | None = None
     """The time after which Karpenter removes an empty node. Default: 30m for purpose training, 10m for other
@@ -229,10 +240,16 @@ class Pool(SpecModel):
     """
 
     placement: Literal["cluster"] | None = None
-    """The strategy of the EC2 placement group for all nodes of the pool. Default: no placement group."""
+    """The strategy of the EC2 placement group for all nodes of the pool. Default: no placement group.
+
+    gpuc does not create the placement group CLUSTER-POOL: `clusters/<cluster>/README.md` has the command.
+    """
 
     topology: Annotated[list[Level], Field(min_length=1)] | None = None
-    """Levels of topology-aware scheduling in Kueue, from the widest to the narrowest. Requires static nodes."""
+    """Levels of topology-aware scheduling in Kueue, from the widest to the narrowest. Requires static nodes.
+
+    zone is the availability zone, block is the lowest network layer that all EC2 networks have, and host is one node.
+    """
 
     image: Image | None = None
     """The AMI of the pool. Default: the AMI of the cluster."""

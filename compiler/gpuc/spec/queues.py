@@ -90,7 +90,12 @@ class Queue(SpecModel):
     """The quota by pool. Kueue tries the pools in this order."""
 
     strategy: Literal["best-effort", "strict"] = "best-effort"
-    """best-effort: Kueue may admit a newer workload while an older workload waits. strict: first in, first out."""
+    """The order in which Kueue admits the workloads of the queue: by priority, then by age.
+
+    best-effort: Kueue may admit a later workload while an earlier one waits for quota.
+
+    strict: a workload that waits for quota blocks the later workloads.
+    """
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
     """The weight of the queue in fair sharing: weight 2 gets twice the idle quota of weight 1.
@@ -117,13 +122,17 @@ class Cohort(SpecModel):
     in_messages: ClassVar[str] = "{weight: 1}"
 
     weight: Annotated[int, Field(ge=1, le=1000)] = 1
-    """The weight of the cohort in fair sharing with other cohorts of the same parent.
+    """The weight of the cohort in fair sharing with the other cohorts and the queues of the same parent.
 
-    No effect without `queueing.fairSharing`.
+    No effect without `queueing.fairSharing`, and no effect without `parent`.
     """
 
     parent: Name | None = None
-    """The parent cohort. Queues of this cohort also lend to and borrow from queues below the parent."""
+    """The parent, another cohort of the spec. Cohorts that are connected by parents form a tree.
+
+    A queue can borrow from all queues of the tree, and lends to all of them, within the limits `borrow` and `lend` of
+    the queues.
+    """
 
 
 class Queueing(SpecModel):

@@ -81,7 +81,7 @@ class Exposed(SpecModel):
     its Service has `allocateLoadBalancerNodePorts: false`."""
 
     hosts: list[Host] = []
-    """The host names of Ingresses. The policy `exposure` denies all other Ingresses."""
+    """The host names of Ingresses. The policy `exposure` refuses all other Ingresses if the policy has stage deny."""
 
 
 def _account_name(text: str) -> str:
@@ -201,7 +201,9 @@ class Tenant(SpecModel):
     16 KiB."""
 
     isolation: Literal["namespace", "network", "dedicated"]
-    """namespace: RBAC, quotas and Pod Security. network: also NetworkPolicies. dedicated: also dedicated node pools.
+    """How the tenant is separated from other tenants.
+
+    namespace: RBAC, quotas and Pod Security. network: also NetworkPolicies. dedicated: also dedicated node pools.
 
     All GPU pools of a dedicated tenant are dedicated to the tenant, and all its pools without GPUs that do not have
     `shared: true`. On a shared pool, pods of the tenant run beside pods of other tenants, on the same nodes.

@@ -14,28 +14,38 @@ _IDS = re.compile(r"^([A-Z]+\d{3}):$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """The good or the bad side of an example."""
+
+    text: str
+    file: str
+    """The path of the file below its folder."""
+
+
+@dataclass(frozen=True, slots=True)
 class Example:
     """A good and a bad text for a rule, or a sentence about them."""
 
     text: str
     """The text with choices: ⟦a|b⟧ is a in the good text, and b in the bad one."""
     place: str
-    """What the text is: spec, file (a complete spec), manifest, catalog, policy, lint (the input of `gpuc lint`), or
-    output (customized objects in out/, where an object that is missing is an error)."""
+    """What the text is: spec, file (a complete spec), layer, other (another file in specs/), manifest, catalog, policy,
+    aws (the input of `gpuc catalog import`), lint (the input of `gpuc lint`), or output (customized objects in out/,
+    where an object that is missing is an error)."""
     file: str
-    """The file of the text, below its folder; for the place output, the path from the root of the fleet."""
+    """The path of the file below its folder, with choices as in `text`; for the place output, below the root."""
     note: str
     """The sentence, if a text cannot show the difference; otherwise empty."""
 
     @property
-    def good(self) -> str:
-        """The text without the mistake."""
-        return _CHOICE.sub(r"\1", self.text)
+    def good(self) -> Variant:
+        """The file without the mistake."""
+        return Variant(_CHOICE.sub(r"\1", self.text), _CHOICE.sub(r"\1", self.file))
 
     @property
-    def bad(self) -> str:
-        """The text with the mistake."""
-        return _CHOICE.sub(r"\2", self.text)
+    def bad(self) -> Variant:
+        """The file with the mistake."""
+        return Variant(_CHOICE.sub(r"\2", self.text), _CHOICE.sub(r"\2", self.file))
 
 
 def example_of(id: str) -> Example | None:  # noqa: A002
@@ -60,4 +70,5 @@ def _example(block: str, id: str, stem: str) -> Example:  # noqa: A002
 
     entry: dict[str, Any] = YAML(typ="safe", pure=True).load(block)[id]
     place = str(entry.get("in", "lint" if stem == "objects" else "spec"))
-    return Example(entry.get("text", ""), place, entry.get("file", "a.yaml"), entry.get("note", ""))
+    file = entry.get("file", "base.yaml" if place == "layer" else "a.yaml")
+    return Example(entry.get("text", ""), place, file, entry.get("note", ""))

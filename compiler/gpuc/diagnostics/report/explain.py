@@ -22,9 +22,12 @@ HINT = (
 _PLACES = {
     "spec": ", in a spec that extends training.yaml",
     "file": ", as a complete spec",
+    "layer": ", as specs/{file}, which a cluster extends",
+    "other": ", as specs/{file}, beside the cluster specs/case.yaml",
     "manifest": ", in specs/CLUSTER/manifests/{file}",
     "catalog": ", in specs/catalog/",
     "policy": ", in policies/NAME/{file}",
+    "aws": ", as the input of gpuc catalog import",
     "lint": ", in the input of gpuc lint",
     "output": ", in {file} after customizations",
 }
@@ -55,7 +58,7 @@ def listing() -> str:
     for id, rule in sorted(every_rule().items()):  # noqa: A001
         groups.setdefault(topic(id), []).append(f"  {id:<7}  {rule.severity.value:<7}  {rule.title}\n")
     sections = [f"{title}\n{''.join(lines)}" for title, lines in groups.items() if lines]
-    return "\n".join(sections) + "\n" + HINT
+    return "\n".join([*sections, HINT])
 
 
 def every_rule() -> dict[str, Rule]:
@@ -89,9 +92,9 @@ def _examples(id: str) -> Iterator[str]:  # noqa: A002
     elif example.note:
         yield _wrapped(example.note)
     else:
-        where = _PLACES[example.place].format(file=example.file)
-        yield f"Good{where}:\n\n{_formatted(example.good, id)}"
-        yield f"Bad{where}:\n\n{_formatted(example.bad, id)}"
+        for name, variant in (("Good", example.good), ("Bad", example.bad)):
+            where = _PLACES[example.place].format(file=variant.file)
+            yield f"{name}{where}:\n\n{_formatted(variant.text, id)}"
 
 
 def _case_examples(id: str) -> Iterator[str]:  # noqa: A002
@@ -106,8 +109,8 @@ def _case_examples(id: str) -> Iterator[str]:  # noqa: A002
         examples = re.split(r"^---\n", text, flags=re.MULTILINE)
         good = next(example for example in examples if f"#! {id}" not in example)
         bad = next(example for example in examples if f"#! {id}" in example)
-        yield f"Good{_base(good)}:\n\n{_formatted(good, id)}"
-        yield f"Bad{_base(bad)}:\n\n{_formatted(bad, id)}"
+        for name, example in (("Good", good), ("Bad", bad)):
+            yield f"{name}{_base(example)}:\n\n{_formatted(_EXTENDS.sub('', example), id)}"
         return
 
 
@@ -118,8 +121,8 @@ def _base(example: str) -> str:
 
 
 def _formatted(example: str, id: str) -> str:  # noqa: A002
-    """Returns the example, indented and with a readable mark at lines with a finding."""
-    text = _EXTENDS.sub("", example).replace(f"#! {id}", f"# <- {id} is reported here")
+    """Returns an example, indented and with a readable mark at lines with a finding."""
+    text = example.replace(f"#! {id}", f"# <- {id} is reported here").replace(f"#~ {id}", "# <- see also this line")
     return "\n".join(f"    {line}".rstrip() for line in (text.strip() or "(no changes)").splitlines())
 
 
