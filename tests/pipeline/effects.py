@@ -37,7 +37,15 @@ REASONS = {
     "kind": _ONE_VALUE,
     "accept": _FINDINGS,
     "components.*.accept": _FINDINGS,
+    "charts.*.accept": _FINDINGS,
+    "patches[].accept": _FINDINGS,
     "pools.*.accept": _FINDINGS,
+    "queues.*.accept": _FINDINGS,
+    "tenants.*.accept": _FINDINGS,
+    "removed.pools": _FINDINGS,
+    "removed.tenants": _FINDINGS,
+    "removed.namespaces": _FINDINGS,
+    "removed.queues": _FINDINGS,
     "releases.set": "none: gpuc has only one release set",
     "nccl.profiles.*.fabric": _ONE_VALUE,
     "pools.*.sharing.mig.gpus[].index": "not measured: every GPU needs a layout, so one index alone cannot change",
@@ -61,6 +69,8 @@ Objects = dict[tuple[str, str, str, str], Any]
 def measured(steps: Steps) -> dict[str, Any] | None:
     """Returns the entry of effects.json for a field; None if no example sets the field."""
     tried = places().get(steps, [])
+    if not tried and path_text(steps) in REASONS:
+        return {"why": REASONS[path_text(steps)]}
     if not tried and path_text(steps) not in UNSET:
         return None
     if not tried:

@@ -110,6 +110,14 @@ UNSET: dict[str, tuple[str, Path, Any]] = {
         (*_TENANT, "network", "metrics"),
         [{"port": 9090, "protocol": "UDP"}],
     ),
+    "releases.components": (_PROD, ("spec", "releases"), {"set": "2026.08", "components": {"gatekeeper": "3.21.0"}}),
+    "queues.*.preempt.borrowing": (_PROD, ("spec", "queues", "search", "preempt", "borrowing"), "lower-priority"),
+    "pools.*.sharing.mig.strategy": (_PROD, ("spec", "pools", "serve-a100", "sharing", "mig", "strategy"), "single"),
+    "patches[].patch[].from": (
+        "custom-euc1",
+        ("spec", "patches", 1, "patch"),
+        [{"op": "copy", "from": "/metadata/name", "path": "/metadata/labels/example.com~1pager"}],
+    ),
     "cohorts.*.parent": (_PROD, ("spec", "cohorts"), {"company": {"parent": "group"}, "group": {}}),
 }
 """Values of fields that no example sets, by field: an example spec, the path and the value."""

@@ -103,7 +103,7 @@ class Spec(SpecModel):
     the requests of their pods."""
 
     nccl: Nccl = Field(default_factory=Nccl)
-    """Environment variables for NCCL in profiles, which namespaces select. Each fabric has a default profile."""
+    """Environment variables for NCCL in profiles, which namespaces select. A namespace without `nccl` gets none."""
 
     tenants: dict[Name, Tenant] = {}
     """Tenants by name. Without tenants, every namespace can use the node pools."""
@@ -143,7 +143,7 @@ class Spec(SpecModel):
     removed: Removed = Field(default_factory=Removed)
     """Reasons for removals of pools, tenants, namespaces and queues that were not marked as `leaving` before.
 
-    Has no effect unless `delivery.prune` is confirm.
+    For example {pools: {batch: the reservation has ended}}. Has no effect unless `delivery.prune` is confirm.
     """
 
     accept: Accept = {}

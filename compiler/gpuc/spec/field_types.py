@@ -100,10 +100,11 @@ def _union(parts: list[Any], given: list[Any]) -> FieldType:
 
 def _list(element: FieldType, given: list[Any]) -> FieldType:
     models = tuple(((ELEMENT, *steps), model) for steps, model in element.models)
-    minimum = ", at least one" if _limit(given, "min_length") else ""
     maximum = _limit(given, "max_length")
-    most = f", at most {maximum}" if maximum else ""
-    words = f"a list{minimum}{most}; each element: {element.words}"
+    length = f" of at most {maximum} elements" if maximum else ""
+    if _limit(given, "min_length"):
+        length = f" of 1 to {maximum} elements" if maximum else " of at least one element"
+    words = f"a list{length}; each element: {element.words}"
     return FieldType(words, element.unit, models, short_for=element.short_for)
 
 

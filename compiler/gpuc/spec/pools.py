@@ -275,7 +275,10 @@ class Pool(SpecModel):
     AL2023, AL2 and Ubuntu: a script that begins with #!. The script runs once, as root, before the kubelet starts for
     the first time. The node joins the cluster only after the script has ended; Karpenter deletes a node that has not
     joined after 15 minutes. If the script fails, the node joins nevertheless. On AL2023, the script runs after the
-    part of gpuc. Bottlerocket: settings in TOML, in tables that gpuc does not set.
+    part of gpuc.
+
+    Bottlerocket: settings in TOML, in tables that gpuc does not set.
+
     EC2 allows 16 KiB for all parts. User data is not secret: pods and users of the AWS account can read it.
     """
 

@@ -89,11 +89,7 @@ def _facts(field: Field) -> str:
     rows = [("Type", field.type), ("Unit", field.unit), ("Default", field.default)]
     if "example" in entry:
         rows.append(("Example", example(field, entry)))
-    lines = [
-        fill(f"{name + ':':<9} {value}", _WIDTH, subsequent_indent=" " * 10, break_on_hyphens=False)
-        for name, value in rows
-        if value
-    ]
+    lines = [_filled(value, f"{name + ':':<9} ", " " * 10) for name, value in rows if value]
     if not field.is_section:
         lines += effect_lines(entry)
     return "\n".join(lines)
@@ -108,7 +104,7 @@ def effect_lines(entry: dict[str, Any]) -> list[str]:
     for place, names in rows:
         lines.append(f"    {place}")
         if names:
-            lines.append(fill(names, _WIDTH, initial_indent=" " * 8, subsequent_indent=" " * 8, break_on_hyphens=False))
+            lines.append(_filled(names, " " * 8, " " * 8))
     return lines + ([f"    and {entry['more']} more fields"] if "more" in entry else [])
 
 
@@ -156,4 +152,11 @@ def shortened(text: str, length: int) -> str:
 
 def _wrapped(text: str) -> str:
     parts = [" ".join(part.split()) for part in text.split("\n\n")]
-    return "\n\n".join(fill(part, _WIDTH, break_long_words=False, break_on_hyphens=False) for part in parts)
+    return "\n\n".join(_filled(part) for part in parts)
+
+
+def _filled(text: str, first: str = "", next_: str = "") -> str:
+    """Returns the text in lines that begin with `first` and `next_`. Long paths stay on one line."""
+    return fill(
+        text, _WIDTH, initial_indent=first, subsequent_indent=next_, break_long_words=False, break_on_hyphens=False
+    )
