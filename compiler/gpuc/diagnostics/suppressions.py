@@ -19,33 +19,25 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
 
     An entry accepts the findings of its rule at the map that contains `accept`, and below the map.
     """
-    entries = set(_entries(spec, ()))
-    used: set[Path] = set()
-    remaining = []
-    for finding in findings:
-        matching = entries.intersection(_candidates(finding.path, finding.id))
-        used |= matching
-        if not matching:
-            remaining.append(finding)
-    unused = [path for path in _entries(spec, ()) if path not in used]
-    for path in unused:
-        message = f"accept names {path[-1]}, but gpuc reports no finding of rule {path[-1]} at this path or below"
-        remaining.append(UNUSED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True))
+    found = list(findings)
+    used = {candidate for finding in found for candidate in _candidates(finding.path, finding.id)}
+    remaining = unaccepted(found, spec)
+    for path in _entries(spec, ()):
+        if path not in used:
+            message = f"accept names {path[-1]}, but gpuc reports no finding of rule {path[-1]} at this path or below"
+            remaining.append(UNUSED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True))
     return remaining
+
+
+def unaccepted(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
+    """Returns the findings that the spec does not accept."""
+    entries = set(_entries(spec, ()))
+    return [finding for finding in findings if entries.isdisjoint(_candidates(finding.path, finding.id))]
 
 
 def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
     """Returns whether the spec accepts findings of a rule at a path."""
-    node: Any = spec
-    for depth, step in enumerate((*path, "accept")):
-        if is_free_form(path[:depth]) or not isinstance(node, dict | list):
-            return False
-        values: dict[Any, Any] = node if isinstance(node, dict) else dict(enumerate(node))
-        entries = values.get("accept")
-        if isinstance(entries, dict) and id in entries:
-            return True
-        node = values.get(step)
-    return False
+    return not set(_entries(spec, ())).isdisjoint(_candidates(path, id))
 
 
 def _candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002

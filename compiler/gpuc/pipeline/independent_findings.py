@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Finding, Path, StageError
-from gpuc.diagnostics.suppressions import accepts
+from gpuc.diagnostics.suppressions import unaccepted
 from gpuc.diagnostics.unknown import UnknownValueError
 from gpuc.extra.files import ManifestFiles
 from gpuc.extra.user_objects import UserObjects
@@ -71,7 +71,7 @@ def independent_findings(source: Source, inputs: Inputs) -> list[Finding]:
     findings += names
     if cluster is not None:
         later += [*check(cluster), *_removals(cluster, inputs.before)]
-    findings += [finding for finding in later if not accepts(source.tree, finding.path, finding.id)]
+    findings += unaccepted(later, source.tree)
     return [*findings, *_manifests(cluster, inputs.files)]
 
 
