@@ -38,13 +38,18 @@ class Checks(Generic[Subject, RawFinding]):
         self._checks: list[Check[Subject, RawFinding]] = []
 
     def declare(
-        self, id: str, severity: Severity = Severity.ERROR, *, source: str = ""  # noqa: A002
+        self, id: str, severity: Severity = Severity.ERROR, *, source: str = "", level: str = ""  # noqa: A002
     ) -> Callable[[Callable[[Subject], Iterator[RawFinding]]], Check[Subject, RawFinding]]:  # fmt: skip
-        """Returns a decorator that declares a rule and registers the function as its check."""
+        """Returns a decorator that declares a rule and registers the function as its check.
+
+        Args:
+            level: the level of an impact; empty for findings.
+        """
 
         def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
             title, _, why = (find.__doc__ or "").strip().partition("\n")
-            check = Check(declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__), find)
+            rule = declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__, level)
+            check = Check(rule, find)
             self._checks.append(check)
             return check
 

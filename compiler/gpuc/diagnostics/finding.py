@@ -84,6 +84,13 @@ class Rule:
     """The effect of the mistake on the cluster or on the user."""
     source: str = ""
     """The documentation or source code that proves the rule: a URL, or project, version and path."""
+    level: str = ""
+    """The level of an impact of `gpuc plan`; empty for a rule whose violations are findings."""
+
+    @property
+    def word(self) -> str:
+        """The level of an impact, otherwise the severity."""
+        return self.level or self.severity.value
 
     def at(
         self,
@@ -106,12 +113,19 @@ _MODULES: dict[str, str] = {}
 
 
 def declare_rule(
-    id: str, severity: Severity, title: str, why: str = "", source: str = "", module: str = ""  # noqa: A002
-) -> Rule:  # fmt: skip
+    id: str,  # noqa: A002
+    severity: Severity,
+    title: str,
+    why: str = "",
+    source: str = "",
+    module: str = "",
+    level: str = "",
+) -> Rule:
     """Declares a rule and adds the rule to RULES.
 
     Args:
         module: the name of the module that declares the rule; an empty string for the module of the caller.
+        level: the level of an impact; an empty string for findings.
 
     Raises:
         DeclarationError: when a rule with the id exists.
@@ -119,7 +133,7 @@ def declare_rule(
     module = module or str(sys._getframe(1).f_globals["__name__"])
     if id in RULES:
         raise DeclarationError(f"{id} is declared in {_MODULES[id]} and in {module}")
-    rule = Rule(id, severity, title, why, source)
+    rule = Rule(id, severity, title, why, source, level)
     RULES[id], _MODULES[id] = rule, module
     return rule
 

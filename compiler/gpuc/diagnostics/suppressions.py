@@ -14,16 +14,20 @@ UNUSED = declare_rule(
 )  # fmt: skip
 
 
+IMPACT = "IMP"
+"""The letters at the start of the ids of impacts. `gpuc plan` reports entries of `accept` that match no impact."""
+
+
 def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
     """Returns the findings that the spec does not accept, and a warning for each entry of `accept` without a finding.
 
     An entry accepts the findings of its rule at the map that contains `accept`, and below the map.
     """
     found = list(findings)
-    used = {candidate for finding in found for candidate in _candidates(finding.path, finding.id)}
+    used = {candidate for finding in found for candidate in candidates(finding.path, finding.id)}
     remaining = unaccepted(found, spec)
     for path in _entries(spec, ()):
-        if path not in used:
+        if path not in used and not str(path[-1]).startswith(IMPACT):
             message = f"accept names {path[-1]}, but gpuc reports no finding of rule {path[-1]} at this path or below"
             remaining.append(UNUSED.at(path, message, fix=f"remove {path[-1]} from accept", on_key=True))
     return remaining
@@ -32,15 +36,24 @@ def apply_acceptances(findings: Iterable[Finding], spec: dict[str, Any]) -> list
 def unaccepted(findings: Iterable[Finding], spec: dict[str, Any]) -> list[Finding]:
     """Returns the findings that the spec does not accept."""
     entries = set(_entries(spec, ()))
-    return [finding for finding in findings if entries.isdisjoint(_candidates(finding.path, finding.id))]
+    return [finding for finding in findings if entries.isdisjoint(candidates(finding.path, finding.id))]
+
+
+def acceptances(spec: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yields the path of every entry of every `accept` in the spec, with its reason."""
+    for path in _entries(spec, ()):
+        value: Any = spec
+        for step in path:
+            value = value[step]
+        yield path, str(value)
 
 
 def accepts(spec: dict[str, Any], path: Path, id: str) -> bool:  # noqa: A002
     """Returns whether the spec accepts findings of a rule at a path."""
-    return not set(_entries(spec, ())).isdisjoint(_candidates(path, id))
+    return not set(_entries(spec, ())).isdisjoint(candidates(path, id))
 
 
-def _candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002
+def candidates(path: Path, id: str) -> Iterator[Path]:  # noqa: A002
     """Yields the paths of all entries of `accept` that accept a finding of a rule at a path."""
     return ((*path[:depth], "accept", id) for depth in range(len(path) + 1))
 

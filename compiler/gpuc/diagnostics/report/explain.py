@@ -45,7 +45,7 @@ def explain(id: str) -> str:  # noqa: A002
     rule = _import_rule(rule_id) or every_rule().get(rule_id)
     if rule is None:
         raise UsageError(f"no rule has the id {id}{did_you_mean(rule_id, RULES)}; `gpuc explain` lists all rules")
-    parts = [f"{rule.id} ({rule.severity.value}): {rule.title}", _wrapped(rule.why)]
+    parts = [f"{rule.id} ({rule.word}): {rule.title}", _wrapped(rule.why)]
     if rule.source:
         parts.append(f"Source: {rule.source}")
     parts += _examples(rule.id)
@@ -56,7 +56,7 @@ def listing() -> str:
     """Returns a line for every rule, by topic: id, severity and title."""
     groups: dict[str, list[str]] = {title: [] for title in TOPICS.values()}
     for id, rule in sorted(every_rule().items()):  # noqa: A001
-        groups.setdefault(topic(id), []).append(f"  {id:<7}  {rule.severity.value:<7}  {rule.title}\n")
+        groups.setdefault(topic(id), []).append(f"  {id:<7}  {rule.word:<9}  {rule.title}\n")
     sections = [f"{title}\n{''.join(lines)}" for title, lines in groups.items() if lines]
     return "\n".join([*sections, HINT])
 

@@ -29,6 +29,7 @@ TOPICS: dict[str, str] = {
     "ARG": "Delivery with Argo CD",
     "REM": "Removal of pools, queues, tenants and namespaces",
     "ACC": "Accepted findings",
+    "IMP": "Impacts of a change on a running cluster (gpuc plan)",
     "WRT": "Files of the output in out/ and clusters/",
     "LNT": "Files that gpuc lint reads",
     "SCH": "Objects: fields and names",

@@ -1,0 +1,77 @@
+"""The value of the spec that caused the change of an object, and its line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fnmatch import fnmatchcase
+from functools import cache
+
+from gpuc.diagnostics.finding import Mark, Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.plan.change import Change
+from gpuc.spec.reference import effects, field_at, path_text
+
+
+def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
+    """Returns the path in the spec that caused the change of a field of an object.
+
+    Among the changed values of the spec, the first rule that finds one applies: a customization of the user sets the
+    field; the value is below the element from which gpuc emitted the object, and has a measured effect on the field
+    (spec/effects.json); the value is below the element; the value has a measured effect on the field; the value has a
+    measured effect on the kind. Without such a value, the result is the element from which gpuc emitted the object.
+    """
+    if own := manifest.override(path):
+        return own
+    paths = [changed.path for changed in change.spec_changes]
+    origin = manifest.origin
+    below = [one for one in paths if one[: len(origin)] == origin]
+    tests: tuple[Callable[[Path], bool], ...] = (
+        lambda one: one in below and _affects(one, manifest, path),
+        lambda one: one in below,
+        lambda one: _affects(one, manifest, path),
+        lambda one: _affects(one, manifest, ()),
+    )
+    for test in tests:
+        if found := next(filter(test, paths), None):
+            return found
+    return origin
+
+
+def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
+    """Returns the position of a path of the spec, and whether it is in the state before.
+
+    A value that the change removes has a position only in the state before.
+    """
+    before, after = change.before.source, change.after.source
+    if after is not None and (path in after.marks or before is None or path not in before.marks):
+        return after.locate(path), False
+    return (before.locate(path), True) if before is not None else (None, False)
+
+
+def _affects(path: Path, manifest: Manifest, field: Path) -> bool:
+    """Returns whether the value at a path of the spec has a measured effect on a field of an object."""
+    file = "/".join(manifest.file.split("/")[2:]) if manifest.file.startswith("out/") else manifest.file
+    wanted = _place(field)
+    return any(
+        kind == manifest.kind
+        and fnmatchcase(file, pattern)
+        and (not wanted or any(not place or wanted.startswith(place) for place in places))
+        for kind, pattern, *places in _effects(path)
+    )
+
+
+@cache
+def _effects(path: Path) -> tuple[tuple[str, ...], ...]:
+    """Returns the measured effects of the field at a path: kind, file and the places in the object."""
+    found = field_at(path)
+    entry = effects().get(path_text(found[0]), {}) if found else {}
+    return tuple(tuple(row) for row in entry.get("effects", ()))
+
+
+def _place(path: Path) -> str:
+    """Returns a path in the form of effects.json, without the numbers of list items."""
+    text = ""
+    for step in path:
+        if isinstance(step, str):
+            text += f"[{step}]" if "." in step or "/" in step else f".{step}"
+    return text.removeprefix(".")

@@ -1,0 +1,142 @@
+"""The change of a cluster: the objects of the state before and of the state after in pairs, and the changed spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, group
+from gpuc.plan.difference import MISSING, FieldChange, differences
+from gpuc.plan.state import HELM_VALUES, State
+
+Key = tuple[str, str, str, str]
+"""API group, kind, namespace and name."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An object before and after the change. One of the two is None if the object is added or removed."""
+
+    before: Manifest | None
+    after: Manifest | None
+
+    @property
+    def manifest(self) -> Manifest:
+        """The object after the change, or the removed object."""
+        found = self.after or self.before
+        assert found is not None
+        return found
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    @property
+    def is_added(self) -> bool:
+        return self.before is None
+
+    @property
+    def is_removed(self) -> bool:
+        return self.after is None
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether both states have the object, and a field differs."""
+        return not self.is_added and not self.is_removed and bool(self.fields)
+
+    @cached_property
+    def fields(self) -> tuple[FieldChange, ...]:
+        """The fields that differ. An added or removed object is one field with an empty path."""
+        if self.before is self.after:
+            return ()
+        before = MISSING if self.before is None else self.before.document()
+        after = MISSING if self.after is None else self.after.document()
+        return tuple(differences(before, after))
+
+    def changes(self, *prefix: str | int) -> bool:
+        """Returns whether a field at a path or below the path differs. False for added and removed objects."""
+        return self.is_changed and any(field.is_below(*prefix) for field in self.fields)
+
+    def values(self, *path: str | int) -> tuple[Any, Any]:
+        """Returns the values at a path before and after the change; None where the path does not exist."""
+        before = None if self.before is None else dig(self.before.document(), *path)
+        return before, None if self.after is None else dig(self.after.document(), *path)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Everything that impacts are computed from."""
+
+    before: State
+    after: State
+    workloads: tuple[Manifest, ...] = ()
+    """The objects of users that run in the cluster, from --workloads."""
+
+    def pairs(self, api_group: str, kind: str) -> Iterator[Pair]:
+        """Yields the objects of a kind in pairs, also the unchanged ones: those of the state after, then removed ones.
+
+        Args:
+            api_group: the API group; the core group is the empty string.
+        """
+        for (of_group, of_kind, _, _), pair in self._pairs.items():
+            if (of_group, of_kind) == (api_group, kind):
+                yield pair
+
+    def pair(self, api_group: str, kind: str, name: str, namespace: str = "") -> Pair | None:
+        """Returns the pair of an object; None if neither state has the object."""
+        return self._pairs.get((api_group, kind, namespace, name))
+
+    @property
+    def all_pairs(self) -> Iterator[Pair]:
+        """All objects in pairs, and the Helm values of the charts."""
+        return iter(self._pairs.values())
+
+    def helm_values(self) -> Iterator[Pair]:
+        """Yields the Helm values of each chart in pairs."""
+        return self.pairs("", HELM_VALUES)
+
+    @cached_property
+    def spec_changes(self) -> tuple[FieldChange, ...]:
+        """The values of the merged spec that differ."""
+        if self.before.source is None or self.after.source is None:
+            return ()
+        return tuple(
+            leaf
+            for changed in differences(self.before.source.tree, self.after.source.tree)
+            for leaf in _leaves(changed.path, changed.before, changed.after)
+        )
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the change adds the cluster."""
+        return not self.before.exists and self.after.exists
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether the change removes the cluster."""
+        return self.before.exists and not self.after.exists
+
+    @cached_property
+    def _pairs(self) -> dict[Key, Pair]:
+        before, after = _by_key(self.before), _by_key(self.after)
+        return {key: Pair(before.get(key), after.get(key)) for key in dict.fromkeys((*after, *before))}
+
+
+def _by_key(state: State) -> dict[Key, Manifest]:
+    manifests = (*state.objects.manifests, *state.first_sync, *state.values)
+    return {(group(manifest), manifest.kind, manifest.namespace, manifest.name): manifest for manifest in manifests}
+
+
+def _leaves(path: Path, before: Any, after: Any) -> Iterator[FieldChange]:
+    """Yields a change for each scalar or list of an added or removed map."""
+    present = after if before is MISSING else before
+    if isinstance(present, dict) and present and MISSING in (before, after):
+        for key, value in present.items():
+            inner = (MISSING, value) if before is MISSING else (value, MISSING)
+            yield from _leaves((*path, key), *inner)
+        return
+    yield FieldChange(path, before, after)

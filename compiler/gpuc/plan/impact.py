@@ -1,0 +1,103 @@
+"""Impacts: what a change does to nodes, running work, tenants, money and isolation. A module is one impact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpuc.diagnostics.contract import Check, Checks
+from gpuc.diagnostics.finding import Mark, Path, Severity
+from gpuc.diagnostics.suppressions import IMPACT
+
+if TYPE_CHECKING:
+    from gpuc.manifest.manifest import Manifest
+    from gpuc.plan.change import Change
+
+
+class Level(Enum):
+    """What an impact costs. The order is the order of reports, and of --fail-on: the first is the most dangerous."""
+
+    DESTROYS = "destroys"
+    """Data, running work or capacity is lost."""
+    DISRUPTS = "disrupts"
+    """Nodes are replaced, work is evicted, or admission stops."""
+    RESTRICTS = "restricts"
+    """Something that was allowed or possible is refused, or waits longer."""
+    COSTS = "costs"
+    """Money."""
+    NONE = "none"
+    """Nothing that runs is disturbed, but a reviewer should know it, for example a tenant that gains a right."""
+
+
+class Prediction(NamedTuple):
+    """What a control plane shows if the impact is true. `gpuc rehearse --from` observes it."""
+
+    subject: str
+    """One of "nodes of pool NAME", "workloads of queue NAME", "workloads of namespace NAME", "queue NAME",
+    "object KIND NAMESPACE/NAME" (without NAMESPACE/ for cluster-scoped objects)."""
+    outcome: str
+    """For nodes: "replaced" or "removed". For workloads: "evicted", "requeued", "refused" or "waiting". For a queue:
+    "inactive" or "active". For objects: "refused", "pruned" or "left"."""
+
+
+class Raised(NamedTuple):
+    """An impact as its function yields it."""
+
+    subject: str
+    """The kind and the name in the words of the spec: "node pool train-h100", "queue research", "tenant nlp"."""
+    message: str
+    """What happens, with numbers and units of the spec, without a period at the end. It does not repeat the subject."""
+    manifest: Manifest | None = None
+    """The object that causes the impact: of the state after, or of the state before if the object is removed. gpuc
+    computes the line of the spec from the object and the path."""
+    path: Path = ()
+    """The path of the changed value in the object; without an object, the path in the spec."""
+    details: tuple[str, ...] = ()
+    """More sentences, which reports fold: order, grace periods, steps."""
+    predicts: tuple[Prediction, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """An impact at a line of the spec."""
+
+    id: str
+    level: Level
+    subject: str
+    message: str
+    path: Path
+    """The path in the merged spec that caused the impact; empty without a spec."""
+    mark: Mark | None
+    """The line of the spec; without a spec, the line of the object. None if it is not known."""
+    is_before: bool
+    """Whether the mark is in the state before, because the state after has no such line."""
+    details: tuple[str, ...] = ()
+    predicts: tuple[Prediction, ...] = ()
+    accepted: str = ""
+    """The reason for which the spec accepts the impact; empty if the spec does not accept the impact."""
+
+
+Impacts = Iterator[Raised]
+IMPACTS: Checks[Change, Raised] = Checks("gpuc.plan.impacts")
+
+
+def impact(
+    id: str, level: Level, *, source: str = ""  # noqa: A002
+) -> Callable[[Callable[[Change], Impacts]], Check[Change, Raised]]:  # fmt: skip
+    """Returns a decorator that declares a function as an impact.
+
+    The first line of the function's docstring is the title of the impact, and the rest is the reason.
+
+    Args:
+        id: IMP and three digits. The hundreds are the topic: 1 nodes, 2 queues, 3 admission, 4 network and access,
+            5 delivery, 6 versions, 7 costs.
+        source: the documentation or source code that proves the impact.
+    """
+    return IMPACTS.declare(id, Severity.INFO, source=source, level=level.value)
+
+
+def is_impact(id: str) -> bool:  # noqa: A002
+    """Returns whether the id is of an impact and not of a finding."""
+    return id.startswith(IMPACT)

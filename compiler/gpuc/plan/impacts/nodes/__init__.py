@@ -1,0 +1,1 @@
+"""Impacts on nodes: their number, their replacement and their MIG layouts."""

@@ -1,0 +1,79 @@
+"""Case files of impacts: the first spec is the state before, each other spec a state after."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpuc.catalog import load
+from gpuc.pipeline.fleet_policies import FleetPolicies, fleet_policies
+from gpuc.pipeline.stages import CompiledSpec, compile_source
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impact
+from gpuc.plan.planner import plan_cluster
+from gpuc.plan.states import state_after
+from gpuc.source import read
+
+ROOT = Path(__file__).parents[2]
+IMPACTS = ROOT / "compiler/gpuc/plan/impacts"
+CASES = sorted(IMPACTS.glob("*/*.yaml"))
+MODULES = sorted(file for file in IMPACTS.glob("*/*.py") if not file.name.startswith("_"))
+HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
+MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One change of a case file."""
+
+    name: str
+    before: str
+    after: str
+
+    @property
+    def marks(self) -> list[tuple[bool, int, str]]:
+        """Whether the line is in the state before, its number and the id of the impact, sorted."""
+        return sorted(
+            (text is self.before, number, mark[1])
+            for text in (self.before, self.after)
+            for number, line in enumerate(text.splitlines(), 1)
+            if (mark := MARK.search(line))
+        )
+
+
+def cases() -> list[Case]:
+    """All changes of all case files. A mark in the first spec belongs to the change that its comment `#N` names."""
+    found = []
+    for file in CASES:
+        before, *afters = [HEAD + text for text in re.split(r"^---\n", file.read_text(), flags=re.MULTILINE)]
+        for number, after in enumerate(afters, 1):
+            found.append(Case(f"{file.parent.name}/{file.stem}-{number}", of_change(before, number), after))
+    return found
+
+
+def of_change(before: str, number: int) -> str:
+    """The state before, with the marks of one change: `#2! ID` marks a line for the second state after."""
+    text = re.sub(rf"#{number}! ", "#! ", before)
+    return re.sub(r" *#\d+! \w+$", "", text, flags=re.MULTILINE)
+
+
+def compiled(folder: Path, text: str) -> CompiledSpec:
+    """The spec of a case, compiled in memory."""
+    (folder / "specs").mkdir(parents=True)
+    for file in sorted((ROOT / "compiler/gpuc/rules/archetypes").glob("*.yaml")):
+        (folder / "specs" / file.name).write_text(file.read_text())
+    (folder / "specs/case.yaml").write_text(text)
+    policies: FleetPolicies = fleet_policies(folder)
+    return compile_source(read(folder, "specs/case.yaml"), policies, catalog=load())
+
+
+def change_of(folder: Path, case: Case) -> Change:
+    """The change of a case."""
+    before, after = (state_after(compiled(folder / name, getattr(case, name))) for name in ("before", "after"))
+    return Change(before, after)
+
+
+def impacts_of(folder: Path, case: Case) -> list[Impact]:
+    """The impacts of a case."""
+    return list(plan_cluster(change_of(folder, case)).impacts)
