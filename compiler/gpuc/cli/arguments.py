@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from gpuc.cli import epilogs
 from gpuc.cli.parser import FormatAndFile, Parser, existing_folder, new_or_existing_folder
+from gpuc.cli.plan_arguments import diff_parser, plan_parser
 from gpuc.diagnostics.report import FORMATS
 from gpuc.diagnostics.usage import LINT_FORMATS, REHEARSAL_FORMATS, SHELLS, SUMMARIES
 
@@ -285,6 +286,8 @@ def _add_formats(parser: Parser, formats: Sequence[str]) -> None:
 _PARSERS: dict[str, Callable[[str], Parser]] = {
     "compile": _compile_parser,
     "check": _compile_parser,
+    "plan": plan_parser,
+    "diff": diff_parser,
     "lint": _lint_parser,
     "trace": _trace_parser,
     "isolation": _isolation_parser,

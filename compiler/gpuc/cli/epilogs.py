@@ -7,6 +7,19 @@ EXIT_CODES = """exit codes:
   1  errors (with --strict: errors or warnings)
   2  the command line is wrong
   3  gpuc itself failed"""
+PLAN = """The levels of impacts, the most dangerous first:
+  destroys   data, running work or capacity is lost
+  disrupts   nodes are replaced, work is evicted, or admission stops
+  restricts  something that was possible is refused or waits longer
+  costs      money
+  none       nothing that runs is disturbed
+`gpuc explain ID` explains an impact. To accept an impact, write `accept: {ID: reason}` into the spec.
+
+exit codes:
+  0  the report is complete
+  1  an impact has the level of --fail-on, or a spec has errors
+  2  the command line is wrong, or the state before cannot be read
+  3  gpuc itself failed"""
 REHEARSAL_EXIT_CODES = """exit codes:
   0  all objects were applied and are healthy, and every test case passed
   1  an object was rejected or is not healthy, or a test case failed

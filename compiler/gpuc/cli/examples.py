@@ -15,6 +15,19 @@ EXAMPLES = {
         ("in CI: also report committed output that a compile would change", "gpuc check --fresh --format github"),
         ("print the report and write it to a file for code scanning", "gpuc check --output sarif=gpuc.sarif"),
     ),
+    "plan": (
+        ("compare the specs with the merge base of HEAD and the default branch of origin", "gpuc plan"),
+        ("compare one cluster with a revision", "gpuc plan prod-use1 --against HEAD~1"),
+        (
+            "in CI: write a comment, and fail if data, work or capacity is lost",
+            "gpuc plan --output markdown=plan.md --fail-on destroys",
+        ),
+        ("also show which running workloads new policies would refuse", "gpuc plan --workloads cluster-dump/"),
+    ),
+    "diff": (
+        ("compare two folders of manifests", "gpuc diff out-before/prod-use1 out/prod-use1"),
+        ("compare a running cluster with manifests, for a program", "gpuc diff dump.yaml manifests/ --format json"),
+    ),
     "lint": (
         ("check a file and a folder", "gpuc lint job.yaml manifests/"),
         ("check the objects of a running cluster", "kubectl get jobs,pods -A -o yaml | gpuc lint -"),

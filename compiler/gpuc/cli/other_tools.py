@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 _APPLY = "gpuc does not change clusters: `gpuc compile` writes out/, and Argo CD applies out/ from Git"
 _COMPARE = (
-    "`gpuc compile` lists what changes, `git diff` shows the lines, and `gpuc check --fresh` reports files that "
+    "`gpuc plan` shows what the specs change in running clusters, and `gpuc check --fresh` reports files that "
     "`gpuc compile` would change"
 )
 _CHECK = "`gpuc check` checks the specs and writes no file"
@@ -19,8 +19,8 @@ _COMMANDS = {
     "install": _APPLY,
     "sync": _APPLY,
     "upgrade": _APPLY,
-    "diff": _COMPARE,
-    "plan": _COMPARE,
+    "changes": _COMPARE,
+    "preview": _COMPARE,
     "status": _COMPARE,
     "dry-run": _CHECK,
     "test": f"{_CHECK}, and `gpuc rehearse` tests the output on a control plane",
@@ -49,7 +49,7 @@ _COMMANDS = {
 _OPTIONS = {
     "--dry-run": "`gpuc check` checks the specs and writes no file",
     "--check": "`gpuc check --fresh` reports files that `gpuc compile` would change",
-    "--diff": "`gpuc compile` lists what changes, and `git diff` shows the lines",
+    "--diff": "`gpuc plan` shows what the specs change in running clusters",
     "--watch": _COMMANDS["watch"],
     "--json": "write --format json",
     "-o": "write --format FORMAT to print another format, or --output FORMAT=FILE to write a report",
@@ -76,7 +76,7 @@ _OPTIONS = {
     "--Werror": "write --strict",
 }
 """Options of other tools. An answer that names an option of gpuc applies only to commands that have the option."""
-_SPEC_COMMANDS = {"compile", "check", "rehearse", "isolation", "trace"}
+_SPEC_COMMANDS = {"compile", "check", "plan", "rehearse", "isolation", "trace"}
 """The commands whose arguments are specs."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 SUMMARIES = {
     "compile": "Compile the specs and write the Kubernetes objects and Helm values into out/ and clusters/.",
     "check": "Check the specs and report every finding. Writes no file.",
+    "plan": "Show what the specs change in running clusters, compared with a revision: impacts, costs and objects.",
+    "diff": "Show what a change of manifests does to a running cluster, without a spec.",
     "lint": "Check Kubernetes YAML from other sources: files, folders, cluster dumps and Helm values.",
     "trace": "Predict whether a pod will be scheduled: admission, quota, flavor, node pool and node.",
     "isolation": "Prove that no pod of a tenant can reach a pod of another tenant over the network.",
@@ -25,6 +27,10 @@ SHELLS = ("bash", "zsh", "fish")
 """The shells with completion."""
 LINT_FORMATS = ("text", "json")
 """The formats of lint's report."""
+PLAN_FORMATS = ("text", "markdown", "json")
+"""The formats of the reports of plan and diff."""
+LEVELS = ("destroys", "disrupts", "restricts", "costs", "none")
+"""The levels of impacts, the most dangerous first."""
 REHEARSAL_FORMATS = ("text", "json", "markdown")
 """The formats of rehearse's report."""
 

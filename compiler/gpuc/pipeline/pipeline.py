@@ -270,10 +270,10 @@ def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Fin
 
 
 def _outcome(root: Path, findings: Iterable[Finding], clusters: Iterable[str]) -> Outcome:
-    return Outcome(tuple(findings), tuple(clusters), lines=lambda mark: _line(root, mark))
+    return Outcome(tuple(findings), tuple(clusters), lines=lambda mark: source_line(root, mark))
 
 
-def _line(root: Path, mark: Mark) -> str | None:
+def source_line(root: Path, mark: Mark) -> str | None:
     """Returns a source line; None without the line.
 
     The result is also None for a link: a pull request could print the target of the link, such as .git/config.

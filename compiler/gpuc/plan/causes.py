@@ -48,6 +48,18 @@ def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
     return (before.locate(path), True) if before is not None else (None, False)
 
 
+def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark | None, bool]:
+    """Returns the path in the spec that caused the change of a field of an object, its position, and `is_before`.
+
+    A field of an object that people wrote has its position in the file of the object.
+    """
+    caused_by = cause(change, manifest, path)
+    for state in (change.after, change.before):
+        if mark := state.locate(manifest, path):
+            return caused_by, mark, state is change.before
+    return caused_by, *mark_of(change, caused_by)
+
+
 def _affects(path: Path, manifest: Manifest, field: Path) -> bool:
     """Returns whether the value at a path of the spec has a measured effect on a field of an object."""
     file = "/".join(manifest.file.split("/")[2:]) if manifest.file.startswith("out/") else manifest.file

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.suppressions import acceptances, candidates
-from gpuc.manifest.manifest import Manifest
-from gpuc.plan.causes import cause, mark_of
+from gpuc.plan.causes import mark_of, place_of
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import IMPACTS, Impact, Level, Raised, is_impact
 
@@ -58,20 +57,12 @@ def _impacts(change: Change) -> Iterator[Impact]:
 
 def located(change: Change, id: str, level: Level, raised: Raised) -> Impact:  # noqa: A002
     """Returns the impact with the path and the line of the spec that caused it."""
-    path, mark, is_before = raised.path, None, False
-    if raised.manifest is not None:
-        path = cause(change, raised.manifest, raised.path)
-        mark = _written_mark(change, raised.manifest, raised.path)
-    if mark is None:
+    path = raised.path
+    if raised.manifest is None:
         mark, is_before = mark_of(change, path)
+    else:
+        path, mark, is_before = place_of(change, raised.manifest, raised.path)
     return Impact(id, level, raised.subject, raised.message, path, mark, is_before, raised.details, raised.predicts)
-
-
-def _written_mark(change: Change, manifest: Manifest, path: SpecPath) -> Mark | None:
-    for state in (change.after, change.before):
-        if mark := state.locate(manifest, path):
-            return mark
-    return None
 
 
 def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], list[Finding]]:

@@ -55,6 +55,15 @@ def commit_of(root: Path, revision: str) -> str:
     raise UsageError(f"{revision} is neither a folder nor a revision of this Git repository{hint}")
 
 
+def revision_name(root: Path, against: str | None) -> str:
+    """Returns the state before in words: the folder, or the short id of the commit and how the user named it."""
+    if against is not None and Path(against).is_dir():
+        return against
+    commit = merge_base(root) if against is None else commit_of(root, against)
+    name = f"the merge base with {_default_branch(root)}" if against is None else against
+    return commit[:12] if commit.startswith(name) else f"{commit[:12]} ({name})"
+
+
 def merge_base(root: Path) -> str:
     """Returns the id of the last common commit of HEAD and the default branch of origin.
 

@@ -1,0 +1,219 @@
+"""`gpuc plan`: what the specs, as they are now, change in running clusters."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuc.diagnostics.finding import StageError
+from gpuc.diagnostics.report.console import write_message, write_stdout
+from gpuc.diagnostics.report.progress import Progress
+from gpuc.diagnostics.usage import UsageError
+from gpuc.plan.impact import Level
+from gpuc.plan.plans import Plans
+
+if TYPE_CHECKING:
+    from gpuc.diagnostics.finding import Finding
+    from gpuc.diagnostics.report.output import ReportFile
+    from gpuc.manifest.manifest import Manifest
+    from gpuc.plan.change import Change
+    from gpuc.plan.state import State
+
+
+class PlanOptions:
+    """The options of plan, with their defaults."""
+
+    specs: list[str]
+    """Spec files and cluster names; empty for all clusters of both states."""
+    output: list[tuple[str, str]]
+    against: str | None = None
+    """A revision or a folder; None for the merge base of HEAD and the default branch of origin."""
+    workloads: Path | None = None
+    """A folder with the objects of users that run in the cluster."""
+    format: str = "text"
+    fail_on: str | None = None
+    """The least dangerous level at which the exit code is 1."""
+    strict: bool = False
+
+    def __init__(self) -> None:
+        self.output = []
+
+
+class DiffOptions:
+    """The options of diff, with their defaults."""
+
+    old: str
+    new: str
+    output: list[tuple[str, str]]
+    workloads: Path | None = None
+    format: str = "text"
+    fail_on: str | None = None
+
+    def __init__(self) -> None:
+        self.output = []
+
+
+def run_plan(arguments: list[str]) -> int:
+    """Runs `gpuc plan` and returns the exit code.
+
+    Raises:
+        UsageError: for wrong arguments, and if the state before cannot be read.
+    """
+    from gpuc.cli.arguments import parser_of
+    from gpuc.cli.specs import find_root, repository_prefix, select
+    from gpuc.plan.revision import revision_name, revision_root
+
+    options: PlanOptions = parser_of("plan").parse(arguments, PlanOptions())
+    root = find_root(Path.cwd())
+    outputs = _report_files(options.output)
+    progress = Progress(sys.stderr)
+    try:
+        with revision_root(root, options.against) as before:
+            names = _names(root, before, select(root, Path.cwd(), options.specs) if options.specs else None)
+            findings: list[Finding] = []
+            changes = list(_changes(root, before, names, _workloads(options.workloads), findings, progress))
+            if findings:
+                progress.close()
+                return _refused(root, findings, names)
+            plans = _plans(changes, revision_name(root, options.against), repository_prefix(root))
+        progress.close()
+        _report(plans, options.format, outputs)
+    finally:
+        progress.close()
+        for output in outputs:
+            output.discard()
+    is_strict = options.strict and any(plan.findings for plan in plans.clusters)
+    return int(is_strict or plans.fails(_level(options.fail_on)))
+
+
+def run_diff(arguments: list[str]) -> int:
+    """Runs `gpuc diff` and returns the exit code.
+
+    Raises:
+        UsageError: for wrong arguments, and for paths that do not exist.
+    """
+    from gpuc.cli.arguments import parser_of
+    from gpuc.plan.manifest_state import manifest_state
+
+    options: DiffOptions = parser_of("diff").parse(arguments, DiffOptions())
+    outputs = _report_files(options.output)
+    try:
+        states = []
+        for path in (options.old, options.new):
+            state, unread = manifest_state(path)
+            states.append(state)
+            for sentence in unread:
+                write_message(sentence)
+        change = _change(states[0], states[1], _workloads(options.workloads))
+        plans = _plans([change], options.old, "")
+        _report(plans, options.format, outputs)
+    finally:
+        for output in outputs:
+            output.discard()
+    return int(plans.fails(_level(options.fail_on)))
+
+
+def _changes(
+    root: Path,
+    before: Path,
+    names: list[str],
+    workloads: tuple[Manifest, ...],
+    findings: list[Finding],
+    progress: Progress,
+) -> Iterable[Change]:
+    """Yields the change of each cluster. Adds the errors of specs to `findings`."""
+    from dataclasses import replace
+
+    from gpuc.pipeline.stages import compiled_spec
+    from gpuc.plan.planner import spec_file
+    from gpuc.plan.state import no_state
+    from gpuc.plan.states import state_after, state_before
+    from gpuc.source import read_all
+
+    for name in names:
+        progress(f"planning {name}")
+        file = spec_file(root, name)
+        compiled = None
+        try:
+            compiled = compiled_spec(root, file) if file else None
+        except StageError as error:
+            try:
+                source = read_all(root, file)
+                findings += [replace(source.located(finding), cluster=name) for finding in error.findings]
+            except StageError:
+                findings += error.findings
+            continue
+        after = state_after(compiled) if compiled else no_state(name)
+        old_file = file if (before / file).is_file() and file else spec_file(before, name)
+        yield _change(state_before(before, name, old_file, compiled), after, workloads)
+
+
+def _change(before: State, after: State, workloads: tuple[Manifest, ...]) -> Change:
+    from gpuc.plan.change import Change
+
+    return Change(before, after, workloads)
+
+
+def _names(root: Path, before: Path, files: list[str] | None) -> list[str]:
+    """Returns the names of the clusters of both states, or of the selected spec files, sorted."""
+    from gpuc.plan.states import clusters_with_output
+    from gpuc.source import cluster_files
+
+    if files is not None:
+        return sorted({Path(file).stem for file in files})
+    return sorted({*(Path(file).stem for file in cluster_files(root)), *clusters_with_output(before)})
+
+
+def _workloads(folder: Path | None) -> tuple[Manifest, ...]:
+    """Returns the objects in the folder of --workloads."""
+    if folder is None:
+        return ()
+    from gpuc.lint.load.load_objects import load_objects
+
+    loaded = load_objects([str(folder)])
+    for sentence in loaded.unread_summary:
+        write_message(sentence)
+    if not loaded.manifests:
+        raise UsageError(f"--workloads {folder} has no Kubernetes objects")
+    return tuple(loaded.manifests)
+
+
+def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:
+    from gpuc.plan.planner import plan_cluster
+
+    return Plans(before, tuple(plan_cluster(change) for change in changes), prefix)
+
+
+def _refused(root: Path, findings: list[Finding], names: list[str]) -> int:
+    """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code."""
+    from gpuc.diagnostics.report import render
+    from gpuc.diagnostics.report.result import Report
+    from gpuc.diagnostics.report.terminal import style_of
+    from gpuc.pipeline.pipeline import source_line
+
+    report = Report(tuple(findings), tuple(names), lines=lambda mark: source_line(root, mark))
+    write_stdout(render("text", report, style_of(sys.stdout, os.environ)))
+    return 1
+
+
+def _report_files(output: list[tuple[str, str]]) -> list[ReportFile]:
+    """Opens all files of --output, so that gpuc reports a file that cannot be written before the command runs."""
+    from gpuc.diagnostics.report.output import ReportFile
+
+    return [ReportFile(form, file) for form, file in output]
+
+
+def _report(plans: Plans, form: str, outputs: list[ReportFile]) -> None:
+    from gpuc.diagnostics.report.terminal import style_of
+    from gpuc.plan.report import render
+
+    for output in outputs:
+        output.write(render(output.format, plans))
+    write_stdout(render(form, plans, style_of(sys.stdout, os.environ)))
+
+
+def _level(name: str | None) -> Level | None:
+    return None if name is None else Level(name)

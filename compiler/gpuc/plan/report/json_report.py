@@ -1,0 +1,151 @@
+"""The plan as JSON. `gpuc schema plan` prints its JSON Schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpuc.diagnostics.finding import Mark
+from gpuc.diagnostics.place import place
+from gpuc.plan.change import Pair
+from gpuc.plan.difference import MISSING
+from gpuc.plan.impact import Impact, Level
+from gpuc.plan.object_changes import ChangedField, changed_fields
+from gpuc.plan.planner import ClusterPlan
+from gpuc.plan.plans import Plans
+from gpuc.plan.report.words import change_word
+
+VERSION = 1
+"""The version of the form. It grows when a key changes its meaning or disappears."""
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer", "minimum": 1}
+_STATE = {"enum": ["before", "after"], "description": "The state in which the line is."}
+_PLACE = {"file": _TEXT, "line": _NUMBER, "column": _NUMBER, "state": _STATE, "path": _TEXT}
+
+
+def render(plans: Plans) -> str:
+    """Returns the plans as one JSON document."""
+    document = {
+        "version": VERSION,
+        "before": plans.before,
+        "impacts": [{"cluster": name, **_impact(one)} for name, one in plans.impacts()],
+        "clusters": [_cluster(plan) for plan in plans.clusters],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def json_schema() -> dict[str, Any]:
+    """Returns the JSON Schema of the document."""
+    prediction = _map({"subject": _TEXT, "outcome": _TEXT})
+    impact = _map(
+        {
+            "cluster": _TEXT,
+            "id": {"type": "string", "pattern": "^IMP[0-9]{3}$"},
+            "level": {"enum": [level.value for level in Level]},
+            "subject": _TEXT,
+            "message": _TEXT,
+            "details": _list(_TEXT),
+            "accepted": {"type": "string", "description": "The reason for which the spec accepts the impact."},
+            "predicts": _list(prediction),
+        },
+        _PLACE,
+    )
+    field = _map({"field": _TEXT}, {"before": {}, "after": {}, **_PLACE})
+    changed = _map(
+        {"change": {"enum": ["added", "changed", "removed"]}, "kind": _TEXT, "name": _TEXT, "fields": _list(field)},
+        {"apiVersion": _TEXT, "namespace": _TEXT, "output": _TEXT},
+    )
+    finding = _map({"id": _TEXT, "severity": _TEXT, "message": _TEXT, "fix": _TEXT}, _PLACE)
+    cluster = _map(
+        {
+            "cluster": _TEXT,
+            "summary": _list(_TEXT),
+            "findings": _list(finding),
+            "notes": _list(_TEXT),
+            "objects": _list(changed),
+        }
+    )
+    properties = {"version": {"const": VERSION}, "before": _TEXT, "impacts": _list(impact), "clusters": _list(cluster)}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The JSON report of gpuc plan"}
+    return head | _map(properties)
+
+
+def _map(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    properties = required | (optional or {})
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": sorted(required),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _impact(one: Impact) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "level": one.level.value,
+        "subject": one.subject,
+        "message": one.message,
+        **_position(one.mark, one.is_before),
+        **({"path": place(one.path)} if one.path else {}),
+        "details": list(one.details),
+        "accepted": one.accepted,
+        "predicts": [prediction._asdict() for prediction in one.predicts],
+    }
+
+
+def _cluster(plan: ClusterPlan) -> dict[str, Any]:
+    by_pair: dict[int, list[ChangedField]] = {}
+    for one in changed_fields(plan.change, plan.objects):
+        by_pair.setdefault(id(one.pair), []).append(one)
+    findings = [
+        {
+            "id": finding.id,
+            "severity": finding.severity.value,
+            "message": finding.message,
+            "fix": finding.fix,
+            **_position(finding.mark, False),
+            "path": place(finding.path),
+        }
+        for finding in plan.findings
+    ]
+    return {
+        "cluster": plan.name,
+        "summary": list(plan.summary),
+        "findings": findings,
+        "notes": list(plan.notes),
+        "objects": [_object(pair, by_pair[id(pair)]) for pair in plan.objects],
+    }
+
+
+def _object(pair: Pair, fields: list[ChangedField]) -> dict[str, Any]:
+    manifest = pair.manifest
+    optional = {"apiVersion": manifest.api, "namespace": manifest.namespace, "output": manifest.file}
+    return {
+        "change": change_word(pair),
+        "kind": manifest.kind,
+        "name": manifest.name,
+        **{key: value for key, value in optional.items() if value},
+        "fields": [_field(one) for one in fields],
+    }
+
+
+def _field(one: ChangedField) -> dict[str, Any]:
+    values = {"before": one.field.before, "after": one.field.after}
+    return {
+        "field": one.place,
+        **{key: value for key, value in values.items() if value is not MISSING},
+        **_position(one.mark, one.is_before),
+        **({"path": place(one.cause)} if one.cause else {}),
+    }
+
+
+def _position(mark: Mark | None, is_before: bool) -> dict[str, Any]:
+    if mark is None:
+        return {}
+    state = "before" if is_before else "after"
+    return {"file": mark.file, "line": mark.line, "column": mark.column, "state": state}

@@ -1,0 +1,51 @@
+"""Values of fields in words, for reports."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import Any
+
+from gpuc.plan.difference import MISSING
+
+LINES = 12
+"""The maximum number of changed lines of a text."""
+LENGTH = 160
+"""The maximum number of characters of a value."""
+
+
+def change_lines(before: Any, after: Any) -> list[str]:
+    """Returns the change of a value: one line, or the changed lines of a text with several lines."""
+    if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
+        return _line_changes(before, after)
+    if isinstance(before, list) and isinstance(after, list):
+        return [_list_change(before, after)]
+    if before is MISSING:
+        return [f"new: {value_text(after)}"]
+    if after is MISSING:
+        return [f"removed: {value_text(before)}"]
+    return [f"{value_text(before)} -> {value_text(after)}"]
+
+
+def value_text(value: Any) -> str:
+    """Returns a value in one line, shortened if it is long."""
+    text = value if isinstance(value, str) and value and "\n" not in value else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LENGTH else f"{text[: LENGTH - 4]} ..."
+
+
+def _list_change(before: list[Any], after: list[Any]) -> str:
+    removed = [value_text(item) for item in before if item not in after]
+    added = [value_text(item) for item in after if item not in before]
+    if not removed and not added:
+        return f"the order changes: {value_text(before)} -> {value_text(after)}"
+    parts = ["added " + ", ".join(added)] if added else []
+    parts += ["removed " + ", ".join(removed)] if removed else []
+    text = "; ".join(parts)
+    return text if len(text) <= 2 * LENGTH else f"{text[: 2 * LENGTH - 4]} ..."
+
+
+def _line_changes(before: str, after: str) -> list[str]:
+    rows = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
+    changed = [row[:LENGTH] for row in rows if not row.startswith("@@")]
+    rest = len(changed) - LINES
+    return [*changed[:LINES], *([f"and {rest} more lines"] if rest > 0 else [])]

@@ -1,0 +1,47 @@
+"""Words and numbers that the text report and the Markdown report have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from gpuc.diagnostics.place import place
+from gpuc.plan.change import Pair
+from gpuc.plan.impact import Impact, Level
+from gpuc.plan.object_changes import CauseGroup, ChangedField
+from gpuc.plan.report.values import change_lines
+
+
+def change_word(pair: Pair) -> str:
+    """Returns "added", "removed" or "changed"."""
+    return "added" if pair.is_added else "removed" if pair.is_removed else "changed"
+
+
+def counted_impacts(impacts: Iterable[Impact]) -> str:
+    """Returns the number of impacts by level, for example "3 impacts: 1 destroys, 2 costs"."""
+    found = list(impacts)
+    if not found:
+        return "no impacts"
+    count = Counter(one.level for one in found)
+    levels = ", ".join(f"{count[level]} {level.value}" for level in Level if count[level])
+    accepted = sum(bool(one.accepted) for one in found)
+    noun = "impact" if len(found) == 1 else "impacts"
+    return f"{len(found)} {noun}: {levels}" + (f"; {accepted} accepted" if accepted else "")
+
+
+def cause_text(group: CauseGroup) -> str:
+    """Returns the change of the spec, for example "pools.train-h100.nodes.max: 16 -> 20"."""
+    path = place(group.cause[1:] if group.cause[:1] == ("spec",) else group.cause)
+    if group.spec_change is None:
+        return path or "the files"
+    return f"{path}: {change_lines(group.spec_change.before, group.spec_change.after)[0]}"
+
+
+def same_fields(group: CauseGroup) -> list[tuple[list[Pair], tuple[ChangedField, ...]]]:
+    """Returns the objects with equal changes: the objects, and the fields of the first object."""
+    found: dict[tuple[object, ...], tuple[list[Pair], tuple[ChangedField, ...]]] = {}
+    for pair, fields in group.objects:
+        shown = tuple((one.place, *change_lines(one.field.before, one.field.after)) for one in fields)
+        key = (change_word(pair), pair.manifest.kind, shown if pair.is_changed else ())
+        found.setdefault(key, ([], fields))[0].append(pair)
+    return list(found.values())
