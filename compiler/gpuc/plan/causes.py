@@ -17,7 +17,7 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
 
     Among the changed values of the spec, the first rule that finds one applies: a customization of the user sets the
     field; the value is below the element from which gpuc emitted the object, and has a measured effect on the field
-    (spec/effects.json); the value is below the element; the value has a measured effect on the field; the value has a
+    (spec/effects.json); the value has a measured effect on the field; the value is below the element; the value has a
     measured effect on the kind. Without such a value, the result is the element from which gpuc emitted the object.
     """
     if own := manifest.override(path):
@@ -27,8 +27,8 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     below = [one for one in paths if one[: len(origin)] == origin]
     tests: tuple[Callable[[Path], bool], ...] = (
         lambda one: one in below and _affects(one, manifest, path),
+        lambda one: bool(path) and _affects(one, manifest, path),
         lambda one: one in below,
-        lambda one: _affects(one, manifest, path),
         lambda one: _affects(one, manifest, ()),
     )
     for test in tests:
@@ -51,9 +51,10 @@ def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
 def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark | None, bool]:
     """Returns the path in the spec that caused the change of a field of an object, its position, and `is_before`.
 
-    A field of an object that people wrote has its position in the file of the object.
+    A field of an object that people wrote has its position in the file of the object. The path is empty without a spec.
     """
-    caused_by = cause(change, manifest, path)
+    has_spec = change.before.source is not None or change.after.source is not None
+    caused_by = cause(change, manifest, path) if has_spec else ()
     for state in (change.after, change.before):
         if mark := state.locate(manifest, path):
             return caused_by, mark, state is change.before
@@ -67,17 +68,21 @@ def _affects(path: Path, manifest: Manifest, field: Path) -> bool:
     return any(
         kind == manifest.kind
         and fnmatchcase(file, pattern)
-        and (not wanted or any(not place or wanted.startswith(place) for place in places))
+        and (not wanted or any(place and wanted.startswith(place) for place in places))
         for kind, pattern, *places in _effects(path)
     )
 
 
 @cache
 def _effects(path: Path) -> tuple[tuple[str, ...], ...]:
-    """Returns the measured effects of the field at a path: kind, file and the places in the object."""
+    """Returns the measured effects of the field at a path: kind, file and the places in the object.
+
+    A section has the effects of its fields, because a text may stand for the section.
+    """
     found = field_at(path)
-    entry = effects().get(path_text(found[0]), {}) if found else {}
-    return tuple(tuple(row) for row in entry.get("effects", ()))
+    name = path_text(found[0]) if found else ""
+    entries = [entry for field, entry in effects().items() if field == name or field.startswith(f"{name}.")]
+    return tuple(tuple(row) for entry in entries if name for row in entry.get("effects", ()))
 
 
 def _place(path: Path) -> str:

@@ -14,7 +14,7 @@ from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
 from gpuc.plan.planner import ClusterPlan
 from gpuc.plan.plans import Plans
 from gpuc.plan.report.values import change_lines
-from gpuc.plan.report.words import cause_text, change_word, counted_impacts, same_fields
+from gpuc.plan.report.words import cause_text, change_word, counted_impacts, group_place, same_fields
 
 MARKER = "<!-- gpuc plan -->"
 """The first line, by which a workflow finds its comment."""
@@ -29,7 +29,7 @@ _TITLES = {
     Level.NONE: "Disturbs nothing that runs",
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
-_MENTION = re.compile(r"@(?=\w)")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")
 _BREAK = "\u200b"
 """A character without width, which separates @ from a name and a protocol from an address."""
 
@@ -154,8 +154,7 @@ def _objects(plan: ClusterPlan) -> Iterator[str]:
     title = f"{len(plan.objects)} {noun}" + (f" in {plan.name}" if plan.name else "")
     yield f"**{escaped(title)}**, by the line of the spec:\n"
     for group in groups:
-        where = f"{group.mark.file}:{group.mark.line} " if group.mark else ""
-        summary = _html(f"{where}{cause_text(group)}")
+        summary = _html(f"{group_place(group)} {cause_text(group)}")
         yield f"<details><summary>{summary}</summary>\n\n{fenced(list(_rows(group)))}\n</details>\n"
 
 
@@ -178,8 +177,8 @@ def _field(one: ChangedField) -> Iterator[str]:
 
 
 def _html(text: str) -> str:
-    """Returns a text for an HTML element, in one line, without mentions."""
+    """Returns a text as an HTML element with code, in one line. GitHub makes no mentions of names in code."""
     line = " ".join(text.split())
     for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("`", "&#96;")):
         line = line.replace(sign, entity)
-    return f"<code>{_MENTION.sub('@' + _BREAK, line)}</code>"
+    return f"<code>{line}</code>"

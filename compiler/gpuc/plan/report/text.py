@@ -13,7 +13,7 @@ from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
 from gpuc.plan.planner import ClusterPlan
 from gpuc.plan.plans import Plans
 from gpuc.plan.report.values import change_lines
-from gpuc.plan.report.words import cause_text, change_word, counted_impacts, same_fields
+from gpuc.plan.report.words import cause_text, change_word, counted_impacts, group_place, same_fields
 
 _COLOURS = {Level.DESTROYS: "1;31", Level.DISRUPTS: "1;33", Level.RESTRICTS: "1;35", Level.COSTS: "1;36"}
 _FIELDS = 8
@@ -75,7 +75,7 @@ def _objects(plan: ClusterPlan, paint: Paint) -> Iterator[str]:
 
 
 def _group(group: CauseGroup, paint: Paint) -> Iterator[str]:
-    yield f"  {paint('2', visible(str(group.mark or '-')))}  {visible(cause_text(group))}"
+    yield f"  {paint('2', visible(group_place(group)))}  {visible(cause_text(group))}".rstrip()
     for pairs, fields in same_fields(group):
         yield f"    {change_word(pairs[0])} {visible(_names(pairs))}"
         if pairs[0].is_changed:

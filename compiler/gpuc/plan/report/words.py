@@ -33,8 +33,15 @@ def cause_text(group: CauseGroup) -> str:
     """Returns the change of the spec, for example "pools.train-h100.nodes.max: 16 -> 20"."""
     path = place(group.cause[1:] if group.cause[:1] == ("spec",) else group.cause)
     if group.spec_change is None:
-        return path or "the files"
+        return path
     return f"{path}: {change_lines(group.spec_change.before, group.spec_change.after)[0]}"
+
+
+def group_place(group: CauseGroup) -> str:
+    """Returns the file and line of a group of changes; without a cause in the spec, the file."""
+    if group.mark is None:
+        return ""
+    return f"{group.mark.file}:{group.mark.line}" if group.cause else group.mark.file
 
 
 def same_fields(group: CauseGroup) -> list[tuple[list[Pair], tuple[ChangedField, ...]]]:

@@ -1,0 +1,141 @@
+"""What a change of the spec gives and takes: nodes of pools, quota of queues and namespaces, GPUs of tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+from gpuc.model import Cluster
+from gpuc.model.pool import Pool
+from gpuc.spec.pools import Nodes
+from gpuc.spec.queues import PoolAmount
+
+Amounts = Mapping[str, int]
+"""Numbers by unit in the words of the spec: "nodes", "GPUs", "slices 1g.10gb", "shares"."""
+
+
+def pool_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
+    """Yields a sentence for each node pool that is added, removed, or has another number of nodes."""
+    old, new = ({pool.name: pool for pool in cluster.pools} for cluster in (before, after))
+    for name, pool in new.items():
+        if name not in old:
+            types = ", ".join(instance.type for instance in pool.instances)
+            yield f"node pool {name} is new: {_nodes_text(pool.spec.nodes)} of {types}"
+            continue
+        yield from _size_sentences(old[name], pool)
+    for name, pool in old.items():
+        if name not in new:
+            yield f"node pool {name} is removed; it had {_nodes_text(pool.spec.nodes)}"
+
+
+def quota_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
+    """Yields a sentence for each queue and namespace that gains or loses quota, and for added and removed queues."""
+    old, new = _queues(before), _queues(after)
+    for name in dict.fromkeys((*new, *old)):
+        if name not in old or name not in new:
+            yield f"queue {name} is {'new' if name in new else 'removed'}"
+        yield from _gains(f"queue {name}", "nominal quota", old.get(name, {}), new.get(name, {}))
+    old, new = _namespaces(before), _namespaces(after)
+    for name in dict.fromkeys((*new, *old)):
+        yield from _gains(f"namespace {name}", "quota", old.get(name, {}), new.get(name, {}))
+
+
+def tenant_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
+    """Yields a sentence for each tenant that is added, removed, or has another number of GPUs at quota."""
+    old, new = ({tenant.name: gpus_at_quota(cluster, tenant.name) for tenant in cluster.tenants}
+                for cluster in (before, after))  # fmt: skip
+    for name in dict.fromkeys((*new, *old)):
+        if name not in old:
+            yield f"tenant {name} is new" + (f" and gets {_gpus(new[name])}" if new[name] else "")
+        elif name not in new:
+            yield f"tenant {name} is removed" + (f" and loses {_gpus(old[name])}" if old[name] else "")
+        elif (difference := new[name] - old[name]) != 0:
+            verb = "gains" if difference > 0 else "loses"
+            change = f"{_number(old[name])} -> {_number(new[name])}"
+            yield f"tenant {name} {verb} {_gpus(abs(difference))} of quota: {change}"
+
+
+def gpus_at_quota(cluster: Cluster, tenant: str) -> Fraction:
+    """Returns the number of GPUs in the quotas of a tenant, in whole GPUs. Tenants of one queue share its quota."""
+    found = next(one for one in cluster.tenants if one.name == tenant)
+    amounts = [(one.pool, one.nominal) for queue in found.queues for one in queue.pool_quotas]
+    amounts += [(one.pool, one.amounts) for namespace in found.namespaces for one in namespace.quotas]
+    return sum((node_share(pool, nominal) * pool.gpus_per_node for pool, nominal in amounts), Fraction(0))
+
+
+def node_share(pool: Pool, amounts: Mapping[str, int]) -> Fraction:
+    """Returns how many nodes of a pool amounts of resources need, as a fraction: by GPUs, else by every resource."""
+    if pool.is_gpu:
+        node = pool.advertised(pool.instances[0])
+        names = [name for name in pool.gpu_resource_names if node.get(name)]
+    else:
+        node, names = dict(pool.node), list(pool.base_resources)
+    return max((Fraction(amounts.get(name, 0), node[name]) for name in names if node[name]), default=Fraction(0))
+
+
+def unit_amounts(spec: PoolAmount) -> dict[str, int]:
+    """Returns the amounts of a quota in the units of the spec."""
+    amounts = {"nodes": spec.nodes, "GPUs": spec.gpus, "shares": spec.shares}
+    amounts |= {f"slices {profile}": count for profile, count in (spec.slices or {}).items()}
+    return {unit: count for unit, count in amounts.items() if count is not None}
+
+
+def amount_text(count: int, unit: str) -> str:
+    """Returns an amount with its unit, for example "1 node" or "4 slices 1g.10gb"."""
+    head, _, rest = unit.partition(" ")
+    return f"{count} {head.removesuffix('s') if count == 1 else head}" + (f" {rest}" if rest else "")
+
+
+def _size_sentences(old: Pool, new: Pool) -> Iterator[str]:
+    before, after = old.spec.nodes, new.spec.nodes
+    for noun, attribute in (("nodes", "max"), ("constant nodes", "static"), ("nodes that always run", "min")):
+        first, second = getattr(before, attribute), getattr(after, attribute)
+        if first == second:
+            continue
+        if first is None or second is None:
+            yield f"node pool {new.name} has {_nodes_text(after)} instead of {_nodes_text(before)}"
+            return
+        verb = "grows" if second > first else "shrinks"
+        yield f"node pool {new.name} {verb} from {first} to {second} {noun}"
+
+
+def _nodes_text(nodes: Nodes) -> str:
+    if nodes.static is not None:
+        return amount_text(nodes.static, "constant nodes") if nodes.static != 1 else "1 constant node"
+    text = f"at most {amount_text(nodes.max or 0, 'nodes')}"
+    return text + (f", of which {nodes.min} always run" if nodes.min else "")
+
+
+def _queues(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
+    return {
+        queue.name: {pool: unit_amounts(quota) for pool, quota in queue.spec.quota.items()} for queue in cluster.queues
+    }
+
+
+def _namespaces(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
+    return {
+        namespace.name: {quota.pool.name: unit_amounts(quota.spec) for quota in namespace.quotas}
+        for tenant in cluster.tenants
+        for namespace in tenant.namespaces
+    }
+
+
+def _gains(
+    subject: str, noun: str, before: Mapping[str, Mapping[str, int]], after: Mapping[str, Mapping[str, int]]
+) -> Iterator[str]:
+    for pool in dict.fromkeys((*after, *before)):
+        old, new = before.get(pool, {}), after.get(pool, {})
+        for unit in dict.fromkeys((*new, *old)):
+            difference = new.get(unit, 0) - old.get(unit, 0)
+            if difference:
+                verb = "gains" if difference > 0 else "loses"
+                change = f"{old.get(unit, 0)} -> {new.get(unit, 0)}"
+                yield f"{subject} {verb} {amount_text(abs(difference), unit)} of {noun} on {pool}: {change}"
+
+
+def _gpus(count: Fraction) -> str:
+    return f"{_number(count)} {'GPU' if count == 1 else 'GPUs'}"
+
+
+def _number(count: Fraction) -> str:
+    return str(count.numerator) if count.denominator == 1 else f"{float(count):.1f}"
