@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 from functools import cache
+from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import mig_resource
+from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.spec.reference import effects, field_at, path_text
 
@@ -19,10 +22,14 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     field; the value is below the element from which gpuc emitted the object, and has a measured effect on the field
     (spec/effects.json); the value has a measured effect on the field; the value is below the element; the value has a
     measured effect on the kind. Without such a value, the result is the element from which gpuc emitted the object.
+
+    If several values fit a rule, the result is the value whose path names the most of the parts of the object: its name
+    and namespace, and the names of the list items on the path of the field, for example the flavor of a quota.
     """
     if own := manifest.override(path):
         return own
-    paths = [changed.path for changed in change.spec_changes]
+    names = _names(manifest, path)
+    paths = sorted((changed.path for changed in change.spec_changes), key=lambda one: -len(names.intersection(one)))
     origin = manifest.origin
     below = [one for one in paths if one[: len(origin)] == origin]
     tests: tuple[Callable[[Path], bool], ...] = (
@@ -59,6 +66,17 @@ def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark
         if mark := state.locate(manifest, path):
             return caused_by, mark, state is change.before
     return caused_by, *mark_of(change, caused_by)
+
+
+def _names(manifest: Manifest, path: Path) -> set[str]:
+    """Returns the names of an object and of the list items on a path of the object; profiles for MIG resources."""
+    names = {manifest.name, manifest.namespace}
+    value: Any = manifest.document()
+    for step in path:
+        value = dig(value, step)
+        if isinstance(step, int):
+            names |= {str(dig(value, field)).removeprefix(mig_resource("")) for field in ("name", "key")}
+    return names
 
 
 def _affects(path: Path, manifest: Manifest, field: Path) -> bool:
