@@ -74,6 +74,19 @@ def _rehearsal_parser(command: str) -> Parser:
         metavar="DIR",
         help="with --argocd: a folder of charts from `helm pull`; Applications whose chart is missing are skipped",
     )
+    parser.add_argument(
+        "--from",
+        dest="before",
+        metavar="REV|DIR",
+        help="apply the specs of a revision or folder, fill them with work, apply the present specs, and report what "
+        "happens to each node and workload",
+    )
+    parser.add_argument(
+        "--workloads",
+        type=existing_folder,
+        metavar="DIR",
+        help="with --from: objects of users that run before the change, instead of work that fills the quotas",
+    )
     _add_formats(parser, REHEARSAL_FORMATS)
     return parser
 
@@ -218,9 +231,9 @@ def _schema_parser(command: str) -> Parser:
     parser.add_argument(
         "of",
         nargs="?",
-        choices=("spec", "catalog"),
+        choices=("spec", "catalog", "plan"),
         default="spec",
-        help="the schema of specs (default), or of the files in specs/catalog/",
+        help="the schema of specs (default), of the files in specs/catalog/, or of the JSON report of plan and diff",
     )
     return parser
 

@@ -69,6 +69,7 @@ EXAMPLES = {
         ("run some test cases", "gpuc rehearse prod-use1 --case 'preemption/*'"),
         ("keep the control plane for kubectl", "gpuc rehearse prod-use1 --keep"),
         ("let Argo CD apply the output", "gpuc rehearse prod-use1 --argocd"),
+        ("observe what a change does to running work", "gpuc rehearse prod-use1 --from HEAD"),
     ),
     "tools": (
         ("build the programs of gpuc rehearse", "gpuc tools"),
@@ -78,6 +79,7 @@ EXAMPLES = {
     "schema": (
         ("write the schema for the editor", "gpuc schema > gpuc.schema.json"),
         ("write the schema of specs/catalog/", "gpuc schema catalog > gpuc.catalog.schema.json"),
+        ("print the schema of the JSON report of gpuc plan", "gpuc schema plan"),
     ),
     "explain": (
         ("explain the rule of a finding", "gpuc explain KUE007"),

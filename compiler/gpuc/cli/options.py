@@ -41,6 +41,10 @@ class RehearsalOptions:
     keep: bool = False
     argocd: bool = False
     """Whether Argo CD applies the output instead of gpuc."""
+    before: str | None = None
+    """The revision or the folder of the state before; None to rehearse one state with test cases."""
+    workloads: Path | None = None
+    """A folder with the objects of users that run before the change; None for work that fills the quotas."""
 
     def __init__(self) -> None:
         self.case, self.output = [], []

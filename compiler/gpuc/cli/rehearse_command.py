@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.cli.argocd_command import require_compatible_options, run_argocd
 from gpuc.cli.options import RehearsalOptions
+from gpuc.cli.transition_command import require_transition_options, run_transitions
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.terminal import style_of, wants_colour
@@ -49,6 +50,7 @@ def run_rehearsal(arguments: list[str]) -> int:
 
     options: RehearsalOptions = parser_of("rehearse").parse(arguments, RehearsalOptions())
     require_compatible_options(options)
+    require_transition_options(options)
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs) or cluster_files(root)
     if options.keep and len(files) != 1 and not options.argocd:
@@ -62,6 +64,8 @@ def run_rehearsal(arguments: list[str]) -> int:
     try:
         if options.argocd:
             return run_argocd(root, files, programs, options, outputs, progress)
+        if options.before:
+            return run_transitions(root, files, programs, options, outputs, progress)
         results = list(_results(root, files, programs, options, progress))
         for output in outputs:
             output.write(render(output.format, results))

@@ -1,4 +1,4 @@
-"""The work that fills a cluster before a change: Jobs at the quota of each queue, Deployments at the quota of namespaces.
+"""The work that fills a cluster before a change: Jobs at the quota of each queue, Deployments at that of namespaces.
 
 Few pods run on simulated nodes, so that a transition takes seconds. The rest of a quota is used without nodes: by a Job
 that no controller gives pods, or by pods that no scheduler places.

@@ -1,0 +1,128 @@
+"""`gpuc rehearse --from`: rehearses the change from a revision or a folder, and writes the reports."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpuc.cli.options import RehearsalOptions
+from gpuc.diagnostics.finding import StageError
+from gpuc.diagnostics.report.console import write_message, write_stdout
+from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.usage import UsageError
+
+if TYPE_CHECKING:
+    from gpuc.diagnostics.report.output import ReportFile
+    from gpuc.pipeline.stages import CompiledSpec
+    from gpuc.rehearse.programs import Programs
+    from gpuc.rehearse.transition.result import TransitionResult
+    from gpuc.rehearse.transition.run import Transition
+
+Progress = Callable[[str], None]
+
+
+def require_transition_options(options: RehearsalOptions) -> None:
+    """Checks the options of a transition.
+
+    Raises:
+        UsageError: for --workloads without --from, and for --from with --case or --argocd.
+    """
+    if options.workloads and not options.before:
+        raise UsageError("--workloads needs --from: it names the work that runs before the change")
+    for name, value in (("--case", options.case), ("--argocd", options.argocd)):
+        if options.before and value:
+            raise UsageError(f"--from observes a change instead of test cases: remove {name}")
+
+
+def run_transitions(
+    root: Path,
+    files: Sequence[str],
+    programs: Programs,
+    options: RehearsalOptions,
+    outputs: Sequence[ReportFile],
+    progress: Progress,
+) -> int:
+    """Runs the transition of each spec, writes the reports, and returns 0: an observation is not a failure.
+
+    Raises:
+        UsageError: when the state before has no spec of a cluster, or its spec does not compile.
+        ProgramError: if a program fails.
+    """
+    from gpuc.plan.revision import revision_root
+    from gpuc.rehearse.transition.report import render
+
+    results = []
+    with revision_root(root, options.before) as before:
+        for change in _transitions(before, root, files, options):
+            with _result(change, programs, options, progress) as result:
+                results.append(result)
+                if options.format == "text":
+                    write_stdout(render("text", [result], colour=wants_colour(sys.stdout, os.environ)))
+                if options.keep:
+                    _wait_for_interrupt(result)
+    if options.format != "text":
+        write_stdout(render(options.format, results))
+    for output in outputs:
+        output.write(render(output.format, results))
+    return 0
+
+
+def _transitions(before: Path, root: Path, files: Sequence[str], options: RehearsalOptions) -> Iterator[Transition]:
+    from gpuc.rehearse.transition.run import Transition
+
+    workloads = _documents(options.workloads) if options.workloads else None
+    for file in files:
+        if not (before / file).is_file():
+            raise UsageError(f"{options.before} has no {file}: a transition needs the spec of the state before")
+        yield Transition(str(options.before), _compiled(before, file), _compiled(root, file), workloads)
+
+
+def _compiled(root: Path, file: str) -> CompiledSpec:
+    from gpuc.rehearse.transition.compiled import compiled_state
+
+    try:
+        return compiled_state(root, file)
+    except StageError as error:
+        first = next(finding for finding in error.findings if finding.is_error)
+        raise UsageError(f"{first.mark}: {first.message}") from None
+
+
+@contextmanager
+def _result(
+    change: Transition, programs: Programs, options: RehearsalOptions, progress: Progress
+) -> Iterator[TransitionResult]:
+    from gpuc.rehearse.transition.run import transition
+
+    name = change.after.cluster.name
+    with transition(change, programs, options.crds, lambda step: progress(f"{name}: {step}")) as result:
+        yield result
+
+
+def _documents(folder: Path) -> list[dict[str, Any]]:
+    """Returns the objects in the files of a folder.
+
+    Raises:
+        UsageError: when the folder has no objects.
+    """
+    from gpuc.lint.load.load_objects import load_objects
+
+    loaded = load_objects([str(folder)])
+    for sentence in loaded.unread_summary:
+        write_message(sentence)
+    if not loaded.manifests:
+        raise UsageError(f"--workloads {folder} has no Kubernetes objects")
+    return [manifest.document() for manifest in loaded.manifests]
+
+
+def _wait_for_interrupt(result: TransitionResult) -> None:
+    import signal
+
+    write_stdout(f"export KUBECONFIG={result.kubeconfig}\nThe control plane of {result.cluster} runs until Ctrl-C.\n")
+    try:
+        signal.pause()
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,155 @@
+"""Computes the outcome of each node, workload and queue from the objects before and after a change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gpuc.rehearse.client import Object, condition
+from gpuc.rehearse.transition.filling import Filling
+from gpuc.rehearse.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
+from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, pool_of
+from gpuc.rehearse.transition.start import is_running
+
+BLOCKED = "DisruptionBlocked"
+"""The reason of Karpenter's events about a node that a budget or a pod keeps.
+
+Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/reason.go
+"""
+_ACTIVE = "Active"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The answer to the same workload created anew after the change."""
+
+    outcome: str
+    """kept, refused or waiting."""
+    by: str = ""
+    message: str = ""
+
+
+def node_outcomes(before: Snapshot, seen: Mapping[str, Object], after: Snapshot) -> Iterator[NodeOutcome]:
+    """Yields the outcome of each NodeClaim that existed before.
+
+    Args:
+        seen: the last state of each NodeClaim during the observation, by name.
+    """
+    known = {claim["metadata"]["name"] for claim in before.of("NodeClaim")}
+    added = Counter(pool_of(claim) for claim in after.of("NodeClaim") if claim["metadata"]["name"] not in known)
+    for claim in before.of("NodeClaim"):
+        name, pool = claim["metadata"]["name"], pool_of(claim)
+        node = str(claim.get("status", {}).get("nodeName", "")) or name
+        last = seen.get(name, claim)
+        drifted = condition(last, "Drifted")
+        reason = str(drifted.get("reason", "")) if drifted.get("status") == "True" else ""
+        current = after.find("NodeClaim", name)
+        if current is None or is_deleting(current):
+            outcome = "drained" if added[pool] > 0 else "removed"
+            added[pool] -= 1
+            yield NodeOutcome(node, pool, outcome, "Karpenter", reason or "the NodeClaim was deleted")
+        elif reason:
+            yield NodeOutcome(node, pool, "waiting", "Karpenter", _waiting(after, current, reason))
+        else:
+            yield NodeOutcome(node, pool, "kept")
+
+
+def _waiting(after: Snapshot, claim: Object, reason: str) -> str:
+    """Returns why a node has drifted, and what keeps the node."""
+    node = after.find("Node", str(claim.get("status", {}).get("nodeName", "")))
+    blocked = [message for one in (claim, node) if one for message in after.events_of(one, BLOCKED)]
+    return f"{reason}; {blocked[-1]}" if blocked else reason
+
+
+def workload_outcomes(
+    work: list[Filling], before: Snapshot, after: Snapshot, attempts: Mapping[str, Attempt]
+) -> Iterator[WorkloadOutcome]:
+    """Yields the outcome of each workload that ran before.
+
+    Args:
+        attempts: the answers to the same workloads created anew, by the text of the workload.
+    """
+    for filling in work:
+        owner = before.find(filling.kind, filling.name, filling.namespace)
+        if owner is None:
+            continue
+        found = _disturbance(filling, owner, before, after)
+        if found.outcome == "kept":
+            found = attempts.get(str(filling), found)
+        yield WorkloadOutcome(
+            filling.namespace, filling.kind, filling.name, filling.queue, filling.pool,
+            found.outcome, found.by, " ".join(found.message.split()),
+        )  # fmt: skip
+
+
+def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snapshot) -> Attempt:
+    """Returns what happened to a running workload; kept if nothing happened."""
+    current = after.find(filling.kind, filling.name, filling.namespace)
+    if current is None or is_deleting(current):
+        return Attempt("evicted", "Kubernetes", f"{filling} was deleted")
+    lost = _lost_pods(before, after, owner)
+    workload = after.workload_of(current)
+    if eviction := _eviction(before.workload_of(owner), workload):
+        is_admitted = workload is not None and condition(workload, "Admitted").get("status") == "True"
+        return Attempt("requeued" if is_admitted else "evicted", "Kueue", eviction)
+    if lost:
+        return Attempt("drained", "Karpenter", f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
+    return Attempt("kept")
+
+
+def _lost_pods(before: Snapshot, after: Snapshot, owner: Object) -> set[str]:
+    """Returns the names of the pods that ran before and do not run any more."""
+    running = {pod["metadata"]["uid"] for pod in after.of("Pod") if is_running(pod)}
+    pods = [pod for pod in before.pods_of(owner) if is_running(pod)]
+    return {pod["metadata"]["name"] for pod in pods if pod["metadata"]["uid"] not in running}
+
+
+def _eviction(before: Object | None, after: Object | None) -> str:
+    """Returns why Kueue evicted a Workload between two states; an empty string if Kueue did not evict it."""
+    if before is None:
+        return ""
+    if after is None:
+        return "the Workload was deleted"
+    evicted, earlier = condition(after, "Evicted"), condition(before, "Evicted")
+    if evicted and evicted.get("lastTransitionTime") != earlier.get("lastTransitionTime"):
+        return f"{evicted.get('reason', '')}: {evicted.get('message', '')}"
+    if condition(after, "Admitted").get("status") == "True":
+        return ""
+    reserved = condition(after, "QuotaReserved")
+    return f"{reserved.get('reason', '')}: {reserved.get('message', '')}"
+
+
+def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
+    """Yields the state of each queue that exists before or after the change."""
+    for kind in ("ClusterQueue", "LocalQueue"):
+        keys = {_key(queue): queue for queue in (*before.of(kind), *after.of(kind))}
+        for namespace, name in sorted(keys):
+            current = after.find(kind, name, namespace)
+            count = _unfinished(after, kind, namespace, name)
+            if current is None or is_deleting(current):
+                message = "is deleted when its Workloads have finished" if current else ""
+                yield QueueOutcome(kind, namespace, name, "gone", message, count)
+                continue
+            active = condition(current, _ACTIVE)
+            is_active = active.get("status") == "True"
+            message = "" if is_active else f"{active.get('reason', '')}: {active.get('message', '')}"
+            yield QueueOutcome(kind, namespace, name, "active" if is_active else "inactive", message, count)
+
+
+def _key(queue: Object) -> tuple[str, str]:
+    return queue["metadata"].get("namespace", ""), queue["metadata"]["name"]
+
+
+def _unfinished(after: Snapshot, kind: str, namespace: str, name: str) -> int:
+    """Returns the number of unfinished Workloads that use a queue."""
+    count = 0
+    for workload in after.of("Workload"):
+        if condition(workload, "Finished").get("status") == "True":
+            continue
+        if kind == "LocalQueue":
+            is_in = workload["metadata"]["namespace"] == namespace and workload["spec"].get("queueName") == name
+        else:
+            is_in = workload.get("status", {}).get("admission", {}).get("clusterQueue") == name
+        count += is_in
+    return count

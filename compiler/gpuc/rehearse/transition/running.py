@@ -1,0 +1,160 @@
+"""A control plane with the state before and with work, to which changes are applied and from which they are removed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.apply import ARGO_CD
+from gpuc.rehearse.argocd.object_diff import ARGO_CD_API, ObjectKey, diff_objects, key_of
+from gpuc.rehearse.client import ApiError, Client
+from gpuc.rehearse.crds import Definitions
+from gpuc.rehearse.health import wait_healthy
+from gpuc.rehearse.not_tested import split_by_kind
+from gpuc.rehearse.plane import ControlPlane
+from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.substitute import replacement_objects, simulated_document
+from gpuc.rehearse.topology_labels import place_static_nodes
+from gpuc.rehearse.transition.attempts import Answers, dry_runs, refusals, restart, to_restart
+from gpuc.rehearse.transition.filling import Filling
+from gpuc.rehearse.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
+from gpuc.rehearse.transition.programs import restart_changed
+from gpuc.rehearse.transition.result import NodeOutcome, ObjectOutcome, QueueOutcome, WorkloadOutcome
+from gpuc.rehearse.transition.settle import settle
+from gpuc.rehearse.transition.snapshot import Snapshot, take_snapshot
+from gpuc.rehearse.transition.start import start_work, stop_work, why_not_running
+from gpuc.rehearse.transition.synced_changes import apply_change
+from gpuc.rehearse.waves import namespaces, steps
+from gpuc.trace.node_agents import without_agent_requests
+
+STATIC_NODES_SECONDS = 60
+HEALTH_SECONDS = 60
+THREADS = 6
+
+
+@dataclass
+class Observed:
+    """What happened after a change."""
+
+    nodes: list[NodeOutcome] = field(default_factory=list)
+    workloads: list[WorkloadOutcome] = field(default_factory=list)
+    objects: list[ObjectOutcome] = field(default_factory=list)
+    queues: list[QueueOutcome] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class RunningState:
+    """A control plane that runs the state before."""
+
+    def __init__(self, plane: ControlPlane, settings: Settings, definitions: Definitions, before: CompiledSpec) -> None:
+        self.plane = plane
+        self.client: Client = plane.client
+        self._settings = settings
+        self._definitions = definitions
+        self.before = before
+        self.before_objects = self._served(before)
+        self.work: list[Filling] = []
+        self.snapshot = Snapshot()
+        """The objects before the change, when all work runs."""
+        self._answers = Answers({}, {})
+
+    def apply(self, progress: Callable[[str], None]) -> list[str]:
+        """Applies the state before; returns sentences about objects that are refused or not healthy."""
+        problems: list[str] = []
+        for document in (*namespaces(self.before_objects), *replacement_objects(self.before.cluster)):
+            self.client.apply(document, manager=ARGO_CD)
+        with ThreadPoolExecutor(THREADS) as pool:
+            for step in steps(self.before_objects):
+                progress(f"{step.application}, wave {step.wave}: {len(step.manifests)} objects")
+                problems += filter(None, pool.map(self._apply_one, step.manifests))
+                problems += map(str, wait_healthy(self.client, step.manifests, HEALTH_SECONDS))
+        incomplete = place_static_nodes(self.client, self.before.cluster, STATIC_NODES_SECONDS)
+        return [*problems, *(f"pool {pool}: {problem}" for pool, problem in incomplete.items())]
+
+    def fill(self, work: Sequence[Filling]) -> dict[str, str]:
+        """Starts the work; returns why workloads do not run, by their text. These workloads are not observed."""
+        problems = start_work(self.client, work)
+        self.work = [filling for filling in work if str(filling) not in problems]
+        self._remember()
+        return problems
+
+    def change_to(self, after: CompiledSpec) -> Observed:
+        """Applies the state after, and returns what happened."""
+        observed = Observed()
+        started = time.monotonic()
+        after_objects = self._served(after)
+        self._settings = restart_changed(self.plane, self._settings, after, self._definitions)
+        for document in replacement_objects(after.cluster):
+            self.client.apply(document, manager=ARGO_CD)
+        observed.objects = apply_change(self.client, self.before_objects, after_objects)
+        observed.seconds["apply"] = time.monotonic() - started
+        started = time.monotonic()
+        seen = settle(self.client)
+        observed.seconds["observe"] = time.monotonic() - started
+        started = time.monotonic()
+        now = take_snapshot(self.client)
+        attempts = self._attempts(after_objects, now)
+        observed.nodes = list(node_outcomes(self.snapshot, seen, now))
+        observed.workloads = list(workload_outcomes(self.work, self.snapshot, now, attempts))
+        observed.queues = list(queue_outcomes(self.snapshot, now))
+        observed.seconds["create anew"] = time.monotonic() - started
+        return observed
+
+    def revert(self, after: CompiledSpec) -> dict[str, str]:
+        """Applies the state before again and restarts disturbed work; returns why workloads do not run."""
+        after_objects = self._served(after)
+        self._settings = restart_changed(self.plane, self._settings, self.before, self._definitions)
+        change = diff_objects(after_objects, self.before_objects)
+        for manifest in change.removed:
+            self._remove(key_of(manifest))
+        written = {key_of(manifest) for manifest in change.written}
+        for document in replacement_objects(self.before.cluster):
+            self.client.apply(document, manager=ARGO_CD)
+        for step in steps(self.before_objects):
+            changed = [manifest for manifest in step.manifests if key_of(manifest) in written]
+            for manifest in changed:
+                self._apply_one(manifest)
+            wait_healthy(self.client, changed, HEALTH_SECONDS)
+        return self._refill()
+
+    def _attempts(self, after_objects: Sequence[Manifest], now: Snapshot) -> dict[str, Attempt]:
+        change = diff_objects(self.before_objects, after_objects)
+        changed = [key_of(manifest) for manifest in (*change.written, *change.removed)]
+        answers = dry_runs(self.client, self.before.cluster, self.work, now)
+        found = refusals(self.work, self._answers, answers)
+        for group in to_restart(self.work, changed):
+            found = restart(self.client, group) | found
+        return found
+
+    def _served(self, spec: CompiledSpec) -> list[Manifest]:
+        served, _ = split_by_kind(self.client, spec.synced)
+        return list(without_agent_requests(spec.cluster, served))
+
+    def _remember(self) -> None:
+        self.snapshot = take_snapshot(self.client)
+        self._answers = dry_runs(self.client, self.before.cluster, self.work, self.snapshot)
+
+    def _refill(self) -> dict[str, str]:
+        now = take_snapshot(self.client)
+        disturbed = [filling for filling in self.work if why_not_running(now, filling)]
+        stop_work(self.client, disturbed)
+        problems = start_work(self.client, self.work)
+        settle(self.client)
+        self._remember()
+        return problems
+
+    def _apply_one(self, manifest: Manifest) -> str:
+        try:
+            self.client.apply(simulated_document(manifest))
+        except ApiError as error:
+            return f"{manifest}: {error}"
+        return ""
+
+    def _remove(self, key: ObjectKey) -> None:
+        """Deletes an object that only the state after has."""
+        if not key.api.startswith(ARGO_CD_API):
+            self.client.delete(*key.address)

@@ -1,0 +1,72 @@
+"""Waits until the controllers have acted on a change: until the observed objects stay the same for some seconds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.transition.snapshot import CLAIM, CLUSTER_QUEUE, LOCAL_QUEUE, POD, WORKLOAD, Snapshot, take_snapshot
+
+QUIET_SECONDS = 2.5
+"""The observed objects must stay the same for this time."""
+SETTLE_SECONDS = 40
+"""Maximum wait."""
+_POLL_SECONDS = 0.4
+_OBSERVED = (CLAIM, POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
+_HASH = "karpenter.sh/nodepool-hash"
+
+
+def settle(client: Client, quiet_s: float = QUIET_SECONDS, timeout_s: float = SETTLE_SECONDS) -> dict[str, Object]:
+    """Waits until the controllers have acted, and returns the last state of each NodeClaim by name.
+
+    The condition Drifted appears before Karpenter replaces a node, so the last state of a deleted NodeClaim has it.
+    """
+    seen: dict[str, Object] = {}
+    deadline = time.monotonic() + timeout_s
+    changed_at, last = time.monotonic(), None
+    while time.monotonic() < deadline:
+        snapshot = take_snapshot(client, _OBSERVED)
+        seen |= {claim["metadata"]["name"]: claim for claim in snapshot.of("NodeClaim")}
+        digest = list(_digest(snapshot))
+        if digest != last:
+            changed_at, last = time.monotonic(), digest
+        elif time.monotonic() - changed_at >= quiet_s and not _is_stale(client, snapshot):
+            break
+        time.sleep(_POLL_SECONDS)
+    return seen
+
+
+def _digest(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
+    """Yields what decides about outcomes: existence, deletion and conditions."""
+    for kind, documents in sorted(snapshot.objects.items()):
+        for document in documents:
+            metadata, status = document["metadata"], document.get("status", {})
+            conditions = tuple(
+                (row["type"], row["status"], row.get("reason", "")) for row in status.get("conditions") or ()
+            )
+            yield kind, metadata["uid"], metadata.get("deletionTimestamp", ""), status.get("phase", ""), conditions
+
+
+def _is_stale(client: Client, snapshot: Snapshot) -> bool:
+    """Returns whether a NodePool has another hash than one of its NodeClaims without the condition Drifted.
+
+    Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areStaticFieldsDrifted)
+    """
+    pools = client.list_all("karpenter.sh/v1", "NodePool")
+    hashes = {pool["metadata"]["name"]: pool["metadata"].get("annotations", {}).get(_HASH) for pool in pools}
+    for claim in snapshot.of("NodeClaim"):
+        metadata = claim["metadata"]
+        wanted = hashes.get(metadata.get("labels", {}).get("karpenter.sh/nodepool", ""))
+        actual = metadata.get("annotations", {}).get(_HASH)
+        conditions = {row["type"] for row in claim.get("status", {}).get("conditions") or ()}
+        if (
+            wanted
+            and actual
+            and wanted != actual
+            and "Drifted" not in conditions
+            and not metadata.get("deletionTimestamp")
+        ):
+            return True
+    return False

@@ -1,0 +1,140 @@
+"""Starts the work that fills a cluster, and waits until Kueue has admitted it and its pods run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text
+from gpuc.rehearse.suites.jobs import NO_CONTROLLER
+from gpuc.rehearse.transition.filling import Filling
+from gpuc.rehearse.transition.snapshot import EVENT, OWNERS, POD, WORKLOAD, Snapshot, is_deleting, take_snapshot
+
+START_SECONDS = 120
+_POLL_SECONDS = 0.4
+_THREADS = 8
+_KINDS = (POD, WORKLOAD, *OWNERS)
+
+
+def start_work(client: Client, work: Sequence[Filling], timeout_s: float = START_SECONDS) -> dict[str, str]:
+    """Creates the workloads, and waits until they run.
+
+    Returns why a workload does not run, by the text of the workload. Workloads that run are not in the result.
+    """
+    waiting: dict[int, Filling] = {}
+    problems: dict[int, str] = {}
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for index, problem in enumerate(pool.map(lambda filling: _create(client, filling), work)):
+            if problem:
+                problems[index] = problem
+            else:
+                waiting[index] = work[index]
+    deadline = time.monotonic() + timeout_s
+    while waiting and time.monotonic() < deadline:
+        snapshot = take_snapshot(client, _KINDS)
+        report_ready(client, snapshot, waiting.values())
+        problems_now = {index: why_not_running(snapshot, filling) for index, filling in waiting.items()}
+        waiting = {index: filling for index, filling in waiting.items() if problems_now[index]}
+        if waiting:
+            time.sleep(_POLL_SECONDS)
+    if waiting:
+        snapshot = take_snapshot(client, (*_KINDS, EVENT))
+        problems |= {index: why_not_running(snapshot, filling) for index, filling in waiting.items()}
+    return {str(work[index]): problem for index, problem in sorted(problems.items())}
+
+
+def why_not_running(snapshot: Snapshot, filling: Filling) -> str:
+    """Returns why a workload does not run; an empty string if it runs."""
+    owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+    if owner is None:
+        return f"{filling.kind} {filling.name} does not exist"
+    if filling.local_queue and filling.kind == "Job":
+        workload = snapshot.workload_of(owner)
+        if workload is None or condition(workload, "Admitted").get("status") != "True":
+            return "Kueue has created no Workload" if workload is None else conditions_text(workload)
+    running = [pod for pod in snapshot.pods_of(owner) if is_running(pod)]
+    if len(running) >= filling.pods:
+        return ""
+    return f"{len(running)} of {filling.pods} pods run" + "".join(_reasons(snapshot, owner))
+
+
+def is_running(pod: Object) -> bool:
+    """Returns whether a pod runs on a node and is not being deleted."""
+    return pod.get("status", {}).get("phase") == "Running" and not is_deleting(pod)
+
+
+def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) -> None:
+    """Reports the pods of admitted Jobs without a controller as ready, as the controller of these Jobs would.
+
+    Otherwise Kueue would evict the Jobs after the timeout of waitForPodsReady.
+
+    Source: kueue v0.19.2 pkg/controller/jobs/job/job_controller.go (PodsReady)
+    """
+    for filling in work:
+        spec = filling.document.get("spec", {})
+        owner = snapshot.find(filling.kind, filling.name, filling.namespace)
+        if owner is None or spec.get("managedBy") != NO_CONTROLLER or owner.get("status", {}).get("ready"):
+            continue
+        if owner["spec"].get("suspend"):
+            continue
+        status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": _now()}
+        api, kind, name, namespace = filling.address
+        client.patch(api, kind, name, {"status": status}, namespace, "status")
+
+
+def stop_work(client: Client, work: Iterable[Filling], timeout_s: float = START_SECONDS) -> None:
+    """Deletes workloads, and waits until they and their Workloads and pods are gone."""
+    stopped = list(work)
+    with ThreadPoolExecutor(_THREADS) as pool:
+        list(pool.map(lambda filling: client.delete(*filling.address), stopped))
+        names = {(filling.kind, filling.namespace, filling.name) for filling in stopped}
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            snapshot = take_snapshot(client, _KINDS)
+            dependents = [document for name in names for document in _dependents(snapshot, *name)]
+            if not dependents and not any(snapshot.find(kind, name, space) for kind, space, name in names):
+                return
+            # The garbage collector needs several seconds for some dependents.
+            list(pool.map(lambda document: _delete(client, document), dependents))
+            time.sleep(_POLL_SECONDS / 2)
+
+
+def _dependents(snapshot: Snapshot, kind: str, namespace: str, name: str) -> list[Object]:
+    """Returns the Workloads, ReplicaSets and pods of a deleted workload."""
+    found = []
+    for document in (*snapshot.of("Workload"), *snapshot.of("ReplicaSet"), *snapshot.of("Pod")):
+        metadata = document["metadata"]
+        for reference in metadata.get("ownerReferences", ()):
+            is_owner = (reference["kind"], reference["name"]) == (kind, name)
+            is_of_deployment = reference["kind"] == "ReplicaSet" and reference["name"].rpartition("-")[0] == name
+            if metadata["namespace"] == namespace and (is_owner or is_of_deployment):
+                found.append(document)
+    return found
+
+
+def _delete(client: Client, document: Object) -> None:
+    metadata = document["metadata"]
+    client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata["namespace"])
+
+
+def _create(client: Client, filling: Filling) -> str:
+    """Creates a workload, and returns why the API server refuses it. A workload that exists is not an error."""
+    try:
+        client.create(filling.document)
+    except ApiError as error:
+        return "" if error.reason == "AlreadyExists" else str(error)
+    return ""
+
+
+def _reasons(snapshot: Snapshot, owner: Object) -> list[str]:
+    owners = [owner, *snapshot.owned("ReplicaSet", owner)]
+    messages = [message for one in owners for message in snapshot.events_of(one, "FailedCreate")]
+    for pod in snapshot.pods_of(owner):
+        messages += [str(condition(pod, "PodScheduled").get("message", ""))]
+        messages += snapshot.events_of(pod, "FailedScheduling")[-1:]
+    return [f"; {message}" for message in dict.fromkeys(filter(None, messages))]
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,154 @@
+"""Applies a change as Argo CD does: changed objects in the order of sync waves, then the objects that it prunes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from copy import deepcopy
+from typing import Any
+
+from gpuc.kubernetes.argocd import OPTIONS, WAVE
+from gpuc.manifest.manifest import Manifest
+from gpuc.rehearse.argocd.object_diff import NO_PRUNE, ObjectDiff, ObjectKey, diff_objects, is_deleted, key_of
+from gpuc.rehearse.client import ApiError, Client, Object, WaitError
+from gpuc.rehearse.health import UnhealthyObject, wait_healthy
+from gpuc.rehearse.substitute import simulated_document
+from gpuc.rehearse.transition.result import ObjectOutcome
+from gpuc.rehearse.waves import Step, namespaces, steps
+
+HEALTH_SECONDS = 15
+"""Seconds to wait until the policies of a wave are enforced."""
+_POLICY_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "admissionregistration.k8s.io")
+"""API groups whose objects must be healthy. Queues and node pools are observed later, also those that are inactive."""
+_MANAGER = "argocd"
+
+
+def apply_change(client: Client, before: Sequence[Manifest], after: Sequence[Manifest]) -> list[ObjectOutcome]:
+    """Applies the difference of two states, and returns the outcome of each object of the difference."""
+    change = diff_objects(before, after)
+    written = {key_of(manifest) for manifest in change.written}
+    ignored = ignored_fields(after)
+    for document in namespaces(after):
+        client.apply(document, manager=_MANAGER)
+    outcomes: list[ObjectOutcome] = []
+    for step in steps(after):
+        changed = [manifest for manifest in step.manifests if key_of(manifest) in written]
+        outcomes += _apply_step(client, changed, ignored)
+    outcomes += _prune(client, change, before, after)
+    return outcomes
+
+
+def _apply_step(
+    client: Client, changed: Sequence[Manifest], ignored: dict[tuple[str, str], tuple[str, ...]]
+) -> Iterator[ObjectOutcome]:
+    accepted = []
+    for manifest in changed:
+        key = key_of(manifest)
+        try:
+            client.apply(with_live_fields(client, manifest, ignored))
+        except ApiError as error:
+            yield ObjectOutcome(key.kind, key.namespace, key.name, "refused", str(error))
+            continue
+        accepted.append(manifest)
+    unhealthy = {key_of(one.manifest): one for one in _unhealthy(client, accepted)}
+    for manifest in accepted:
+        key = key_of(manifest)
+        message = f"not healthy: {unhealthy[key].message}" if key in unhealthy else ""
+        yield ObjectOutcome(key.kind, key.namespace, key.name, "applied", message)
+
+
+def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[UnhealthyObject]:
+    policies = [manifest for manifest in accepted if manifest.api.rpartition("/")[0] in _POLICY_GROUPS]
+    try:
+        return wait_healthy(client, policies, HEALTH_SECONDS)
+    except (ApiError, WaitError):
+        return []
+
+
+def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Returns the JSON pointers of ignoreDifferences by API group and kind.
+
+    The Applications have RespectIgnoreDifferences=true: Argo CD applies these fields only to new objects.
+
+    Source: Argo CD documentation, sync options, Respect ignore difference configs
+    """
+    found: dict[tuple[str, str], tuple[str, ...]] = {}
+    for manifest in synced:
+        for entry in manifest.body.get("spec", {}).get("ignoreDifferences", ()) if _is_application(manifest) else ():
+            key = entry.get("group", ""), entry["kind"]
+            found[key] = (*found.get(key, ()), *entry.get("jsonPointers", ()))
+    return found
+
+
+def with_live_fields(client: Client, manifest: Manifest, ignored: dict[tuple[str, str], tuple[str, ...]]) -> Object:
+    """Returns the document of a manifest, with the live values of the fields that Argo CD ignores."""
+    document = simulated_document(manifest)
+    pointers = ignored.get((manifest.api.rpartition("/")[0], manifest.kind), ())
+    live = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace) if pointers else None
+    if live is None:
+        return document
+    document = deepcopy(document)
+    for pointer in pointers:
+        path = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+        value = _value(live, path)
+        if value is not None and _value(document, path) is not None:
+            _set(document, path, value)
+    return document
+
+
+def _prune(
+    client: Client, change: ObjectDiff, before: Sequence[Manifest], after: Sequence[Manifest]
+) -> Iterator[ObjectOutcome]:
+    """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes."""
+    orphans = set(_without_application(before, after))
+    for manifest in sorted(change.removed, key=_wave, reverse=True):
+        key = key_of(manifest)
+        if key in orphans:
+            yield _left(key, "its Application is removed, and Argo CD keeps the objects of a removed Application")
+        elif NO_PRUNE in manifest.annotations.get(OPTIONS, ""):
+            yield _left(key, f"the annotation {OPTIONS} has {NO_PRUNE}")
+        else:
+            client.delete(*key.address, now=False)
+            message = "" if is_deleted(client, key) else "the deletion waits for a finalizer"
+            yield ObjectOutcome(key.kind, key.namespace, key.name, "pruned", message)
+
+
+def _left(key: ObjectKey, message: str) -> ObjectOutcome:
+    return ObjectOutcome(key.kind, key.namespace, key.name, "left", message)
+
+
+def _without_application(before: Sequence[Manifest], after: Sequence[Manifest]) -> Iterator[ObjectKey]:
+    """Yields the objects of the Applications that only the state before has.
+
+    No Application has the finalizer resources-finalizer.argocd.argoproj.io.
+
+    Source: Argo CD documentation, application deletion: without the finalizer, the resources are not deleted
+    """
+    kept = {manifest.name for manifest in after if _is_application(manifest)}
+    for step in _steps_without(before, kept):
+        yield from (key_of(manifest) for manifest in step.manifests if not _is_application(manifest))
+
+
+def _steps_without(before: Sequence[Manifest], kept: set[str]) -> Iterator[Step]:
+    return (step for step in steps(before) if step.application not in kept)
+
+
+def _is_application(manifest: Manifest) -> bool:
+    return manifest.kind == "Application" and manifest.api.startswith("argoproj.io/")
+
+
+def _wave(manifest: Manifest) -> int:
+    return int(manifest.annotations.get(WAVE, "0"))
+
+
+def _value(document: Any, path: Sequence[str]) -> Any:
+    for step in path:
+        if not isinstance(document, dict) or step not in document:
+            return None
+        document = document[step]
+    return document
+
+
+def _set(document: Object, path: Sequence[str], value: Any) -> None:
+    for step in path[:-1]:
+        document = document[step]
+    document[path[-1]] = value
