@@ -44,6 +44,19 @@ def _compile_parser(command: str) -> Parser:
     return parser
 
 
+def _specs_parser(command: str) -> Parser:
+    """Returns the parser of specs. `SpecsOptions` has the defaults."""
+    parser = Parser(command)
+    parser.add_argument(
+        "--changed",
+        metavar="REV|DIR",
+        help="only the clusters whose specs, layers, manifests, policies, catalog rows or output differ from a "
+        "revision of the Git repository, or from the folder of another checkout",
+    )
+    parser.add_argument("--format", choices=("text", "json"), help="the format of the list (default: text)")
+    return parser
+
+
 def _rehearsal_parser(command: str) -> Parser:
     """Returns the parser of rehearse. `RehearsalOptions` has the defaults."""
     parser = Parser(command, epilogs.REHEARSAL_EXIT_CODES)
@@ -301,6 +314,7 @@ _PARSERS: dict[str, Callable[[str], Parser]] = {
     "check": _compile_parser,
     "plan": plan_parser,
     "diff": diff_parser,
+    "specs": _specs_parser,
     "lint": _lint_parser,
     "trace": _trace_parser,
     "isolation": _isolation_parser,

@@ -28,6 +28,11 @@ EXAMPLES = {
         ("compare two folders of manifests", "gpuc diff out-before/prod-use1 out/prod-use1"),
         ("compare a running cluster with manifests, for a program", "gpuc diff dump.yaml manifests/ --format json"),
     ),
+    "specs": (
+        ("list the clusters and their spec files", "gpuc specs"),
+        ("list the clusters that a branch changes", "gpuc specs --changed origin/main"),
+        ("in CI: the matrix of the jobs that rehearse changed clusters", "gpuc specs --changed HEAD^1 --format json"),
+    ),
     "lint": (
         ("check a file and a folder", "gpuc lint job.yaml manifests/"),
         ("check the objects of a running cluster", "kubectl get jobs,pods -A -o yaml | gpuc lint -"),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 RUNNERS = {
     "plan": ("cli.plan_command", "run_plan"),
     "diff": ("cli.plan_command", "run_diff"),
+    "specs": ("cli.specs_command", "run_specs"),
     "lint": ("cli.lint_command", "run_lint"),
     "trace": ("cli.trace_command", "run_trace"),
     "isolation": ("cli.isolation_command", "run_isolation"),

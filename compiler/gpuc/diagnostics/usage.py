@@ -7,6 +7,7 @@ SUMMARIES = {
     "check": "Check the specs and report every finding. Writes no file.",
     "plan": "Show what the specs change in running clusters, compared with a revision: impacts, costs and objects.",
     "diff": "Show what a change of manifests does to a running cluster, without a spec.",
+    "specs": "List the clusters of the fleet, or those whose files differ from a revision.",
     "lint": "Check Kubernetes YAML from other sources: files, folders, cluster dumps and Helm values.",
     "trace": "Predict whether a pod will be scheduled: admission, quota, flavor, node pool and node.",
     "isolation": "Prove that no pod of a tenant can reach a pod of another tenant over the network.",

@@ -1,0 +1,84 @@
+"""`gpuc specs`: lists the clusters of a fleet, or those whose files differ from a revision."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpuc.cli.specs import find_root
+from gpuc.diagnostics.report.console import write_stdout
+from gpuc.plan.changed_specs import ClusterFiles
+
+_NAMED_FILES = 3
+"""The largest number of files that the text names for a cluster."""
+
+
+class SpecsOptions:
+    """The options of specs, with their defaults."""
+
+    changed: str | None = None
+    """The revision or the folder of the state before; None to list all clusters."""
+    format: str = "text"
+
+
+def run_specs(arguments: list[str]) -> int:
+    """Runs `gpuc specs` and returns the exit code.
+
+    Raises:
+        UsageError: for wrong arguments, and if the state before cannot be read.
+    """
+    from gpuc.cli.arguments import parser_of
+
+    options: SpecsOptions = parser_of("specs").parse(arguments, SpecsOptions())
+    root = find_root(Path.cwd())
+    clusters = _clusters(root) if options.changed is None else _changed(root, options.changed)
+    if options.format == "json":
+        write_stdout(json.dumps([_row(one, options.changed is not None) for one in clusters]) + "\n")
+    else:
+        write_stdout(_text(clusters) or _nothing(options.changed))
+    return 0
+
+
+def _clusters(root: Path) -> list[ClusterFiles]:
+    from gpuc.source import cluster_files
+
+    return [ClusterFiles(Path(file).stem, file, False, ()) for file in cluster_files(root)]
+
+
+def _changed(root: Path, against: str) -> list[ClusterFiles]:
+    from gpuc.plan.changed_specs import compared_clusters
+    from gpuc.plan.revision import revision_root
+
+    with revision_root(root, against) as before:
+        return [one for one in compared_clusters(root, before) if one.change != "unchanged"]
+
+
+def _row(cluster: ClusterFiles, compared: bool) -> dict[str, str]:
+    """Returns a cluster for a program. The row has no list of files, so that a job matrix of many clusters is small."""
+    row = {"name": cluster.name, "file": cluster.file}
+    return {**row, "change": cluster.change} if compared else row
+
+
+def _text(clusters: Sequence[ClusterFiles]) -> str:
+    from gpuc.diagnostics.report.terminal import visible
+
+    names, files = (max((len(text) for text in texts), default=0) for texts in _columns(clusters))
+    rows = (f"{one.name:{names}}  {one.file:{files}}  {_reason(one)}" for one in clusters)
+    return "".join(f"{visible(row).rstrip()}\n" for row in rows)
+
+
+def _columns(clusters: Sequence[ClusterFiles]) -> tuple[list[str], list[str]]:
+    return [one.name for one in clusters], [one.file for one in clusters]
+
+
+def _reason(cluster: ClusterFiles) -> str:
+    if cluster.change != "changed":
+        return "added" if cluster.is_new else ""
+    more = len(cluster.different) - _NAMED_FILES
+    named = ", ".join(cluster.different[:_NAMED_FILES])
+    return f"changed: {named}" + (f" and {more} more" if more > 0 else "")
+
+
+def _nothing(against: str | None) -> str:
+    return "specs/ has no clusters\n" if against is None else f"no cluster differs from {against}\n"
