@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import mig_resource
+from gpuc.model.names import GPU, mig_resource
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.spec.reference import effects, field_at, path_text
@@ -69,13 +69,15 @@ def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark
 
 
 def _names(manifest: Manifest, path: Path) -> set[str]:
-    """Returns the names of an object and of the list items on a path of the object; profiles for MIG resources."""
+    """Returns the names of an object and of the list items on a path of the object; for GPU resources, the keys of a quota."""
     names = {manifest.name, manifest.namespace}
     value: Any = manifest.document()
     for step in path:
         value = dig(value, step)
         if isinstance(step, int):
             names |= {str(dig(value, field)).removeprefix(mig_resource("")) for field in ("name", "key")}
+    if GPU in names:
+        names.add("gpus")
     return names
 
 

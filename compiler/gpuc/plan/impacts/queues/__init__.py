@@ -1,0 +1,1 @@
+"""Impacts on queues: quotas, borrowing, flavors, priorities, and the configuration of Kueue."""

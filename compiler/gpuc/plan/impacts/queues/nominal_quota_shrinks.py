@@ -1,0 +1,80 @@
+from collections.abc import Iterator
+from math import ceil
+
+from gpuc.objects.object_set import dig
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.queue_usage import Use, named, total_use, uses
+from gpuc.plan.quota_changes import QuotaChange, flavor_text, loses, queue_name, quota_changes, tree
+
+
+@impact(
+    "IMP201",
+    Level.RESTRICTS,
+    source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available; "
+    "pkg/scheduler/preemption/classical/hierarchical_preemption.go, collectCandidatesInSubtree",
+)
+def nominal_quota_shrinks(change: Change) -> Impacts:
+    """The nominal quota of a queue on a node pool shrinks.
+
+    Kueue evicts no workload because of a smaller quota. A queue whose running workloads use more than the new quota
+    admits nothing until the usage is below the quota. Queues of the same cohort can preempt workloads above the nominal
+    quota, if they may reclaim their quota.
+    """
+    found, changes = uses(change), list(quota_changes(change))
+    for one in changes:
+        if one.after.nominal < one.before.nominal and not one.stops:
+            message = f"nominal quota on {flavor_text(change, one.flavor)} shrinks {_span(one)}"
+            in_use = one.unit.text(one.before.nominal - one.after.nominal)
+            details = [
+                f"if the queue uses all of its quota, {in_use} of it are above the new quota; Kueue does not evict these "
+                "workloads, and admits no new workload until the queue uses less than the new quota",
+                *_reclaiming(change, one),
+                *_largest(one),
+                *loses(change, changes, one.flavor, one.pair.name),
+                *_known_use(one, found),
+            ]
+            yield Raised(
+                f"queue {queue_name(one.pair)}", message, one.pair.after, (*one.path, "nominalQuota"), tuple(details)
+            )
+
+
+def _span(one: QuotaChange) -> str:
+    return one.unit.span(one.before.nominal, one.after.nominal)
+
+
+def _largest(one: QuotaChange) -> Iterator[str]:
+    if one.after.most < one.before.most:
+        yield (
+            f"a workload that needs more than {one.unit.text(one.after.most)} is never admitted any more; the "
+            f"limit was {one.unit.text(one.before.most)}"
+        )
+
+
+def _reclaiming(change: Change, one: QuotaChange) -> Iterator[str]:
+    """Yields a sentence about the queues of the cohort that may preempt workloads above the nominal quota."""
+    nodes = tree(change.after)
+    root = list(nodes[one.pair.name].to_root)[-1]
+    names = [
+        node.name
+        for node in nodes.values()
+        if node.name != one.pair.name
+        and list(node.to_root)[-1] is root
+        and any(flavor == one.flavor and quota.nominal for (flavor, _), quota in node.quotas.items())
+        and dig(node.manifest.body if node.manifest else None, "spec", "preemption", "reclaimWithinCohort")
+        not in (None, "Never")
+    ]
+    if names:
+        kind = "queue" if len(names) == 1 else "queues"
+        yield f"{kind} {', '.join(names)} can preempt workloads above the new quota, to use their own quota"
+
+
+def _known_use(one: QuotaChange, found: list[Use]) -> Iterator[str]:
+    """Yields a sentence about the objects of --workloads that use the quota."""
+    key = one.flavor, one.unit.resource
+    used = ceil(total_use(found, one.pair.name, key) / one.unit.size)
+    if used:
+        users = [use.manifest for use in found if use.cluster_queue == one.pair.name and use.usage.get(key)]
+        above = used - one.after.nominal
+        more = f", {one.unit.text(above)} more than the new quota" if above > 0 else ""
+        yield f"the objects of --workloads request {one.unit.text(used)}{more}: {named(users)}"

@@ -1,0 +1,245 @@
+"""The quotas of ClusterQueues before and after a change, in the units of the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import CPU, Amounts, rounded
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.quota import Key
+from gpuc.model import Cluster, Pool
+from gpuc.model.names import GPU, POOL_LABEL, SHARED_GPU, mig_resource
+from gpuc.objects.object_set import dig, items
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.state import State
+from gpuc.trace.quota import Node, quota_nodes
+
+_GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit in which messages count a quota."""
+
+    resource: str
+    name: str
+    """The unit in the plural: nodes, GPUs, 1g.10gb slices, GPU shares; empty for cpu and bytes."""
+    size: int = 1
+    """How much of the resource one unit has, in the state before."""
+
+    def text(self, count: int | None) -> str:
+        """Returns an amount with its unit; "no limit" for None."""
+        if count is None:
+            return "no limit"
+        if not self.name:
+            return rounded(self.resource, count)
+        return f"{count} {self.name.removesuffix('s') if count == 1 else self.name}"
+
+    def span(self, before: int | None, after: int | None) -> str:
+        """Returns two amounts with their unit: "from 10 to 6 nodes"."""
+        first = str(before) if self.name and before is not None and after is not None else self.text(before)
+        return f"from {first} to {self.text(after)}"
+
+    def instead(self, before: int | None, after: int | None) -> str:
+        """Returns a limit and the limit that it replaces: "at most 2 instead of 6 nodes"."""
+        if before is None or after is None:
+            texts = ["any amount" if count is None else f"at most {self.text(count)}" for count in (after, before)]
+            return f"{texts[0]} instead of {texts[1]}"
+        first = str(after) if self.name else self.text(after)
+        return f"at most {first} instead of {self.text(before)}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The quota of a ClusterQueue on one flavor, in one unit."""
+
+    nominal: int
+    borrow: int | None
+    """The borrowing limit; None for no limit. 0 without a cohort."""
+    lend: int | None
+    """The lending limit; None for no limit. 0 without a cohort."""
+    most: int
+    """The most that the queue can use while no other queue uses its quota: nominal and borrowed quota."""
+
+
+@dataclass(frozen=True)
+class QuotaChange:
+    """A quota that a ClusterQueue has before and after the change, in one unit."""
+
+    pair: Pair
+    """The ClusterQueue."""
+    flavor: str
+    unit: Unit
+    before: Limits
+    after: Limits
+    path: Path
+    """The path of the quota in the ClusterQueue after the change."""
+
+    @property
+    def stops(self) -> bool:
+        """Whether the queue keeps no quota on the flavor."""
+        return self.before.nominal > 0 and self.after.nominal == 0
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether the limits for borrowing and lending can be compared: the queue keeps a cohort and some quota."""
+        return all(self.cohorts) and self.before.nominal > 0 and self.after.nominal > 0
+
+    @property
+    def cohorts(self) -> tuple[str | None, str | None]:
+        """The cohorts of the queue before and after the change."""
+        return self.pair.values("spec", "cohortName")
+
+
+def quota_changes(change: Change) -> Iterator[QuotaChange]:
+    """Yields the quotas that differ, of ClusterQueues and flavors that exist before and after the change.
+
+    A quota also differs if another queue changes what the queue can borrow.
+    """
+    if not any(pair.fields for kind in ("ClusterQueue", "Cohort") for pair in change.pairs(GROUP, kind)):
+        return
+    before, after = (tree(state) for state in (change.before, change.after))
+    for pair in change.pairs(GROUP, "ClusterQueue"):
+        if pair.is_added or pair.is_removed:
+            continue
+        old, new = before[pair.name], after[pair.name]
+        for flavor in dict.fromkeys(name for name, _ in new.quotas if any(key[0] == name for key in old.quotas)):
+            yield from _of_flavor(change, pair, flavor, old, new)
+
+
+def is_less(first: int | None, second: int | None) -> bool:
+    """Returns whether a limit is smaller than another limit; None is no limit."""
+    return first is not None and (second is None or first < second)
+
+
+def loses(change: Change, changes: Iterable[QuotaChange], flavor: str = "", other_than: str = "") -> tuple[str, ...]:
+    """Returns a sentence for each queue that can use less quota at most.
+
+    Args:
+        flavor: only this flavor; an empty string for all flavors.
+        other_than: the name of a ClusterQueue to leave out.
+    """
+    return tuple(
+        f"queue {queue_name(one.pair)} can use {one.unit.instead(one.before.most, one.after.most)} on "
+        f"{flavor_text(change, one.flavor)}"
+        for one in changes
+        if one.after.most < one.before.most
+        and one.after.nominal
+        and flavor in ("", one.flavor)
+        and one.pair.name != other_than
+    )
+
+
+def tree(state: State) -> dict[str, Node]:
+    """Returns the ClusterQueues of a state by name, in the tree of their cohorts."""
+    nodes = quota_nodes(state.objects.of(GROUP, "ClusterQueue"), state.objects.of(GROUP, "Cohort"))
+    return {node.name: node for node in nodes if node.is_queue}
+
+
+def queue_name(pair: Pair) -> str:
+    """Returns the name in the spec of the queue of a ClusterQueue or LocalQueue; without a spec, its own name."""
+    match pair.manifest.origin:
+        case ("spec", "queues", str(name)):
+            return name
+    return pair.name
+
+
+def flavor_text(change: Change, flavor: str) -> str:
+    """Returns a flavor in words: "node pool train-h100", or "flavor x" for a flavor that gpuc did not emit."""
+    pair = change.pair(GROUP, "ResourceFlavor", flavor)
+    labels = dig(pair.manifest.body, "spec", "nodeLabels") if pair else None
+    return f"node pool {flavor}" if dig(labels, POOL_LABEL) == flavor else f"flavor {flavor}"
+
+
+def flavors(pair: Pair, *, after: bool) -> dict[str, Path]:
+    """Returns the flavors of a ClusterQueue in their order, with their paths, of the state after or before."""
+    manifest = pair.after if after else pair.before
+    found: dict[str, Path] = {}
+    for g, group in items(dig(manifest.body if manifest else None, "spec", "resourceGroups")):
+        for f, flavor in items(dig(group, "flavors")):
+            found[str(dig(flavor, "name"))] = ("spec", "resourceGroups", g, "flavors", f)
+    return found
+
+
+def quota_text(state: State, node: Node, flavor: str) -> str:
+    """Returns the nominal quota of a queue on a flavor: "10 nodes", or "56 1g.10gb slices, 4 GPUs"."""
+    pool, size = _pool(state.cluster, flavor), _node(state.cluster, node, flavor)
+    texts = [
+        Unit(name, "nodes" if size else unit_name(pool, name)).text(
+            node.quotas[flavor, name].nominal // size.get(name, 1)
+        )
+        for name in _counted([node], flavor, is_one=bool(size))
+    ]
+    return ", ".join(texts) or "nothing"
+
+
+def unit_name(pool: Pool | None, resource: str) -> str:
+    """Returns the unit of a resource in the plural; empty for cpu and bytes."""
+    if resource == SHARED_GPU or (resource == GPU and pool and pool.sharing and pool.sharing.mode == "shared"):
+        return "GPU shares"
+    if resource == GPU:
+        is_split = pool is not None and pool.sharing is not None and pool.sharing.mode == "mig"
+        return ("whole GPUs" if pool.sharing.whole_gpus else "slices") if is_split else "GPUs"  # type: ignore[union-attr]
+    if resource.startswith(mig_resource("")):
+        return f"{resource.removeprefix(mig_resource(''))} slices"
+    return ""
+
+
+def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) -> Iterator[QuotaChange]:
+    clusters = change.before.cluster, change.after.cluster
+    sizes = [_node(cluster, node, flavor) for cluster, node in zip(clusters, (old, new), strict=True)]
+    if not all(sizes):
+        sizes = [{}, {}]
+    pool = _pool(clusters[1], flavor) or _pool(clusters[0], flavor)
+    for resource in _counted([new, old], flavor, is_one=bool(sizes[0])):
+        key = flavor, resource
+        unit = Unit(resource, "nodes" if sizes[0] else unit_name(pool, resource), sizes[0].get(resource, 1))
+        before, after = (
+            _limits(node, key, size.get(resource, 1)) for node, size in zip((old, new), sizes, strict=True)
+        )
+        if before != after:
+            yield QuotaChange(pair, flavor, unit, before, after, new.path(key))
+
+
+def _counted(nodes: Iterable[Node], flavor: str, *, is_one: bool) -> list[str]:
+    """Returns the resources whose quotas the spec sets: GPUs, slices and shares; without GPUs cpu, or all resources.
+
+    Args:
+        is_one: whether one resource is enough, because all quotas are multiples of a node.
+    """
+    names = dict.fromkeys(
+        name for node in nodes for (of, name), quota in node.quotas.items() if of == flavor and quota.nominal
+    )
+    gpus = [name for name in names if name.startswith(_GPU_PREFIXES)]
+    chosen = gpus or ([CPU] if is_one and CPU in names else list(names))
+    return chosen[:1] if is_one else chosen
+
+
+def _limits(node: Node, key: Key, size: int) -> Limits:
+    """Returns the quota of a queue in a unit that has `size` of the resource."""
+    quota = node.quotas.get(key)
+    if quota is None:
+        return Limits(0, 0, 0, 0)
+    has_cohort = bool(node.parent_name)
+    counts = (None if limit is None else limit // size for limit in (quota.borrow, quota.lend))
+    borrow, lend = counts if has_cohort else (0, 0)
+    return Limits(quota.nominal // size, borrow, lend, max(0, node.capacity(key)) // size)
+
+
+def _pool(cluster: Cluster | None, name: str) -> Pool | None:
+    return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
+
+
+def _node(cluster: Cluster | None, node: Node, flavor: str) -> Amounts:
+    """Returns the resources of one node of a pool; empty if the spec does not set the quota of the queue in nodes."""
+    for queue in cluster.queues if cluster else ():
+        for cluster_queue in queue.cluster_queues:
+            pools = {pool.name: pool for pool in cluster_queue.pools}
+            if cluster_queue.name == node.name and flavor in pools and queue.spec.quota[flavor].nodes is not None:
+                size = pools[flavor].node
+                names = _counted([node], flavor, is_one=True)
+                is_whole = all(size.get(name) and node.quotas[flavor, name].nominal % size[name] == 0 for name in names)
+                return size if is_whole else {}
+    return {}
