@@ -11,7 +11,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all check wheel tools tools-argocd tools-lws tools-jobset tools-nodeadm tools-promtool torch conformance conformance-all generate format bench clean
+.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-nodeadm tools-promtool torch conformance conformance-all generate format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -30,16 +30,22 @@ test: $(VENV)/.installed  ## Run the tests except the slow ones; tests with refe
 test-all: $(VENV)/.installed  ## Run all tests, including the slow ones.
 	$(BIN)/python -m pytest -m ''
 
-check: $(VENV)/.installed  ## Check style, types, import layers, and that out/ is up to date.
+check: $(VENV)/.installed  ## Check style, types, import layers, the CI workflows (with Go), and that out/ is up to date.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m tests.ci.linters
 	@set -e; for fleet in $(FLEETS); do (cd $$fleet && $(CURDIR)/$(BIN)/gpuc check --fresh --strict); done
 
 wheel: $(VENV)/.installed  ## Build the wheel and the source distribution into dist/, and check their metadata.
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
+
+test-wheel:  ## Run all tests with the wheel in dist/ in place of the package of the checkout.
+	$(PYTHON) -m venv --clear $(VENV)/wheel
+	$(VENV)/wheel/bin/python -m pip install --quiet --disable-pip-version-check "$$(ls $(CURDIR)/dist/gpuc-*.whl)[test,check]"
+	$(VENV)/wheel/bin/python -m pytest -m '' --override-ini pythonpath=.
 
 tools: $(VENV)/.installed  ## Build the programs of the rehearsal into the user's cache (needs Go; takes a quarter of an hour once).
 	$(BIN)/gpuc tools

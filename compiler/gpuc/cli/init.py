@@ -68,7 +68,7 @@ def fleet_files(settings: Settings, example: str = TENANTS) -> dict[str, str]:
     texts, values = {SCHEMA_FILE: schema_text()}, {**asdict(settings), "example": example}
     for folder in (TEMPLATE / COMMON, TEMPLATE / example):
         for file in folder.rglob("*"):
-            if file.is_file():
+            if file.is_file() and file.parent.name != "__pycache__":  # pip compiles the Python files of a package
                 name = file.relative_to(folder).as_posix()
                 text = file.read_text("utf-8")
                 texts[name.removesuffix(".j2")] = _rendered(text, values) if file.suffix == ".j2" else text

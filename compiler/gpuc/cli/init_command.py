@@ -64,7 +64,8 @@ def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal:
     if top is None:
         yield "git init --initial-branch main"
     elif top != directory.resolve():
-        yield f"move .github/workflows/gpuc.yaml to {top}: GitHub reads workflows only at the top of a repository"
+        below = directory.resolve().relative_to(top)
+        yield f"move .github to {top}, where GitHub reads workflows, and set FOLDER in workflows/gpuc.yaml to {below}"
     wheel = path_of(settings.requirement)
     if wheel and not (directory / wheel).is_file():
         yield f"copy the wheel to {wheel}, relative to this folder: pip in the CI workflow reads the file from there"
