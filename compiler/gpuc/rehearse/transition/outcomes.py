@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
 from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, pool_of
-from gpuc.rehearse.transition.start import is_running
+from gpuc.rehearse.transition.start import is_running, why_not_running
 
 BLOCKED = "DisruptionBlocked"
 """The reason of Karpenter's events about a node that a budget or a pod keeps.
@@ -30,15 +30,22 @@ class Attempt:
     message: str = ""
 
 
-def node_outcomes(before: Snapshot, seen: Mapping[str, Object], after: Snapshot) -> Iterator[NodeOutcome]:
-    """Yields the outcome of each NodeClaim that existed before.
+def node_outcomes(
+    before: Snapshot, seen: Mapping[str, Object], after: Snapshot, always_running: Collection[str]
+) -> Iterator[NodeOutcome]:
+    """Yields the outcome of each NodeClaim that existed before and had work.
 
     Args:
         seen: the last state of each NodeClaim during the observation, by name.
+        always_running: the pools with nodes that run without work.
     """
     known = {claim["metadata"]["name"] for claim in before.of("NodeClaim")}
     added = Counter(pool_of(claim) for claim in after.of("NodeClaim") if claim["metadata"]["name"] not in known)
+    busy = {pod["spec"].get("nodeName") for pod in before.of("Pod")}
     for claim in before.of("NodeClaim"):
+        is_idle = claim.get("status", {}).get("nodeName") not in busy and pool_of(claim) not in always_running
+        if is_idle or is_deleting(claim):
+            continue
         name, pool = claim["metadata"]["name"], pool_of(claim)
         node = str(claim.get("status", {}).get("nodeName", "")) or name
         last = seen.get(name, claim)
@@ -72,7 +79,7 @@ def workload_outcomes(
     """
     for filling in work:
         owner = before.find(filling.kind, filling.name, filling.namespace)
-        if owner is None:
+        if owner is None or why_not_running(before, filling):
             continue
         found = _disturbance(filling, owner, before, after)
         if found.outcome == "kept":

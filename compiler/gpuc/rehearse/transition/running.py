@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -25,7 +25,7 @@ from gpuc.rehearse.transition.outcomes import Attempt, node_outcomes, queue_outc
 from gpuc.rehearse.transition.programs import restart_changed
 from gpuc.rehearse.transition.result import NodeOutcome, ObjectOutcome, QueueOutcome, WorkloadOutcome
 from gpuc.rehearse.transition.settle import settle
-from gpuc.rehearse.transition.snapshot import Snapshot, take_snapshot
+from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, take_snapshot
 from gpuc.rehearse.transition.start import start_work, stop_work, why_not_running
 from gpuc.rehearse.transition.synced_changes import apply_change
 from gpuc.rehearse.waves import namespaces, steps
@@ -33,6 +33,8 @@ from gpuc.trace.node_agents import without_agent_requests
 
 STATIC_NODES_SECONDS = 60
 HEALTH_SECONDS = 60
+DELETION_SECONDS = 60
+POLL_SECONDS = 0.3
 THREADS = 6
 
 
@@ -98,28 +100,64 @@ class RunningState:
         started = time.monotonic()
         now = take_snapshot(self.client)
         attempts = self._attempts(after_objects, now)
-        observed.nodes = list(node_outcomes(self.snapshot, seen, now))
+        running = {pool.name for pool in self.before.cluster.pools if pool.always_running}
+        observed.nodes = list(node_outcomes(self.snapshot, seen, now, running))
         observed.workloads = list(workload_outcomes(self.work, self.snapshot, now, attempts))
         observed.queues = list(queue_outcomes(self.snapshot, now))
         observed.seconds["create anew"] = time.monotonic() - started
         return observed
 
+    def check(self, after: CompiledSpec) -> Observed:
+        """Sends the change as a dry run, for a change of objects that no program of the control plane reads."""
+        return Observed(objects=apply_change(self.client, self.before_objects, self._served(after), dry_run=True))
+
+    def rebase(self, before: CompiledSpec, work: Sequence[Filling]) -> dict[str, str]:
+        """Makes another state the state before, with other work; returns why workloads do not run, by their text."""
+        stop_work(self.client, [filling for filling in self.work if filling not in work])
+        objects = self._served(before)
+        self._replace(self.before_objects, objects, before)
+        self.before, self.before_objects = before, objects
+        self.work = list(work)
+        problems = self._refill()
+        self.work = [filling for filling in work if str(filling) not in problems]
+        return problems
+
     def revert(self, after: CompiledSpec) -> dict[str, str]:
         """Applies the state before again and restarts disturbed work; returns why workloads do not run."""
-        after_objects = self._served(after)
-        self._settings = restart_changed(self.plane, self._settings, self.before, self._definitions)
-        change = diff_objects(after_objects, self.before_objects)
+        self._replace(self._served(after), self.before_objects, self.before)
+        return self._refill()
+
+    def _replace(self, present: Sequence[Manifest], wanted: Sequence[Manifest], spec: CompiledSpec) -> None:
+        """Makes the objects of the control plane those of a spec, also where Argo CD would keep or ignore them."""
+        self._settings = restart_changed(self.plane, self._settings, spec, self._definitions)
+        change = diff_objects(present, wanted)
         for manifest in change.removed:
             self._remove(key_of(manifest))
         written = {key_of(manifest) for manifest in change.written}
-        for document in replacement_objects(self.before.cluster):
+        self._wait_until_deleted(written)
+        for document in (*namespaces(wanted), *replacement_objects(spec.cluster)):
             self.client.apply(document, manager=ARGO_CD)
-        for step in steps(self.before_objects):
+        for step in steps(wanted):
             changed = [manifest for manifest in step.manifests if key_of(manifest) in written]
             for manifest in changed:
                 self._apply_one(manifest)
             wait_healthy(self.client, changed, HEALTH_SECONDS)
-        return self._refill()
+
+    def _wait_until_deleted(self, keys: Iterable[ObjectKey]) -> None:
+        """Waits until the API server has deleted those of the objects that it is deleting. Work delays a deletion."""
+        deleting = [key for key in keys if self._is_deleting(key)]
+        if not deleting:
+            return
+        stop_work(self.client, self.work)
+        deadline = time.monotonic() + DELETION_SECONDS
+        while any(map(self._is_deleting, deleting)) and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+
+    def _is_deleting(self, key: ObjectKey) -> bool:
+        if key.api.startswith(ARGO_CD_API) or not self.client.serves(key.api, key.kind):
+            return False
+        found = self.client.find(*key.address)
+        return found is not None and is_deleting(found)
 
     def _attempts(self, after_objects: Sequence[Manifest], now: Snapshot) -> dict[str, Attempt]:
         change = diff_objects(self.before_objects, after_objects)
@@ -140,8 +178,7 @@ class RunningState:
 
     def _refill(self) -> dict[str, str]:
         now = take_snapshot(self.client)
-        disturbed = [filling for filling in self.work if why_not_running(now, filling)]
-        stop_work(self.client, disturbed)
+        stop_work(self.client, [filling for filling in self.work if why_not_running(now, filling)])
         problems = start_work(self.client, self.work)
         settle(self.client)
         self._remember()

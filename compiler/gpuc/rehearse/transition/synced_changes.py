@@ -22,34 +22,39 @@ _POLICY_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "admis
 _MANAGER = "argocd"
 
 
-def apply_change(client: Client, before: Sequence[Manifest], after: Sequence[Manifest]) -> list[ObjectOutcome]:
-    """Applies the difference of two states, and returns the outcome of each object of the difference."""
+def apply_change(
+    client: Client, before: Sequence[Manifest], after: Sequence[Manifest], *, dry_run: bool = False
+) -> list[ObjectOutcome]:
+    """Applies the difference of two states, and returns the outcome of each object of the difference.
+
+    dry_run: whether the API server only checks the requests.
+    """
     change = diff_objects(before, after)
     written = {key_of(manifest) for manifest in change.written}
     ignored = ignored_fields(after)
     for document in namespaces(after):
-        client.apply(document, manager=_MANAGER)
+        client.apply(document, manager=_MANAGER, dry_run=dry_run)
     outcomes: list[ObjectOutcome] = []
     for step in steps(after):
         changed = [manifest for manifest in step.manifests if key_of(manifest) in written]
-        outcomes += _apply_step(client, changed, ignored)
-    outcomes += _prune(client, change, before, after)
+        outcomes += _apply_step(client, changed, ignored, dry_run)
+    outcomes += _prune(client, change, (before, after), dry_run)
     return outcomes
 
 
 def _apply_step(
-    client: Client, changed: Sequence[Manifest], ignored: dict[tuple[str, str], tuple[str, ...]]
+    client: Client, changed: Sequence[Manifest], ignored: dict[tuple[str, str], tuple[str, ...]], dry_run: bool
 ) -> Iterator[ObjectOutcome]:
     accepted = []
     for manifest in changed:
         key = key_of(manifest)
         try:
-            client.apply(with_live_fields(client, manifest, ignored))
+            client.apply(with_live_fields(client, manifest, ignored), dry_run=dry_run)
         except ApiError as error:
             yield ObjectOutcome(key.kind, key.namespace, key.name, "refused", str(error))
             continue
         accepted.append(manifest)
-    unhealthy = {key_of(one.manifest): one for one in _unhealthy(client, accepted)}
+    unhealthy = {key_of(one.manifest): one for one in ([] if dry_run else _unhealthy(client, accepted))}
     for manifest in accepted:
         key = key_of(manifest)
         message = f"not healthy: {unhealthy[key].message}" if key in unhealthy else ""
@@ -96,10 +101,10 @@ def with_live_fields(client: Client, manifest: Manifest, ignored: dict[tuple[str
 
 
 def _prune(
-    client: Client, change: ObjectDiff, before: Sequence[Manifest], after: Sequence[Manifest]
+    client: Client, change: ObjectDiff, states: tuple[Sequence[Manifest], Sequence[Manifest]], dry_run: bool
 ) -> Iterator[ObjectOutcome]:
     """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes."""
-    orphans = set(_without_application(before, after))
+    orphans = set(_without_application(*states))
     for manifest in sorted(change.removed, key=_wave, reverse=True):
         key = key_of(manifest)
         if key in orphans:
@@ -107,8 +112,9 @@ def _prune(
         elif NO_PRUNE in manifest.annotations.get(OPTIONS, ""):
             yield _left(key, f"the annotation {OPTIONS} has {NO_PRUNE}")
         else:
-            client.delete(*key.address, now=False)
-            message = "" if is_deleted(client, key) else "the deletion waits for a finalizer"
+            if not dry_run:
+                client.delete(*key.address, now=False)
+            message = "" if dry_run or is_deleted(client, key) else "the deletion waits for a finalizer"
             yield ObjectOutcome(key.kind, key.namespace, key.name, "pruned", message)
 
 

@@ -1,0 +1,140 @@
+"""Compares the predictions of gpuc plan with what a transition shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.plan.impact import Impact
+from gpuc.rehearse.transition.filling import Filling
+from gpuc.rehearse.transition.running import Observed
+
+AGREES, DISAGREES, NOT_SIMULATED = "agree", "disagree", "not simulated"
+NOT_COMPILED, FAILED = "does not compile", "failed"
+_COVERING = {
+    "replaced": ("replaced", "removed"),
+    "removed": ("removed", "replaced"),
+    "evicted": ("evicted", "requeued"),
+    "requeued": ("requeued", "evicted"),
+    "refused": ("refused", "waiting"),
+    "waiting": ("waiting", "refused"),
+    "inactive": ("inactive",),
+    "pruned": ("pruned",),
+    "left": ("left",),
+    "active": ("active",),
+}
+"""By observed outcome: the predicted outcomes that describe it. A refusal and a wait describe one another, because a
+workload that waits forever and a workload that is refused differ only in the program that answers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A disturbance that the control plane showed."""
+
+    subjects: tuple[str, ...]
+    """The subjects of predictions that name it."""
+    outcome: str
+    message: str
+    must_be_predicted: bool = True
+
+    def __str__(self) -> str:
+        return f"{self.subjects[0]}: {self.outcome} ({self.message})"
+
+
+@dataclass
+class Comparison:
+    """The comparison of one edit."""
+
+    verdict: str
+    predicted: list[str] = field(default_factory=list)
+    observed: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    """Disturbances without a prediction, and predictions that the control plane did not show."""
+    not_simulated: list[str] = field(default_factory=list)
+
+
+def compare(
+    impacts: Sequence[Impact],
+    observations: Sequence[Observation],
+    before: CompiledSpec,
+    after: CompiledSpec,
+    work: Sequence[Filling],
+) -> Comparison:
+    """Compares the impacts of a change with what happened."""
+    predictions = [(impact.id, prediction) for impact in impacts for prediction in impact.predicts]
+    result = Comparison(AGREES)
+    result.predicted = [f"{id_}: {prediction.subject} {prediction.outcome}" for id_, prediction in predictions]
+    result.observed = [str(one) for one in observations]
+    for one in observations:
+        covering = _COVERING[one.outcome]
+        if one.must_be_predicted and not any(
+            p.subject in one.subjects and p.outcome in covering for _, p in predictions
+        ):
+            result.problems.append(f"no impact predicts {one}")
+    for id_, prediction in predictions:
+        if any(
+            prediction.subject in one.subjects and prediction.outcome in _COVERING[one.outcome] for one in observations
+        ):
+            continue
+        text = f"{id_} predicts {prediction.subject}: {prediction.outcome}"
+        reason = _not_shown(prediction.subject, prediction.outcome, before, after, work)
+        (result.not_simulated if reason else result.problems).append(
+            f"{text}: {reason}" if reason else f"not seen: {text}"
+        )
+    if result.problems:
+        result.verdict = DISAGREES
+    elif result.not_simulated and not observations:
+        result.verdict = NOT_SIMULATED
+    return result
+
+
+def observations_of(observed: Observed, before: Cluster, after: Cluster) -> list[Observation]:
+    """Returns the disturbances of a transition without duplicates."""
+    return list(dict.fromkeys(_observations(observed, before, after)))
+
+
+def _observations(observed: Observed, before: Cluster, after: Cluster) -> Iterator[Observation]:
+    for node in observed.nodes:
+        if node.outcome != "kept":
+            outcome = "removed" if node.outcome == "removed" else "replaced"
+            yield Observation((f"nodes of pool {node.pool}",), outcome, node.reason.partition(";")[0])
+    for workload in observed.workloads:
+        if workload.outcome != "kept":
+            queue = (f"workloads of queue {workload.queue}",) if workload.queue else ()
+            subjects = (*queue, f"workloads of namespace {workload.namespace}")
+            outcome = "evicted" if workload.outcome == "drained" else workload.outcome
+            yield Observation(subjects, outcome, f"{workload.by}, pool {workload.pool}: {workload.message[:150]}")
+    for one in observed.objects:
+        if one.outcome != "applied":
+            yield Observation((f"object {one}",), one.outcome, one.message[:150], one.outcome == "refused")
+    names = {part.name: queue.name for one in (before, after) for queue in one.queues for part in queue.cluster_queues}
+    for row in observed.queues:
+        if row.outcome == "inactive":
+            subjects = (f"queue {names.get(row.name, row.name)}", f"queue {row.name}")
+            yield Observation(tuple(dict.fromkeys(subjects)), "inactive", f"{row.kind}: {row.message[:150]}")
+
+
+def _not_shown(subject: str, outcome: str, before: CompiledSpec, after: CompiledSpec, work: Iterable[Filling]) -> str:
+    """Returns why a control plane without AWS cannot show a prediction; empty if it can."""
+    kind, _, name = subject.rpartition(" ")
+    fillings = list(work)
+    if kind == "nodes of pool":
+        if not any(filling.pool == name and filling.pods for filling in fillings) and not _always_running(before, name):
+            return "no node of the pool runs"
+        if outcome in ("replaced", "removed") and _node_class(before, name) != _node_class(after, name):
+            return "only the EC2NodeClass changes, and no controller reads it"
+    if kind == "workloads of queue" and not any(filling.queue == name for filling in fillings):
+        return "no work runs in the queue"
+    if kind == "workloads of namespace" and not any(filling.namespace == name for filling in fillings):
+        return "no work runs in the namespace"
+    return ""
+
+
+def _always_running(spec: CompiledSpec, name: str) -> bool:
+    return any(pool.name == name and pool.always_running for pool in spec.cluster.pools)
+
+
+def _node_class(spec: CompiledSpec, name: str) -> object:
+    return next((one.document() for one in spec.synced if one.kind == "EC2NodeClass" and one.name == name), None)

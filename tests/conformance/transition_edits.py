@@ -1,0 +1,100 @@
+"""The edits of example specs whose transitions are compared: made by hand, and one for each leaf of the specs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gpuc.diagnostics.finding import StageError
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.transition.compiled import compiled_from
+from tests.conftest import EXAMPLES, root_of
+from tests.pipeline.memory import changed, leaves, source
+from tests.pipeline.other_values import ABSENT, other
+
+FILE = Path(__file__).with_name("transition_edits.yaml")
+CLUSTER = "prod-use1"
+Tree = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of the merged spec of an example cluster."""
+
+    name: str
+    cluster: str
+    before: Tree
+    """The merged spec of the state before."""
+    after: Tree
+    base: str = ""
+    """What distinguishes the state before from the example; empty for the example as it is."""
+    is_ci: bool = False
+    upstream: str = ""
+    """The source line that explains a difference that gpuc cannot predict."""
+
+
+def made_edits() -> list[Edit]:
+    """Returns the edits of transition_edits.yaml."""
+    rows = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    return [_made(row) for row in rows]
+
+
+def leaf_edits() -> Iterator[Edit]:
+    """Yields an edit for each leaf of the example specs."""
+    for cluster in EXAMPLES:
+        tree = source(cluster).tree
+        for path, value in leaves(tree):
+            name = f"{cluster} {'.'.join(map(str, path))}"
+            if path[-1] in ABSENT:
+                parent: Any = tree
+                for step in path[:-1]:
+                    parent = parent[step]
+                after = changed(tree, path[:-1], {key: one for key, one in parent.items() if key != path[-1]})
+            else:
+                after = changed(tree, path, other(path, value))
+            yield Edit(name, cluster, tree, after)
+
+
+def compiled(cluster: str, tree: Tree) -> CompiledSpec | str:
+    """Compiles a merged spec in the place of an example's; returns the first error if it does not compile."""
+    try:
+        return compiled_from(root_of(cluster), replace(source(cluster), tree=tree, raw={}))
+    except StageError as error:
+        first = next(finding for finding in error.findings if finding.is_error)
+        return f"{first.id}: {first.message}"
+
+
+def merged(tree: Tree, layer: Mapping[str, Any]) -> Tree:
+    """Returns the tree merged with a layer: maps are merged, lists are replaced, None removes a key.
+
+    Raises:
+        KeyError: when the layer removes a key that the tree does not have.
+    """
+    result = dict(tree)
+    for key, value in layer.items():
+        if value is None:
+            del result[key]
+        elif isinstance(value, dict):
+            below = result.get(key)
+            result[key] = merged(below if isinstance(below, dict) else {}, value)
+        else:
+            result[key] = value
+    return result
+
+
+def _made(row: Mapping[str, Any]) -> Edit:
+    unknown = row.keys() - {"name", "cluster", "spec", "before", "ci", "upstream"}
+    assert not unknown, f"{row['name']}: unknown keys {unknown}"
+    cluster = row.get("cluster", CLUSTER)
+    try:
+        before = merged(deepcopy(source(cluster).tree), {"spec": row.get("before", {})})
+        after = merged(before, {"spec": row["spec"]})
+    except KeyError as error:
+        raise AssertionError(f"{row['name']}: the spec has no key {error}") from None
+    base = yaml.safe_dump(row["before"]) if "before" in row else ""
+    return Edit(row["name"], cluster, before, after, base, bool(row.get("ci")), row.get("upstream", ""))

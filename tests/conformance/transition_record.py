@@ -1,0 +1,28 @@
+"""Recorded observations of transitions: a JSON file with the disturbances by edit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+from tests.conformance.transition_agreement import FAILED, NOT_COMPILED, Observation
+from tests.conformance.transition_report import Row
+
+
+def record(file: Path, rows: Iterable[Row]) -> None:
+    """Writes the observations of the edits that were made."""
+    made = [row for row in rows if row.comparison.verdict != NOT_COMPILED]
+    made = [row for row in made if row.comparison.verdict != FAILED or row.observations]
+    found = {row.edit.name: [asdict(one) for one in row.observations] for row in made}
+    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def recorded(file: Path) -> dict[str, list[Observation]]:
+    """Reads recorded observations by the name of the edit."""
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return {
+        name: [Observation(**{**row, "subjects": tuple(row["subjects"])}) for row in rows]
+        for name, rows in found.items()
+    }

@@ -1,0 +1,115 @@
+"""The report of compared transitions: benchmarks/transitions.md."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gpuc.rehearse.layout import table
+from tests.conformance.transition_agreement import (
+    AGREES,
+    DISAGREES,
+    FAILED,
+    NOT_COMPILED,
+    NOT_SIMULATED,
+    Comparison,
+    Observation,
+)
+from tests.conformance.transition_edits import Edit
+from tests.conftest import ROOT
+
+RECORD = ROOT / "benchmarks" / "transitions.md"
+VERDICTS = (AGREES, NOT_SIMULATED, DISAGREES, NOT_COMPILED, FAILED)
+_LENGTH = 300
+
+
+@dataclass(frozen=True)
+class Row:
+    """An edit with its comparison."""
+
+    edit: Edit
+    comparison: Comparison
+    observations: tuple[Observation, ...] = ()
+    seconds: float = 0
+    note: str = ""
+
+    @property
+    def is_problem(self) -> bool:
+        """Whether a prediction is wrong or missing, and the edit does not document that."""
+        return bool(self.comparison.problems) and not self.edit.upstream
+
+
+def problems(rows: Sequence[Row]) -> list[str]:
+    """Returns the undocumented disagreements, one line for each."""
+    return [f"{row.edit.name}: {problem}" for row in rows if row.is_problem for problem in row.comparison.problems]
+
+
+def summary(rows: Sequence[Row]) -> str:
+    """Returns the counts in one line."""
+    counts = Counter(row.comparison.verdict for row in rows)
+    parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
+    return f"{len(rows)} edits: {', '.join(parts)}; {sum(row.seconds for row in rows) / 60:.0f} min"
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """Returns the report."""
+    return "\n".join([*_head(rows), *_disagreements(rows), *_edits(rows), ""])
+
+
+def _head(rows: Sequence[Row]) -> Iterator[str]:
+    day = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    yield "# Predicted impacts and real control planes"
+    yield ""
+    yield (
+        "`python -m tests.conformance.transitions` applies each edit of an example spec to a control plane that is "
+        "full of work (etcd, the API server, Kueue, Gatekeeper, and Karpenter with simulated nodes), and compares what "
+        "happens with the impacts that `gpuc plan` predicts."
+    )
+    yield ""
+    yield f"Date: {day}. {summary(rows)}."
+    yield ""
+    clusters = list(dict.fromkeys(row.edit.cluster for row in rows))
+    counts = Counter((row.edit.cluster, row.comparison.verdict) for row in rows)
+    heads = ("cluster", *VERDICTS)
+    yield from table(heads, [(name, *(str(counts[name, verdict]) for verdict in VERDICTS)) for name in clusters])
+    yield ""
+    yield (
+        "agree: every disturbance has an impact, and the control plane shows every prediction that it can show. "
+        "not simulated: the edit has impacts, but only for parts that the control plane does not have, such as "
+        "EC2NodeClasses. does not compile: gpuc reports an error in the edited spec."
+    )
+    yield ""
+
+
+def _disagreements(rows: Sequence[Row]) -> Iterator[str]:
+    found = [row for row in rows if row.comparison.problems]
+    yield "## Disagreements"
+    yield ""
+    if not found:
+        yield "None."
+    else:
+        cells = [
+            (row.edit.name, "; ".join(row.comparison.problems)[:_LENGTH].replace("\n", " "), row.edit.upstream)
+            for row in found
+        ]
+        yield from table(("edit", "difference", "reason"), cells)
+    yield ""
+
+
+def _edits(rows: Sequence[Row]) -> Iterator[str]:
+    made = [row for row in rows if row.comparison.verdict != NOT_COMPILED]
+    yield "## Edits"
+    yield ""
+    cells = [
+        (
+            row.edit.name,
+            row.comparison.verdict,
+            str(len(row.comparison.predicted)),
+            str(len(row.comparison.observed)),
+            f"{row.seconds:.0f}",
+        )
+        for row in made
+    ]
+    yield from table(("edit", "verdict", "predictions", "disturbances", "s"), cells, last="---:")
