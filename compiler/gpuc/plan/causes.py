@@ -69,7 +69,7 @@ def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark
 
 
 def _names(manifest: Manifest, path: Path) -> set[str]:
-    """Returns the names of an object and of the list items on a path of the object; for GPU resources, the keys of a quota."""
+    """Returns the names of an object and of the list items on a path; for GPU resources, keys of quotas."""
     names = {manifest.name, manifest.namespace}
     value: Any = manifest.document()
     for step in path:

@@ -101,12 +101,17 @@ def quota_changes(change: Change) -> Iterator[QuotaChange]:
     if not any(pair.fields for kind in ("ClusterQueue", "Cohort") for pair in change.pairs(GROUP, kind)):
         return
     before, after = (tree(state) for state in (change.before, change.after))
+    for pair, flavor in common_flavors(change):
+        yield from _of_flavor(change, pair, flavor, before[pair.name], after[pair.name])
+
+
+def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
+    """Yields each ClusterQueue and flavor that exist before and after the change."""
     for pair in change.pairs(GROUP, "ClusterQueue"):
-        if pair.is_added or pair.is_removed:
-            continue
-        old, new = before[pair.name], after[pair.name]
-        for flavor in dict.fromkeys(name for name, _ in new.quotas if any(key[0] == name for key in old.quotas)):
-            yield from _of_flavor(change, pair, flavor, old, new)
+        old = flavors(pair, after=False)
+        for flavor in flavors(pair, after=True):
+            if flavor in old:
+                yield pair, flavor
 
 
 def is_less(first: int | None, second: int | None) -> bool:
@@ -153,6 +158,17 @@ def flavor_text(change: Change, flavor: str) -> str:
     return f"node pool {flavor}" if dig(labels, POOL_LABEL) == flavor else f"flavor {flavor}"
 
 
+def pool_cause(change: Change, flavor: str, *keys: str) -> Path:
+    """Returns the first changed value of a node pool in the spec; an empty path if the change is elsewhere.
+
+    Args:
+        keys: only these fields of the pool; without keys, all fields except the number of nodes.
+    """
+    prefix = ("spec", "pools", flavor)
+    below = [changed.path for changed in change.spec_changes if changed.path[:3] == prefix and len(changed.path) > 3]
+    return next((path for path in below if (path[3] in keys if keys else path[3] != "nodes")), ())
+
+
 def flavors(pair: Pair, *, after: bool) -> dict[str, Path]:
     """Returns the flavors of a ClusterQueue in their order, with their paths, of the state after or before."""
     manifest = pair.after if after else pair.before
@@ -165,7 +181,7 @@ def flavors(pair: Pair, *, after: bool) -> dict[str, Path]:
 
 def quota_text(state: State, node: Node, flavor: str) -> str:
     """Returns the nominal quota of a queue on a flavor: "10 nodes", or "56 1g.10gb slices, 4 GPUs"."""
-    pool, size = _pool(state.cluster, flavor), _node(state.cluster, node, flavor)
+    pool, size = pool_of(state.cluster, flavor), _node(state.cluster, node, flavor)
     texts = [
         Unit(name, "nodes" if size else unit_name(pool, name)).text(
             node.quotas[flavor, name].nominal // size.get(name, 1)
@@ -192,7 +208,7 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) ->
     sizes = [_node(cluster, node, flavor) for cluster, node in zip(clusters, (old, new), strict=True)]
     if not all(sizes):
         sizes = [{}, {}]
-    pool = _pool(clusters[1], flavor) or _pool(clusters[0], flavor)
+    pool = pool_of(clusters[1], flavor) or pool_of(clusters[0], flavor)
     for resource in _counted([new, old], flavor, is_one=bool(sizes[0])):
         key = flavor, resource
         unit = Unit(resource, "nodes" if sizes[0] else unit_name(pool, resource), sizes[0].get(resource, 1))
@@ -228,7 +244,8 @@ def _limits(node: Node, key: Key, size: int) -> Limits:
     return Limits(quota.nominal // size, borrow, lend, max(0, node.capacity(key)) // size)
 
 
-def _pool(cluster: Cluster | None, name: str) -> Pool | None:
+def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
+    """Returns the node pool of a flavor that gpuc emitted; None without a spec."""
     return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
 
 

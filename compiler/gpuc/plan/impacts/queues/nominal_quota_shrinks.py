@@ -27,8 +27,8 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
             message = f"nominal quota on {flavor_text(change, one.flavor)} shrinks {_span(one)}"
             in_use = one.unit.text(one.before.nominal - one.after.nominal)
             details = [
-                f"if the queue uses all of its quota, {in_use} of it are above the new quota; Kueue does not evict these "
-                "workloads, and admits no new workload until the queue uses less than the new quota",
+                f"if the queue uses all of its quota, it uses {in_use} more than the new quota; Kueue evicts nothing "
+                "for this, and admits no new workload until the queue uses less than the new quota",
                 *_reclaiming(change, one),
                 *_largest(one),
                 *loses(change, changes, one.flavor, one.pair.name),

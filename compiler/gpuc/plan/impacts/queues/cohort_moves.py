@@ -1,0 +1,23 @@
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.quota_changes import loses, quota_changes
+
+
+@impact("IMP214", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/cohort.go, resource_node.go")
+def cohort_moves(change: Change) -> Impacts:
+    """A cohort gets another parent, or has no parent any more.
+
+    All queues below the cohort lend to the queues of the new tree and borrow from them. Workloads that run with
+    borrowed quota of the old tree continue.
+    """
+    changes = list(quota_changes(change))
+    for pair in change.pairs(GROUP, "Cohort"):
+        before, after = pair.values("spec", "parentName")
+        if before == after or pair.is_added or pair.is_removed:
+            continue
+        if after:
+            message = f"moves from parent {before} to parent {after}" if before else f"gets parent {after}"
+        else:
+            message = f"leaves parent {before}"
+        yield Raised(f"cohort {pair.name}", message, pair.after, ("spec", "parentName"), loses(change, changes))

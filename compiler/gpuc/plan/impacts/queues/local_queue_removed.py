@@ -1,0 +1,55 @@
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.model.names import TENANT_KEY
+from gpuc.objects.object_set import dig
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.queue_policy import outcome_without_queue
+from gpuc.plan.queue_usage import named, uses
+from gpuc.plan.quota_changes import queue_name
+
+
+@impact(
+    "IMP221",
+    Level.DISRUPTS,
+    source="kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState",
+)
+def local_queue_removed(change: Change) -> Impacts:
+    """A namespace loses the LocalQueues of a queue, and the queue and the namespace stay.
+
+    Running workloads continue, and keep their quota until they end. Workloads that wait in the LocalQueue are not
+    admitted. A workload that Kueue evicts is not admitted again.
+    """
+    groups: dict[tuple[str, str], list[Pair]] = {}
+    for pair in change.pairs(GROUP, "LocalQueue"):
+        if pair.is_removed and _stays(change, pair):
+            groups.setdefault((_owner(change, pair), queue_name(pair)), []).append(pair)
+    found = uses(change)
+    for (owner, queue), pairs in groups.items():
+        namespaces = sorted({pair.manifest.namespace for pair in pairs})
+        where = f" in {', '.join(namespaces)}" if owner.startswith("tenant") else ""
+        places = {(pair.manifest.namespace, pair.name) for pair in pairs}
+        users = [use.manifest for use in found if (use.manifest.namespace, use.local_queue) in places]
+        details = (
+            "workloads that run continue until they end; workloads that wait, and workloads that Kueue evicts, stay "
+            "suspended until they get another queue",
+            *((f"objects of --workloads in the queue: {named(users)}",) if users else ()),
+        )
+        outcomes = [(name, outcome_without_queue(change, name)) for name in namespaces]
+        predicts = tuple(Prediction(f"workloads of namespace {name}", outcome) for name, outcome in outcomes)
+        message = f"loses access to queue {queue}{where}: no new workload is admitted"
+        yield Raised(owner, message, pairs[0].before, (), details, predicts)
+
+
+def _stays(change: Change, pair: Pair) -> bool:
+    """Returns whether the ClusterQueue and the Namespace of a removed LocalQueue stay."""
+    queue = dig(pair.manifest.body, "spec", "clusterQueue")
+    namespace = change.pair("", "Namespace", pair.manifest.namespace)
+    cluster_queue = change.pair(GROUP, "ClusterQueue", str(queue))
+    return not (namespace and namespace.is_removed) and not (cluster_queue and cluster_queue.is_removed)
+
+
+def _owner(change: Change, pair: Pair) -> str:
+    """Returns the tenant of the namespace of a LocalQueue, or else the namespace."""
+    namespace = change.pair("", "Namespace", pair.manifest.namespace)
+    tenant = namespace.manifest.labels.get(TENANT_KEY) if namespace else None
+    return f"tenant {tenant}" if tenant else f"namespace {pair.manifest.namespace}"

@@ -1,0 +1,47 @@
+from collections.abc import Iterator
+
+from gpuc.kubernetes.amounts import rounded
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, pool_of, quota_changes, tree
+
+
+@impact(
+    "IMP208", Level.RESTRICTS, source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, fitsResourceQuota"
+)
+def node_resources_shrink(change: Change) -> Impacts:
+    """The quotas on a node pool have less of a resource, although the spec sets the same number of nodes.
+
+    gpuc computes the quotas from the resources that a node has for workloads. A DaemonSet with larger requests, another
+    instance type and settings of the node change these resources. Workloads that request a complete node do not fit any
+    more.
+    """
+    if not any(pair.is_changed for pair in change.pairs(GROUP, "ClusterQueue")):
+        return
+    nodes = tree(change.before), tree(change.after)
+    counted = {(one.pair.name, one.flavor) for one in quota_changes(change)}
+    seen = set()
+    for pair, flavor in common_flavors(change):
+        old, new = (states[pair.name].quotas for states in nodes)
+        keys = [key for key in new if key[0] == flavor and key in old and 0 < new[key].nominal < old[key].nominal]
+        if not keys or flavor in seen or (pair.name, flavor) in counted:
+            continue
+        seen.add(flavor)
+        totals = [{name: quotas[flavor, name].nominal for _, name in keys} for quotas in (old, new)]
+        message = f"a node has less {' and '.join(_texts(change, flavor, *totals))} for workloads"
+        details = ("the quotas in nodes stay the same", "pods that request a complete node do not fit any more")
+        cause = pool_cause(change, flavor)
+        manifest, path = (None, cause) if cause else (pair.after, (*nodes[1][pair.name].path(keys[0]), "nominalQuota"))
+        yield Raised(flavor_text(change, flavor), message, manifest, path, details)
+
+
+def _texts(change: Change, flavor: str, old: dict[str, int], new: dict[str, int]) -> Iterator[str]:
+    """Yields the resources that shrink, for one node; without a spec, for the quota of one queue."""
+    pools = [pool_of(state.cluster, flavor) for state in (change.before, change.after)]
+    for name in new:
+        first, second = (
+            pool.node.get(name, 0) if pool and all(pools) else totals[name]
+            for pool, totals in zip(pools, (old, new), strict=True)
+        )
+        yield f"{name} ({rounded(name, second).split(' ')[0]} instead of {rounded(name, first).split(' ')[0]})"

@@ -1,0 +1,21 @@
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.inactive_queues import inactive_reason
+from gpuc.plan.quota_changes import queue_name
+
+
+@impact("IMP220", Level.DISRUPTS, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQueueStatus")
+def queue_inactive(change: Change) -> Impacts:
+    """A queue becomes inactive, because an object that the queue names does not exist.
+
+    Kueue admits no workload in an inactive ClusterQueue. Running workloads continue.
+    """
+    for pair in change.pairs(GROUP, "ClusterQueue"):
+        if pair.after is None:
+            continue
+        reason = inactive_reason(change.after.objects, pair.after)
+        if reason and not (pair.before and inactive_reason(change.before.objects, pair.before)):
+            message = f"is inactive and admits no workloads: {reason[0]}"
+            predicts = (Prediction(f"queue {queue_name(pair)}", "inactive"),)
+            yield Raised(f"queue {queue_name(pair)}", message, pair.after, reason[1], (), predicts)
