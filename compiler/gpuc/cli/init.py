@@ -77,11 +77,15 @@ def fleet_files(settings: Settings, example: str = TENANTS) -> dict[str, str]:
 
 
 def schema_text(of: str = "spec") -> str:
-    """Returns the JSON Schema of the spec language, or of the files in specs/catalog/, as text.
+    """Returns the JSON Schema of the spec language, of the files in specs/catalog/, or of a plan, as text.
 
     Args:
-        of: spec or catalog.
+        of: spec, catalog or plan.
     """
+    if of == "plan":
+        from gpuc.plan.report.json_report import json_schema as plan_schema
+
+        return json.dumps(plan_schema(), indent=2) + "\n"
     from gpuc.spec.schema import catalog_schema, json_schema
 
     return json.dumps(catalog_schema() if of == "catalog" else json_schema(), indent=2) + "\n"

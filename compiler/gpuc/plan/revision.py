@@ -32,7 +32,7 @@ def revision_root(root: Path, against: str | None) -> Iterator[Path]:
     Raises:
         UsageError: when there is no such revision, or the clone does not contain it.
     """
-    if against is not None and (folder := _folder(against)):
+    if against and (folder := _folder(against)):
         yield folder
         return
     with TemporaryDirectory(prefix="gpuc-plan-") as temporary:
@@ -57,7 +57,7 @@ def commit_of(root: Path, revision: str) -> str:
 
 def revision_name(root: Path, against: str | None) -> str:
     """Returns the state before in words: the folder, or the short id of the commit and how the user named it."""
-    if against is not None and Path(against).is_dir():
+    if against and Path(against).is_dir():
         return against
     commit = merge_base(root) if against is None else commit_of(root, against)
     name = f"the merge base with {_default_branch(root)}" if against is None else against
@@ -97,7 +97,7 @@ def _is_shallow(root: Path) -> bool:
 def _folder(against: str) -> Path | None:
     """Returns the folder of an argument; None if the argument is not a folder of a fleet or of output."""
     path = Path(against)
-    if not path.is_dir():
+    if not against or not path.is_dir():
         return None
     if not any((path / name).is_dir() for name in ("specs", "out")):
         raise UsageError(f"{against} has no specs/ and no out/; expected a folder of a fleet")

@@ -48,7 +48,7 @@ def explain(id: str) -> str:  # noqa: A002
     parts = [f"{rule.id} ({rule.word}): {rule.title}", _wrapped(rule.why)]
     if rule.source:
         parts.append(f"Source: {rule.source}")
-    parts += _examples(rule.id)
+    parts += _change_examples(rule.id) if rule.level else _examples(rule.id)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -112,6 +112,25 @@ def _case_examples(id: str) -> Iterator[str]:  # noqa: A002
         for name, example in (("Good", good), ("Bad", bad)):
             yield f"{name}{_base(example)}:\n\n{_formatted(_EXTENDS.sub('', example), id)}"
         return
+
+
+def _change_examples(id: str) -> Iterator[str]:  # noqa: A002
+    """Yields the specs of the case file of an impact: the state before, and the states after with and without it.
+
+    A line of the state before that ends with `#2! ID` has the impact if the second state after removes the line.
+    """
+    file = next(file for file in sorted(_PACKAGE.glob("plan/impacts/*/*.yaml")) if f"! {id}" in file.read_text())
+    before, *afters = re.split(r"^---\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    removed_by = {int(number) for number in re.findall(rf"#(\d+)! {id}$", before, re.MULTILINE)}
+    is_with = [f"#! {id}" in after or number in removed_by for number, after in enumerate(afters, 1)]
+    yield _change_example("Before", before, id)
+    yield _change_example("After, with the impact", afters[is_with.index(True)], id)
+    yield _change_example("After, without the impact", afters[is_with.index(False)], id)
+
+
+def _change_example(heading: str, example: str, id: str) -> str:  # noqa: A002
+    text = _EXTENDS.sub("", re.sub(rf" *#\d+! {id}$", "", example, flags=re.MULTILINE))
+    return f"{heading}{_base(example)}:\n\n{_formatted(text, id)}"
 
 
 def _base(example: str) -> str:

@@ -5,6 +5,7 @@ Specs are untrusted: their text cannot mention people, add links, images or HTML
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -28,8 +29,11 @@ _TITLES = {
     Level.COSTS: "Costs",
     Level.NONE: "Disturbs nothing that runs",
 }
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~<>&$])")
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
+_REFERENCE = re.compile(r"#(?=\d)")
+_PROTOCOL = re.compile(r"\w:(?=//)")
+_HOST = re.compile(r"(?i)\bwww(?=\.)")
 _BREAK = "\u200b"
 """A character without width, which separates @ from a name and a protocol from an address."""
 
@@ -74,11 +78,11 @@ def render(plans: Plans) -> str:
 
 
 def escaped(text: str) -> str:
-    """Returns a text that Markdown shows as it is, in one line, without mentions and links."""
-    line = _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
-    line = _MENTION.sub(f"@{_BREAK}", line)
-    line = re.sub(r"(?i)(www)\.", rf"\1{_BREAK}.", line)
-    return re.sub(r"(\w):(?=//)", rf"\1:{_BREAK}", line)
+    """Returns a text that Markdown shows as it is, in one line, without mentions, references and links."""
+    line = _MARKDOWN.sub(r"\\\1", html.escape(" ".join(text.split()), quote=False))
+    for pattern in (_MENTION, _REFERENCE, _PROTOCOL, _HOST):
+        line = pattern.sub(rf"\g<0>{_BREAK}", line)
+    return line
 
 
 def code(text: str) -> str:
@@ -179,6 +183,4 @@ def _field(one: ChangedField) -> Iterator[str]:
 def _html(text: str) -> str:
     """Returns a text as an HTML element with code, in one line. GitHub makes no mentions of names in code."""
     line = " ".join(text.split())
-    for sign, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("`", "&#96;")):
-        line = line.replace(sign, entity)
-    return f"<code>{line}</code>"
+    return f"<code>{html.escape(line).replace('`', '&#96;')}</code>"

@@ -1,0 +1,149 @@
+"""`gpuc plan` and `gpuc diff` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from gpuc.cli.main import main
+from gpuc.plan.report.json_report import json_schema
+from tests.plan.repository import Fleet, fleet
+
+GROW = ("nodes: {max: 16}", "nodes: {max: 20}")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fleet:
+    found = fleet(tmp_path / "fleet")
+    monkeypatch.chdir(found.root)
+    return found
+
+
+def plan(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
+    """The exit code and the JSON report, which is valid against its schema."""
+    capsys.readouterr()
+    code = main(["plan", "--against", "HEAD", "--format", "json", *arguments])
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(json_schema()).validate(document)
+    return code, document
+
+
+def test_a_fleet_without_a_change_has_no_impacts(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    code, document = plan(capsys, "--fail-on", "none")
+    assert code == 0
+    assert document["impacts"] == []
+    assert [cluster["objects"] for cluster in document["clusters"]] == [[]]
+
+
+def test_a_larger_pool_is_planned_at_its_line(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    repository.replace(*GROW)
+    lines = (repository.root / "specs/prod-use1.yaml").read_text().splitlines()
+    code, document = plan(capsys)
+    assert code == 0
+    of_nodes = [one for one in document["impacts"] if one["path"] == "spec.pools.train-h100.nodes.max"]
+    assert of_nodes
+    for one in of_nodes:
+        assert one["subject"] == "node pool train-h100"
+        assert "nodes: {max: 20}" in lines[one["line"] - 1]
+    (cluster,) = document["clusters"]
+    assert "node pool train-h100 grows from 16 to 20 nodes" in cluster["summary"]
+    fields = {
+        (changed["kind"], field["field"]): (field["before"], field["after"])
+        for changed in cluster["objects"]
+        for field in changed["fields"]
+    }
+    assert fields["NodePool", "spec.limits.nodes"] == ("16", "20")
+
+
+def test_planning_changes_no_file(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    repository.replace(*GROW)
+    before = repository.git("status", "--porcelain")
+    plan(capsys)
+    assert repository.git("status", "--porcelain") == before
+
+
+def test_fail_on_counts_more_dangerous_levels_and_not_accepted_impacts(
+    repository: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.replace("[p5.48xlarge]\n      reservations", "[p5en.48xlarge]\n      reservations")
+    repository.replace("image: al2023@v20260815", "image: al2023@v20260801")
+    code, document = plan(capsys)
+    levels = {one["level"] for one in document["impacts"]}
+    assert code == 0
+    assert "disrupts" in levels
+    assert plan(capsys, "--fail-on", "disrupts")[0] == 1
+    assert plan(capsys, "--fail-on", "none")[0] == 1
+    ids = {one["id"] for one in document["impacts"] if one["level"] in ("destroys", "disrupts")}
+    accepted = "".join(f"    {one}: agreed on the channel\n" for one in sorted(ids))
+    repository.replace("spec:\n  environment", f"spec:\n  accept:\n{accepted}  environment")
+    code, document = plan(capsys, "--fail-on", "disrupts")
+    assert code == 0
+    assert {one["accepted"] for one in document["impacts"] if one["id"] in ids} == {"agreed on the channel"}
+
+
+def test_an_acceptance_that_is_no_longer_needed_is_a_finding(
+    repository: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.replace("spec:\n  environment", "spec:\n  accept: {IMP199: agreed}\n  environment")
+    code, document = plan(capsys)
+    (finding,) = document["clusters"][0]["findings"]
+    assert (code, finding["id"], finding["line"]) == (0, "ACC002", 9)
+    assert plan(capsys, "--strict")[0] == 1
+    assert main(["check", "--strict"]) == 0, "check does not know the state before"
+
+
+def test_a_spec_with_errors_has_findings_and_no_plan(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    repository.replace("instances: [p4d.24xlarge]", "instances: [p4x.24xlarge]")
+    assert main(["plan", "--against", "HEAD"]) == 1
+    assert "specs/prod-use1.yaml:" in capsys.readouterr().out
+
+
+def test_a_new_and_a_removed_cluster_are_planned(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = repository.root / "specs/prod-use1.yaml"
+    text = (
+        spec.read_text().replace("name: prod-use1", "name: new-use1").replace("  eksCluster: prod", "  eksCluster: new")
+    )
+    spec.unlink()
+    spec.with_name("new-use1.yaml").write_text(text)
+    _, document = plan(capsys)
+    summaries = {cluster["cluster"]: cluster["summary"][0] for cluster in document["clusters"]}
+    assert summaries == {"new-use1": "cluster new-use1 is new", "prod-use1": "cluster prod-use1 is removed"}
+
+
+def test_a_spec_of_an_older_language_is_compared_by_its_objects(
+    repository: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = repository.root / "specs/prod-use1.yaml"
+    text = spec.read_text()
+    spec.write_text(text.replace("  environment: prod ", "  surroundings: prod "))
+    repository.commit("As an older gpuc")
+    spec.write_text(text.replace(*GROW))
+    _, document = plan(capsys)
+    (cluster,) = document["clusters"]
+    assert "cannot compile the spec of the state before" in cluster["notes"][0]
+    assert ("NodePool", "train-h100") in {(changed["kind"], changed["name"]) for changed in cluster["objects"]}
+
+
+def test_diff_compares_folders_without_a_spec(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    old = repository.root.parent / "old"
+    shutil.copytree(repository.root / "out/prod-use1", old)
+    repository.replace(*GROW)
+    assert main(["compile", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["diff", str(old), "out/prod-use1", "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    Draft202012Validator(json_schema()).validate(document)
+    (cluster,) = document["clusters"]
+    changed = [(one["change"], one["kind"], one["name"]) for one in cluster["objects"]]
+    assert changed == [("changed", "NodePool", "train-h100")]
+    assert {one["file"] for one in document["impacts"]} == {"out/prod-use1/karpenter/pools/train-h100.yaml"}
+
+
+def test_diff_of_a_missing_folder_is_a_usage_error(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diff", "missing", "out"]) == 2
+    assert "missing" in capsys.readouterr().err
