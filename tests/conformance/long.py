@@ -19,6 +19,7 @@ RECORD = ROOT / "benchmarks" / "conformance.md"
 TESTS: Mapping[str, tuple[str, ...]] = {
     "conformance": ("tests.conformance.run", "--long"),
     "trace": ("tests.conformance.compared_workloads",),
+    "transitions": ("tests.conformance.transitions",),
     "gang": ("tests.conformance.gang_command",),
     "lws": ("tests.conformance.leader_worker_set",),
     "nodeadm": ("tests.conformance.node_configs",),
@@ -30,6 +31,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
 SUBJECTS = {
     "conformance": "`make conformance` with more random Jobs and with the undetected mutations",
     "trace": "`gpuc trace` for 2,000 random workloads; [trace.md](trace.md) has the answers that differ",
+    "transitions": "the impacts that `gpuc plan` predicts for edits of every leaf of the example specs and for made edits; "
+    "[transitions.md](transitions.md) has the differences",
     "gang": "the command of a gang template with torchrun on the CPU; a pod starts three minutes late, a node is lost",
     "lws": "LeaderWorkerSets of infer-euw1 with the real Kueue and the real controller of LeaderWorkerSets",
     "nodeadm": "every NodeConfig of the example clusters with the real nodeadm",

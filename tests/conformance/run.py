@@ -27,6 +27,7 @@ from tests.conformance import (
     late_pods,
     planted_mistakes,
     refused_workloads,
+    transitions,
     undetected_mutations,
 )
 from tests.conformance.check_result import CheckResult
@@ -103,6 +104,10 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
         yield from _guarded(
             "the comparison of gpuc trace with random workloads runs to its end",
             lambda: [compared_workloads.check(progress=_print_progress)],
+        )
+    if not is_long:
+        yield from _guarded(
+            "the comparison of predicted impacts runs to its end", lambda: [transitions.check(_print_progress)]
         )
     yield from _guarded("the test of late pods runs to its end", lambda: late_pods.checks(_print_progress))
     for name in EXAMPLES if is_long else ():

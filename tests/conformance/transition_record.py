@@ -7,15 +7,13 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.conformance.transition_agreement import FAILED, NOT_COMPILED, Observation
+from tests.conformance.transition_agreement import Observation
 from tests.conformance.transition_report import Row
 
 
 def record(file: Path, rows: Iterable[Row]) -> None:
     """Writes the observations of the edits that were made."""
-    made = [row for row in rows if row.comparison.verdict != NOT_COMPILED]
-    made = [row for row in made if row.comparison.verdict != FAILED or row.observations]
-    found = {row.edit.name: [asdict(one) for one in row.observations] for row in made}
+    found = {row.edit.name: [asdict(one) for one in row.observations] for row in rows if row.observations is not None}
     file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 

@@ -31,7 +31,8 @@ class Row:
 
     edit: Edit
     comparison: Comparison
-    observations: tuple[Observation, ...] = ()
+    observations: tuple[Observation, ...] | None = None
+    """None if the edit was not made."""
     seconds: float = 0
     note: str = ""
 

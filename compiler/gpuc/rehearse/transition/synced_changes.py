@@ -8,7 +8,15 @@ from typing import Any
 
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest
-from gpuc.rehearse.argocd.object_diff import NO_PRUNE, ObjectDiff, ObjectKey, diff_objects, is_deleted, key_of
+from gpuc.rehearse.argocd.object_diff import (
+    ARGO_CD_API,
+    NO_PRUNE,
+    ObjectDiff,
+    ObjectKey,
+    diff_objects,
+    is_deleted,
+    key_of,
+)
 from gpuc.rehearse.client import ApiError, Client, Object, WaitError
 from gpuc.rehearse.health import UnhealthyObject, wait_healthy
 from gpuc.rehearse.substitute import simulated_document
@@ -131,7 +139,7 @@ def _without_application(before: Sequence[Manifest], after: Sequence[Manifest]) 
     """
     kept = {manifest.name for manifest in after if _is_application(manifest)}
     for step in _steps_without(before, kept):
-        yield from (key_of(manifest) for manifest in step.manifests if not _is_application(manifest))
+        yield from (key_of(manifest) for manifest in step.manifests if not manifest.api.startswith(ARGO_CD_API))
 
 
 def _steps_without(before: Sequence[Manifest], kept: set[str]) -> Iterator[Step]:

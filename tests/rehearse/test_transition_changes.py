@@ -1,0 +1,76 @@
+"""What Argo CD applies and prunes: ignored fields keep their live values, objects of removed Applications stay."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+import pytest
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.crds import Definitions
+from gpuc.rehearse.transition.programs import shared_settings
+from gpuc.rehearse.transition.synced_changes import _without_application, ignored_fields, with_live_fields
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def prod_spec() -> CompiledSpec:
+    return compiled_spec(ROOT, "specs/prod-use1.yaml")
+
+
+class StoredObjects:
+    """The part of a client that returns stored objects."""
+
+    def __init__(self, *documents: dict[str, Any]) -> None:
+        self._documents = {(one["kind"], one["metadata"]["name"]): one for one in documents}
+
+    def find(self, api: str, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
+        return self._documents.get((kind, name))
+
+
+def cluster_queue(spec: CompiledSpec) -> Manifest:
+    return next(one for one in spec.synced if (one.kind, one.name) == ("ClusterQueue", "search"))
+
+
+def test_a_field_that_argo_cd_ignores_keeps_its_live_value(prod_spec: CompiledSpec) -> None:
+    ignored = ignored_fields(prod_spec.synced)
+    assert ignored["kueue.x-k8s.io", "ClusterQueue"] == ("/spec/stopPolicy",)
+    manifest = cluster_queue(prod_spec)
+    live = deepcopy(manifest.document())
+    live["spec"]["stopPolicy"] = "HoldAndDrain"
+    live["spec"]["cohortName"] = "other"
+    applied = with_live_fields(StoredObjects(live), manifest, ignored)  # type: ignore[arg-type]
+    assert applied["spec"]["stopPolicy"] == "HoldAndDrain"
+    assert applied["spec"]["cohortName"] == "company"
+    assert manifest.body["spec"]["stopPolicy"] == "None"
+
+
+def test_a_new_object_gets_the_written_value(prod_spec: CompiledSpec) -> None:
+    applied = with_live_fields(StoredObjects(), cluster_queue(prod_spec), ignored_fields(prod_spec.synced))  # type: ignore[arg-type]
+    assert applied["spec"]["stopPolicy"] == "None"
+
+
+def test_objects_of_a_removed_application_stay(prod_spec: CompiledSpec) -> None:
+    before = prod_spec.synced
+    after = [one for one in before if one.name != "prod-use1-policies-constraints" and "/constraints/" not in one.file]
+    orphans = {key.name for key in _without_application(before, after)}
+    assert "queue-required-research" in orphans
+    assert not {"research", "train-h100"} & orphans
+    assert not list(_without_application(before, before))
+
+
+def test_the_settings_have_the_instance_types_and_zones_of_both_states(prod_spec: CompiledSpec) -> None:
+    other = compiled_spec(ROOT, "specs/train-usw2.yaml")
+    shared = shared_settings(prod_spec, [other], Definitions((), 0, ()))
+    types = {row["name"]: row for row in shared.instance_types}
+    assert {"g6.12xlarge", "p5en.48xlarge"} <= types.keys()
+    for name in ("g6.12xlarge", "p5en.48xlarge"):
+        offerings = [
+            {row["key"]: row["values"][0] for row in offering["Requirements"]} for offering in types[name]["offerings"]
+        ]
+        places = [(one["topology.kubernetes.io/zone"], one["karpenter.sh/capacity-type"]) for one in offerings]
+        assert len(places) == len(set(places)) == 15
+        assert ("us-west-2c", "reserved") in places
+        assert ("us-east-1a", "spot") in places
