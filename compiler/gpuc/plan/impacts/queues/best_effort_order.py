@@ -13,8 +13,8 @@ def best_effort_order(change: Change) -> Impacts:
     seen = set()
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = pair.values("spec", "queueingStrategy")
-        if not pair.is_added and not pair.is_removed and before == "StrictFIFO" != after:
-            if queue_name(pair) not in seen:
-                seen.add(queue_name(pair))
-                message = "later workloads are admitted while an earlier one waits; large workloads can wait longer"
-                yield Raised(f"queue {queue_name(pair)}", message, pair.after, ("spec", "queueingStrategy"))
+        name = queue_name(pair)
+        if pair.is_changed and before == "StrictFIFO" != after and name not in seen:
+            seen.add(name)
+            message = "later workloads are admitted while an earlier one waits; large workloads can wait longer"
+            yield Raised(f"queue {name}", message, pair.after, ("spec", "queueingStrategy"))

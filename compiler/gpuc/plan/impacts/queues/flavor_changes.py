@@ -27,8 +27,8 @@ def flavor_changes(change: Change) -> Impacts:
         details = (
             "pods of jobs that run have the old labels and tolerations; if such a pod is created again, for example "
             "because Karpenter replaces its node, it stays pending",
-            "Kueue evicts the workload when its pods were not ready for waitForPodsReady.recoveryTimeout, and admits it "
-            "again with the new labels and tolerations",
+            "Kueue evicts the workload when its pods were not ready for waitForPodsReady.recoveryTimeout, and admits "
+            "it again with the new labels and tolerations",
         )
         places = (("spec", "nodeLabels"), ("spec", "tolerations"))
         path = next(field.path for place in places for field in pair.fields if field.is_below(*place))

@@ -13,9 +13,7 @@ def local_queue_moves(change: Change) -> Impacts:
         before, after = pair.values("spec", "clusterQueue")
         if before and after and before != after:
             place = f"{pair.manifest.namespace}/{pair.name}"
-            message = (
-                f"LocalQueue {pair.name} cannot move from ClusterQueue {before} to {after}: the field is immutable"
-            )
+            message = f"LocalQueue {pair.name} cannot move from ClusterQueue {before} to {after}: immutable field"
             details = (
                 "to move it, delete the LocalQueue and let Argo CD create it again; workloads that run continue, and "
                 "workloads that wait are queued again",

@@ -7,7 +7,7 @@ from gpuc.plan.quota_changes import flavor_text, flavors, queue_name, quota_text
 @impact(
     "IMP209",
     Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go; pkg/workload/evict: no caller evicts for this",
+    source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go; no caller of pkg/workload/evict",
 )
 def pool_leaves_queue(change: Change) -> Impacts:
     """A queue loses its quota on a node pool, and keeps other pools.

@@ -13,8 +13,8 @@ def strict_order(change: Change) -> Impacts:
     seen = set()
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = pair.values("spec", "queueingStrategy")
-        if not pair.is_added and not pair.is_removed and after == "StrictFIFO" != before:
-            if queue_name(pair) not in seen:
-                seen.add(queue_name(pair))
-                message = "a workload that waits for quota blocks all later workloads, also those that would fit"
-                yield Raised(f"queue {queue_name(pair)}", message, pair.after, ("spec", "queueingStrategy"))
+        name = queue_name(pair)
+        if pair.is_changed and after == "StrictFIFO" != before and name not in seen:
+            seen.add(name)
+            message = "a workload that waits for quota blocks all later workloads, also those that would fit"
+            yield Raised(f"queue {name}", message, pair.after, ("spec", "queueingStrategy"))
