@@ -1,5 +1,7 @@
 """`gpuc catalog import`: converts the output of `aws ec2 describe-instance-types` to rows of specs/catalog/.
 
+price_import.py converts the output of `aws pricing get-products`.
+
 Source: boto/botocore botocore/data/ec2/2016-11-15/service-2.json, InstanceTypeInfo; aws/karpenter-provider-aws v1.14.1
 pkg/providers/instancetype/types.go (ENILimitedPods, computeRequirements)
 """
@@ -15,6 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gpuc.catalog import load
+from gpuc.cli.options import CatalogOptions
 from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
 from gpuc.diagnostics.report.console import write_stderr, write_stdout
 from gpuc.diagnostics.report.terminal import visible
@@ -24,7 +27,8 @@ from gpuc.spec.facts import InstanceRow
 
 MALFORMED = declare_rule(
     "CAT101", Severity.ERROR, "The input of `gpuc catalog import` is not the output of the EC2 API.",
-    "Expected is the JSON output of `aws ec2 describe-instance-types`: a map with the key InstanceTypes, or its list.",
+    "Expected is the JSON output of `aws ec2 describe-instance-types`: a map with the key InstanceTypes, or its list; "
+    "or the output of `aws pricing get-products`: a map with the key PriceList.",
 )  # fmt: skip
 MISSING = declare_rule(
     "CAT102", Severity.ERROR, "The EC2 API gives no valid figure for an instance type.",
@@ -63,13 +67,42 @@ def run_import(file: str, source: str) -> int:
     """
     if not source or not source.isprintable() or len(source) > 400:
         raise UsageError("--source requires one line of text with at most 400 characters")
-    rows, same, findings = imported_rows(_read(file), "<stdin>" if file == "-" else file, source)
-    write_stdout(yaml_text(rows))
-    if same:
-        write_stderr(f"{len(same)} instance types without a row, because gpuc has the same figures: {' '.join(same)}\n")
+    name, data = "<stdin>" if file == "-" else file, _read(file)
+    if (products := _products(data)) is not None:
+        findings = _import_prices(products, name, source)
+    else:
+        rows, same, findings = imported_rows(data, name, source)
+        write_stdout(yaml_text(rows))
+        if same:
+            names = " ".join(same)
+            write_stderr(f"{len(same)} instance types without a row, because gpuc has the same figures: {names}\n")
     for finding in findings:
         write_stderr(visible(f"{finding.mark}: {finding.severity.value} {finding.id} {finding.message}") + "\n")
     return int(bool(findings))
+
+
+def _products(data: bytes) -> list[Any] | None:
+    """Returns the list PriceList of the output of `aws pricing get-products`; None for other input."""
+    if b'"PriceList"' not in data:
+        return None
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    products = dig(document, "PriceList")
+    return products if isinstance(products, list) else None
+
+
+def _import_prices(products: list[Any], file: str, source: str) -> list[Finding]:
+    """Prints the prices of a file, and returns the findings."""
+    from gpuc.cli import price_import
+
+    of_prices = "aws pricing get-products" if source == CatalogOptions.source else source
+    rows, others, findings = price_import.price_rows(products, file, of_prices)
+    write_stdout(price_import.yaml_text(rows))
+    if others:
+        write_stderr(f"{others} other offers without a row: expected Linux, shared tenancy, on demand or reserved\n")
+    return findings
 
 
 def _read(file: str) -> bytes:

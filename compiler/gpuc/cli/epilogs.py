@@ -39,7 +39,8 @@ exit codes:
 CATALOG = """without WORD     list everything that gpuc knows, by subject; instance types by family
 WORD             list a subject (for example gpus), or all entries that contain the words
 show NAME        print one entry: an instance type, a GPU with its MIG profiles, an image, a release set, ...
-import FILE      print rows for specs/catalog/ from the output of `aws ec2 describe-instance-types` (- for stdin)
+import FILE      print rows for specs/catalog/ from the output of `aws ec2 describe-instance-types`, or prices from
+                 that of `aws pricing get-products` (- for stdin)
 
 In a fleet, the rows of specs/catalog/ are included and marked with *."""
 TRACE = """exit codes:

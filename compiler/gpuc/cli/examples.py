@@ -68,6 +68,10 @@ EXAMPLES = {
         ("list the instance types with a GPU", "gpuc catalog instance-types h100"),
         ("print everything about an instance type", "gpuc catalog show p5.48xlarge"),
         ("write rows for instance types that gpuc does not know", "gpuc catalog import types.json"),
+        (
+            "write prices, for example of another region",
+            "aws pricing get-products --service-code AmazonEC2 --filters ... | gpuc catalog import -",
+        ),
     ),
     "rehearse": (
         ("apply the output of one cluster to a control plane and test it", "gpuc rehearse prod-use1"),

@@ -1,0 +1,170 @@
+"""What nodes cost: each pool at its maximum, and each tenant at its quota, from the prices in the catalog.
+
+Source of the month: AWS Pricing Calculator, assumptions: 730 hours. Source of the bound for spot: Amazon EC2 User
+Guide, spot instances: without a maximum price, a request pays at most the on-demand price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from gpuc.plan.quantities import node_share
+
+if TYPE_CHECKING:
+    from gpuc.catalog.prices import Price
+    from gpuc.catalog.records import Purchase
+    from gpuc.model import Cluster, Pool
+
+HOURS = 730
+"""The hours of a month."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Nodes of one purchase option, and the highest price of one of them."""
+
+    nodes: Fraction
+    price: Price | None
+    """The price of the most expensive instance type; None if a price is missing."""
+    missing: tuple[str, ...] = ()
+    """The missing prices in words, for example "p5.48xlarge, reserved, us-east-1"."""
+
+    @property
+    def monthly_usd(self) -> float:
+        """The costs of a month, without nodes whose price is missing."""
+        return float(self.nodes) * self.price.hourly_usd * HOURS if self.price else 0.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The costs of a month."""
+
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def monthly_usd(self) -> float:
+        """The costs of a month, without nodes whose price is missing."""
+        return sum(part.monthly_usd for part in self.parts)
+
+    @property
+    def unpriced(self) -> frozenset[tuple[Fraction, tuple[str, ...]]]:
+        """The nodes without a price, with the missing prices."""
+        return frozenset((part.nodes, part.missing) for part in self.parts if part.price is None)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The missing prices, sorted."""
+        return tuple(sorted({name for part in self.parts if part.price is None for name in part.missing}))
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """The prices of the nodes, without duplicates."""
+        return tuple(dict.fromkeys(part.price for part in self.parts if part.price is not None))
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost((*self.parts, *other.parts))
+
+
+def pool_costs(cluster: Cluster | None) -> dict[str, Cost]:
+    """Returns the costs of each node pool at its maximum number of nodes, by name."""
+    return {pool.name: _at_maximum(cluster, pool) for pool in cluster.pools} if cluster else {}
+
+
+def warm_costs(cluster: Cluster | None) -> dict[str, Cost]:
+    """Returns the costs of the nodes of each node pool that always run, by name; only pools with such nodes."""
+    if cluster is None:
+        return {}
+    counts = {pool.name: (pool, pool.spec.nodes.static or pool.warm_nodes) for pool in cluster.pools}
+    return {name: Cost(tuple(_parts(cluster, pool, count))) for name, (pool, count) in counts.items() if count}
+
+
+def tenant_costs(cluster: Cluster | None) -> dict[str, Cost]:
+    """Returns the costs of the nodes in the quotas of each tenant, by name. Tenants of one queue share its quota."""
+    if cluster is None:
+        return {}
+    return {tenant.name: _total(_quota_costs(cluster, tenant.name)) for tenant in cluster.tenants}
+
+
+def total_cost(cluster: Cluster | None) -> Cost:
+    """Returns the costs of all node pools at their maximum number of nodes."""
+    return _total(pool_costs(cluster).values())
+
+
+def usd(amount: float) -> str:
+    """Returns an amount in USD, rounded to three digits or more: "1,240 USD"."""
+    step = 10 ** max(0, len(str(int(abs(amount)))) - 3)
+    return f"{int(amount / step + (0.5 if amount >= 0 else -0.5)) * step:,} USD"
+
+
+def price_sources(costs: Iterable[Cost]) -> str:
+    """Returns the purchase options and dates of prices in words, for example "on-demand prices of 2026-07-20"."""
+    dates: dict[str, set[str]] = {}
+    for price in (price for cost in costs for price in cost.prices):
+        dates.setdefault(price.purchase, set()).add(price.date)
+    return ", ".join(f"{purchase} prices of {_dates(found)}" for purchase, found in sorted(dates.items()))
+
+
+def _dates(dates: set[str]) -> str:
+    first, last = min(dates), max(dates)
+    return first if first == last else f"{first} to {last}"
+
+
+def _total(costs: Iterable[Cost]) -> Cost:
+    total = Cost()
+    for cost in costs:
+        total += cost
+    return total
+
+
+def _at_maximum(cluster: Cluster, pool: Pool) -> Cost:
+    return Cost(tuple(_parts(cluster, pool, pool.nodes_max)))
+
+
+def _parts(cluster: Cluster, pool: Pool, nodes: int) -> Iterator[Part]:
+    """Yields the nodes by purchase option: reserved nodes come first, as Karpenter prefers them."""
+    rest = nodes
+    if "reserved" in pool.spec.purchase:
+        reservations = pool.spec.reservations
+        reserved = min(nodes, reservations.instances or nodes) if reservations else nodes
+        rest = nodes - reserved if len(pool.spec.purchase) > 1 else 0
+        yield _part(cluster, pool, Fraction(nodes - rest), ("reserved",))
+    if rest > 0:
+        others = tuple(purchase for purchase in pool.spec.purchase if purchase != "reserved")
+        yield _part(cluster, pool, Fraction(rest), others)
+
+
+def _part(cluster: Cluster, pool: Pool, nodes: Fraction, purchases: tuple[Purchase, ...]) -> Part:
+    """Returns nodes with the highest price of all instance types and purchase options."""
+    prices: list[Price] = []
+    missing: list[str] = []
+    region = cluster.aws.region
+    for instance in pool.instances:
+        for purchase in purchases:
+            found = _price(cluster, instance.type, region, purchase)
+            if found is None:
+                missing.append(f"{instance.type}, {purchase if purchase != 'spot' else 'on-demand'}, {region}")
+            else:
+                prices.append(found)
+    if missing:
+        return Part(nodes, None, tuple(dict.fromkeys(missing)))
+    return Part(nodes, max(prices, key=lambda price: price.hourly_usd))
+
+
+def _price(cluster: Cluster, instance: str, region: str, purchase: Purchase) -> Price | None:
+    """Returns a price. Spot capacity without a price costs at most the on-demand price."""
+    found = cluster.catalog.price(instance, region, purchase)
+    if found is None and purchase == "spot":
+        return cluster.catalog.price(instance, region, "on-demand")
+    return found
+
+
+def _quota_costs(cluster: Cluster, tenant: str) -> Iterator[Cost]:
+    found = next(one for one in cluster.tenants if one.name == tenant)
+    amounts: list[tuple[Pool, Mapping[str, int]]] = []
+    amounts += [(one.pool, one.nominal) for queue in found.queues for one in queue.pool_quotas]
+    amounts += [(one.pool, one.amounts) for namespace in found.namespaces for one in namespace.quotas]
+    for pool, nominal in amounts:
+        yield Cost((_part(cluster, pool, node_share(pool, nominal), tuple(pool.spec.purchase)),))

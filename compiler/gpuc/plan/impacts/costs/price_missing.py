@@ -1,0 +1,19 @@
+from gpuc.plan.change import Change
+from gpuc.plan.cost_changes import pool_changes
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact(
+    "IMP703", Level.COSTS, source="karpenter-provider-aws v1.14.1 pkg/providers/pricing/zz_generated.pricing_aws.go"
+)
+def price_missing(change: Change) -> Impacts:
+    """The costs of a node pool change, and the catalog lacks a price.
+
+    gpuc has on-demand prices of us-east-1. For reserved capacity and for other regions, write a row in specs/catalog/,
+    or import the output of `aws pricing get-products` with `gpuc catalog import`.
+    """
+    for one in pool_changes(change):
+        if not one.is_priced:
+            missing = "; ".join(one.after.missing or one.before.missing)
+            message = f"the costs change, but specs/catalog/ has no price of {missing}"
+            yield Raised(f"node pool {one.name}", message, path=one.path)
