@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from typing import Any
 
 import pytest
 
 from gpuc.kubernetes.amounts import amount
 from gpuc.model import Cluster
 from gpuc.rehearse.instance_types import CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ZONE_LABEL
-from gpuc.rehearse.transition.filling import DO_NOT_DISRUPT, NODES, Filling, fillings, of_users
+from gpuc.rehearse.transition.filling import DO_NOT_DISRUPT, NODES, Filling, fillings
 from tests.conftest import EXAMPLES, example
 
 
@@ -80,21 +79,3 @@ def keeps(filling: Filling) -> bool:
 def test_names_are_unique(prod: Cluster) -> None:
     addresses = [filling.address for filling in fillings(prod)]
     assert len(addresses) == len(set(addresses))
-
-
-def test_work_of_users_has_the_queue_and_the_tenant_of_the_spec(prod: Cluster) -> None:
-    job: dict[str, Any] = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {
-            "name": "a",
-            "namespace": "research-train",
-            "labels": {"kueue.x-k8s.io/queue-name": "research-cpu"},
-        },
-        "spec": {"parallelism": 3, "template": {"spec": {}}},
-    }
-    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "b", "namespace": "search-train"}}
-    first, second = of_users([job, service], prod)
-    assert (first.tenant, first.queue, first.pods) == ("research", "research", 3)
-    assert (second.tenant, second.queue, second.pods) == ("search", "", 0)
-    assert job["spec"]["template"]["metadata"]["annotations"] == {"gpuc.dev/rehearsal": "hold"}

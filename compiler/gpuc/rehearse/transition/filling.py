@@ -6,7 +6,7 @@ that no controller gives pods, or by pods that no scheduler places.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuc.model import Cluster, Pool
@@ -14,7 +14,6 @@ from gpuc.model.names import QUEUE_LABEL
 from gpuc.model.queue import ClusterQueue, PoolQuota, Queue
 from gpuc.model.tenant import Namespace, NamespaceQuota, Tenant
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.context import HOLD
 from gpuc.rehearse.instance_types import CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ZONE_LABEL
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.sample_workloads import WorkloadFactory, max_per_pod
@@ -86,31 +85,6 @@ def fillings(cluster: Cluster, *, keeps_all: bool = False) -> list[Filling]:
             metadata = filling.document["spec"]["template"].setdefault("metadata", {})
             metadata["annotations"] = metadata.get("annotations", {}) | DO_NOT_DISRUPT
     return found
-
-
-def of_users(documents: Iterable[Object], cluster: Cluster) -> list[Filling]:
-    """Returns objects of users as fillings. The pods of Jobs and Deployments must run before the change."""
-    queues = {part.name: queue.name for queue in cluster.queues for part in queue.cluster_queues}
-    tenants = {namespace.name: tenant.name for tenant, namespace in cluster.namespaces}
-    found = []
-    for document in documents:
-        metadata = document["metadata"]
-        metadata.setdefault("namespace", "default")
-        label = metadata.get("labels", {}).get(QUEUE_LABEL, "")
-        found.append(
-            Filling(document, tenants.get(metadata["namespace"], ""), queues.get(label, ""), pods=_pods_of(document))
-        )
-    return found
-
-
-def _pods_of(document: Object) -> int:
-    """Returns the number of pods that an object of a user starts; 0 if the kind has no pods in a rehearsal."""
-    spec = document.get("spec", {})
-    template = spec.get("template")
-    if document["kind"] == "Job" and template:
-        template.setdefault("metadata", {}).setdefault("annotations", {}).update(HOLD)
-        return int(spec.get("parallelism", 1))
-    return int(spec.get("replicas", 1)) if document["kind"] in ("Deployment", "StatefulSet") else 0
 
 
 def _of_queues(cluster: Cluster) -> Iterator[Filling]:

@@ -14,10 +14,11 @@ from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.not_tested import split_by_kind
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.transition.filling import NODES, Filling, fillings, of_users
+from gpuc.rehearse.transition.filling import NODES, fillings
 from gpuc.rehearse.transition.programs import shared_settings
 from gpuc.rehearse.transition.result import TransitionResult
 from gpuc.rehearse.transition.running import RunningState
+from gpuc.rehearse.transition.user_work import create_others, user_work
 
 Progress = Callable[[str], None]
 _NODE_CLASS = "EC2NodeClass"
@@ -33,13 +34,6 @@ class Transition:
     after: CompiledSpec
     workloads: Sequence[Object] | None = None
     """Objects of users; None for work that fills the quotas."""
-
-    @property
-    def work(self) -> list[Filling]:
-        """The workloads that run before the change."""
-        if self.workloads is None:
-            return fillings(self.before.cluster)
-        return of_users(self.workloads, self.before.cluster)
 
 
 @contextmanager
@@ -63,7 +57,9 @@ def transition(
         problems = state.apply(progress)
         seconds["state before"] = time.monotonic() - started
         started = time.monotonic()
-        work = change.work
+        own = user_work(change.workloads, change.before.cluster) if change.workloads is not None else None
+        problems += create_others(plane.client, own.others) if own else []
+        work = list(own.work) if own else fillings(change.before.cluster)
         progress(f"starting {len(work)} workloads")
         not_started = state.fill(work)
         seconds["work"] = time.monotonic() - started
