@@ -15,7 +15,7 @@ def outcome_without_queue(change: Change, namespace: str) -> str:
 
     Otherwise Kueue creates a Workload that it never admits, and the result is "waiting".
     """
-    labels = change.after.objects.namespaces.get(namespace, {})
+    labels = change.after.objects.namespaces.get(namespace) or change.before.objects.namespaces.get(namespace, {})
     for constraint in change.after.objects.of(_CONSTRAINTS, _KIND):
         is_selected = matches(selector(dig(constraint.body, "spec", "match", "namespaceSelector") or {}), labels)
         if is_selected and dig(constraint.body, "spec", "enforcementAction") == "deny":

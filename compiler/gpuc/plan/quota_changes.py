@@ -16,7 +16,8 @@ from gpuc.plan.change import Change, Pair
 from gpuc.plan.state import State
 from gpuc.trace.quota import Node, quota_nodes
 
-_GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
+GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
+"""The prefixes of resources for GPUs, in the order in which the trace of gpuc knows them, and Intel's."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +229,7 @@ def _counted(nodes: Iterable[Node], flavor: str, *, is_one: bool) -> list[str]:
     names = dict.fromkeys(
         name for node in nodes for (of, name), quota in node.quotas.items() if of == flavor and quota.nominal
     )
-    gpus = [name for name in names if name.startswith(_GPU_PREFIXES)]
+    gpus = [name for name in names if name.startswith(GPU_PREFIXES)]
     chosen = gpus or ([CPU] if is_one and CPU in names else list(names))
     return chosen[:1] if is_one else chosen
 

@@ -1,8 +1,8 @@
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.model.names import TENANT_KEY
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.quota_changes import queue_name
+from gpuc.plan.tenant_changes import owner_of
 
 
 @impact("IMP222", Level.NONE, source="kueue v0.19.2 pkg/cache/queue/manager.go, AddLocalQueue")
@@ -18,8 +18,7 @@ def local_queue_added(change: Change) -> Impacts:
         namespace = change.pair("", "Namespace", pair.manifest.namespace)
         queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[1]))
         if not (namespace and namespace.is_added) and not (queue and queue.is_added):
-            tenant = namespace.manifest.labels.get(TENANT_KEY) if namespace else None
-            owner = f"tenant {tenant}" if tenant else f"namespace {pair.manifest.namespace}"
+            owner = owner_of(change, pair.manifest.namespace)
             groups.setdefault((owner, queue_name(pair)), []).append(pair)
     for (owner, name), pairs in groups.items():
         namespaces = ", ".join(sorted({pair.manifest.namespace for pair in pairs}))

@@ -1,11 +1,11 @@
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.model.names import TENANT_KEY
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.queue_policy import outcome_without_queue
 from gpuc.plan.queue_usage import named, uses
 from gpuc.plan.quota_changes import queue_name
+from gpuc.plan.tenant_changes import owner_of, tenant_of
 
 
 @impact(
@@ -22,7 +22,7 @@ def local_queue_removed(change: Change) -> Impacts:
     groups: dict[tuple[str, str], list[Pair]] = {}
     for pair in change.pairs(GROUP, "LocalQueue"):
         if pair.is_removed and _stays(change, pair):
-            groups.setdefault((_owner(change, pair), queue_name(pair)), []).append(pair)
+            groups.setdefault((owner_of(change, pair.manifest.namespace), queue_name(pair)), []).append(pair)
     found = uses(change)
     for (owner, queue), pairs in groups.items():
         namespaces = sorted({pair.manifest.namespace for pair in pairs})
@@ -41,15 +41,10 @@ def local_queue_removed(change: Change) -> Impacts:
 
 
 def _stays(change: Change, pair: Pair) -> bool:
-    """Returns whether the ClusterQueue and the Namespace of a removed LocalQueue stay."""
+    """Returns whether the ClusterQueue and the Namespace of a removed LocalQueue stay, in the same tenant."""
     queue = dig(pair.manifest.body, "spec", "clusterQueue")
     namespace = change.pair("", "Namespace", pair.manifest.namespace)
     cluster_queue = change.pair(GROUP, "ClusterQueue", str(queue))
-    return not (namespace and namespace.is_removed) and not (cluster_queue and cluster_queue.is_removed)
-
-
-def _owner(change: Change, pair: Pair) -> str:
-    """Returns the tenant of the namespace of a LocalQueue, or else the namespace."""
-    namespace = change.pair("", "Namespace", pair.manifest.namespace)
-    tenant = namespace.manifest.labels.get(TENANT_KEY) if namespace else None
-    return f"tenant {tenant}" if tenant else f"namespace {pair.manifest.namespace}"
+    if namespace and (namespace.is_removed or tenant_of(namespace, 0) != tenant_of(namespace, 1)):
+        return False
+    return not (cluster_queue and cluster_queue.is_removed)

@@ -1,0 +1,14 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.namespace_limits import limit_changes
+
+
+@impact("IMP257", Level.NONE, source="kubernetes v1.35.4 plugin/pkg/admission/resourcequota")
+def namespace_quota_grows(change: Change) -> Impacts:
+    """The ResourceQuota of a namespace grows.
+
+    The API server admits more pods in the namespace. Pods that run are not disturbed.
+    """
+    for one in limit_changes(change, smaller=False):
+        message = f"the ResourceQuota allows {', '.join(one.texts)}{one.namespaces}"
+        yield Raised(one.owner, message, one.pairs[0].after, one.path)

@@ -1,0 +1,36 @@
+from collections.abc import Iterator
+
+from gpuc.kubernetes.amounts import amount, rounded
+from gpuc.objects.object_set import dig
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.namespace_limits import limit_changes, requested
+
+
+@impact(
+    "IMP256", Level.RESTRICTS, source="kubernetes v1.35.4 pkg/quota/v1/resources.go; plugin/pkg/admission/resourcequota"
+)
+def namespace_quota_shrinks(change: Change) -> Impacts:
+    """The ResourceQuota of a namespace shrinks.
+
+    Pods that run continue. The API server refuses new pods while the requests in the namespace are above the quota,
+    also pods that replace pods of a running job.
+    """
+    for one in limit_changes(change, smaller=True):
+        message = f"the ResourceQuota allows {', '.join(one.texts)}{one.namespaces}"
+        details = (
+            "pods that run continue; while their requests are above the quota, the API server refuses new pods, also "
+            "those that replace pods of running jobs",
+            *(text for pair in one.pairs for text in _above(change, pair)),
+        )
+        yield Raised(one.owner, message, one.pairs[0].after, one.path, details)
+
+
+def _above(change: Change, pair: Pair) -> Iterator[str]:
+    """Yields a sentence for each resource of which the objects of --workloads request more than the new quota."""
+    namespace = pair.manifest.namespace
+    total = requested(change, namespace) if change.workloads else {}
+    for name, count in total.items():
+        limit = amount(name, dig(pair.values("spec", "hard")[1], f"requests.{name}"))
+        if limit is not None and count > limit:
+            yield f"the objects of --workloads in {namespace} request {rounded(name, count)}, above {rounded(name, limit)}"

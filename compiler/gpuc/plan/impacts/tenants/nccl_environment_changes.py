@@ -1,0 +1,31 @@
+from gpuc.objects.object_set import dig
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+_PREFIX = "nccl-"
+
+
+@impact("IMP259", Level.NONE, source="kubernetes v1.35.4 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables")
+def nccl_environment_changes(change: Change) -> Impacts:
+    """The NCCL variables of a profile change.
+
+    Containers read the variables when they start. If one pod of a running job starts again, its variables differ from
+    those of the other pods.
+    """
+    groups: dict[str, list[Pair]] = {}
+    for pair in change.pairs("", "ConfigMap"):
+        if pair.name.startswith(_PREFIX) and pair.changes("data"):
+            groups.setdefault(pair.name, []).append(pair)
+    for name, pairs in groups.items():
+        fields = [field for field in pairs[0].fields if field.is_below("data")]
+        before, after = pairs[0].values("data")
+        texts = [_text(str(field.path[1]), dig(before, field.path[1]), dig(after, field.path[1])) for field in fields]
+        message = f"containers that start get {', '.join(texts)}"
+        details = ("if one pod of a running job starts again, its variables differ from those of the other pods",)
+        yield Raised(f"NCCL profile {name.removeprefix(_PREFIX)}", message, pairs[0].after, fields[0].path, details)
+
+
+def _text(name: str, before: object, after: object) -> str:
+    if after is None:
+        return f"no {name} (before {before})"
+    return f"{name}={after}" if before is None else f"{name}={after} instead of {before}"

@@ -1,0 +1,25 @@
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.pruning import is_left
+
+_PREFIX = "nccl-"
+
+
+@impact("IMP258", Level.DISRUPTS, source="kubernetes v1.35.4 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables")
+def nccl_profile_removed(change: Change) -> Impacts:
+    """A namespace loses the ConfigMap of an NCCL profile.
+
+    Containers that run continue. A container that reads the ConfigMap with envFrom does not start any more, also the
+    container of a running job that starts again.
+    """
+    groups: dict[str, list[Pair]] = {}
+    for pair in change.pairs("", "ConfigMap"):
+        namespace = change.pair("", "Namespace", pair.manifest.namespace)
+        is_gone = namespace is not None and namespace.is_removed
+        if pair.is_removed and pair.name.startswith(_PREFIX) and not is_left(pair.manifest) and not is_gone:
+            groups.setdefault(pair.name, []).append(pair)
+    for name, pairs in groups.items():
+        namespaces = ", ".join(pair.manifest.namespace for pair in pairs)
+        message = f"ConfigMap {name} is removed from {namespaces}: containers that read it do not start any more"
+        details = ("containers that run continue; pods of running jobs that are created again fail to start",)
+        yield Raised(f"NCCL profile {name.removeprefix(_PREFIX)}", message, pairs[0].before, (), details)
