@@ -16,8 +16,8 @@ def removal_details(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
     deleted = [pair.name for pair in removed if not is_left(pair.manifest)]
     if left:
         yield (
-            f"Argo CD leaves {', '.join(left)} in the cluster, with all pods, ResourceQuotas and volumes; pods that run "
-            "continue"
+            f"Argo CD leaves {', '.join(left)} in the cluster, with all pods, ResourceQuotas and volumes; pods that "
+            "run continue"
         )
         yield f"when their work has ended, delete them with kubectl delete namespace {' '.join(left)}"
     if deleted:

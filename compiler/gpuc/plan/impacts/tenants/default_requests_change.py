@@ -1,3 +1,4 @@
+from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
 from gpuc.plan.difference import MISSING, FieldChange
 from gpuc.plan.impact import Impacts, Level, Raised, impact
@@ -18,7 +19,7 @@ def default_requests_change(change: Change) -> Impacts:
     The API server applies the limits to pods that are created from then on. Pods that run keep their requests.
     """
     groups: dict[tuple[str, tuple[str, ...]], list[tuple[str, FieldChange]]] = {}
-    manifests = {}
+    manifests: dict[tuple[str, tuple[str, ...]], Manifest] = {}
     for pair in change.pairs("", "LimitRange"):
         fields = [field for field in pair.fields if pair.is_changed and field.is_below("spec", "limits")]
         texts = tuple(_text(field) for field in fields)

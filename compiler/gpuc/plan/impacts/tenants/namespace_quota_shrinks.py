@@ -7,9 +7,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.namespace_limits import limit_changes, requested
 
 
-@impact(
-    "IMP256", Level.RESTRICTS, source="kubernetes v1.35.4 pkg/quota/v1/resources.go; plugin/pkg/admission/resourcequota"
-)
+@impact("IMP256", Level.RESTRICTS, source="kubernetes v1.35.4 plugin/pkg/admission/resourcequota/controller.go")
 def namespace_quota_shrinks(change: Change) -> Impacts:
     """The ResourceQuota of a namespace shrinks.
 
@@ -33,4 +31,5 @@ def _above(change: Change, pair: Pair) -> Iterator[str]:
     for name, count in total.items():
         limit = amount(name, dig(pair.values("spec", "hard")[1], f"requests.{name}"))
         if limit is not None and count > limit:
-            yield f"the objects of --workloads in {namespace} request {rounded(name, count)}, above {rounded(name, limit)}"
+            allowed = rounded(name, limit)
+            yield f"the objects of --workloads in {namespace} request {rounded(name, count)}, above {allowed}"
