@@ -90,6 +90,16 @@ def _public_names(peer: Peer) -> Iterator[str]:
         yield from [INTERNET] if is_internet(peer.block) else map(_range_text, peer.block)
 
 
+def peer_text(peer: Peer) -> Iterator[str]:
+    """Yields a peer that selects no pods, in words: the internet, address ranges, a host name, or an entity."""
+    if peer.host:
+        yield peer.host
+    elif peer.entity:
+        yield _GATEWAYS if peer.entity == "ingress" else f"entity {peer.entity}"
+    elif peer.block:
+        yield from [INTERNET] if is_internet(peer.block) else map(_range_text, peer.block)
+
+
 def _range_text(known: Range) -> str:
     """Returns a range as a CIDR, or as the first and the last address if the range is not one CIDR."""
     version, first, last = known

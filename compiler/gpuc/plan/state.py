@@ -23,7 +23,7 @@ HELM_VALUES = "Helm values"
 Locate = Callable[[Manifest, SpecPath], Mark | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class State:
     """What Git describes of a cluster at one time."""
 

@@ -1,0 +1,1 @@
+"""Impacts on network paths: between tenants, and to and from the outside."""

@@ -1,0 +1,20 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.network_paths import changes_network, unisolated_changes
+from gpuc.plan.tenant_pairs import isolation_path
+
+
+@impact("IMP407", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def isolation_begins(change: Change) -> Impacts:
+    """Namespaces of a tenant get NetworkPolicies that isolate their pods.
+
+    Only connections that a NetworkPolicy allows are possible. New connections of running pods to other addresses fail.
+    """
+    if not changes_network(change):
+        return
+    for tenant, _, names in unisolated_changes(change.after, change.before):
+        noun = "namespace" if len(names) == 1 else "namespaces"
+        message = f"pods of {noun} {', '.join(names)} have only the connections that NetworkPolicies allow"
+        raised = Raised(f"tenant {tenant}", message, change.after.objects.find("", "Namespace", names[0]))
+        path = isolation_path(change, tenant)
+        yield raised._replace(manifest=None, path=path) if path else raised

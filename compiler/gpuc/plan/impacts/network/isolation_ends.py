@@ -1,0 +1,25 @@
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.network_paths import changes_network, unisolated_changes
+from gpuc.plan.tenant_pairs import isolation_path
+
+_EFFECTS = {INGRESS: "get connections from everywhere", EGRESS: "connect to every address"}
+
+
+@impact("IMP406", Level.DISRUPTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def isolation_ends(change: Change) -> Impacts:
+    """Namespaces of a tenant lose the NetworkPolicies that isolate their pods.
+
+    Pods that no NetworkPolicy selects get connections from everywhere, or connect to every address. The level is
+    disrupts, although nothing that runs is disturbed: the border of the tenant is gone.
+    """
+    if not changes_network(change):
+        return
+    for tenant, directions, names in unisolated_changes(change.before, change.after):
+        effects = " and ".join(_EFFECTS[direction] for direction in directions)
+        noun = "namespace" if len(names) == 1 else "namespaces"
+        message = f"pods of {noun} {', '.join(names)} can {effects}"
+        raised = Raised(f"tenant {tenant}", message, change.after.objects.find("", "Namespace", names[0]))
+        path = isolation_path(change, tenant)
+        yield raised._replace(manifest=None, path=path) if path else raised

@@ -1,0 +1,13 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.path_changes import closed
+
+
+@impact("IMP405", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def outside_closes(change: Change) -> Impacts:
+    """Pods of a tenant lose a network path to or from addresses, host names or namespaces of the platform.
+
+    New connections of running pods fail. Whether open connections end depends on the network policy engine.
+    """
+    for one in closed(change):
+        yield Raised(f"tenant {one.tenant}", one.words, one.manifest, one.path)
