@@ -203,7 +203,7 @@ FRAGMENTS = (
     "@acme/admins", "@", "&#64;x", "&commat;x", "\\@x", "<img src=x>", "<", "<!--", "-->", "<details>", "</details>",
     "<code>", "&lt;", "&amp;", "![", "](", "]", "[", "(https://e.x)", "]: https://e.x", "#1", "#", "GH-1", "www.e.x",
     "https://e.x", "<https://e.x>", "```", "~~~", "mermaid", "`", "\n", "\n\n", "    ", "- ", "> ", "| a |\n|---|\n",
-    "\\", "*", "_", "\u200b", "\u202e", "\r\n", "\x00", "a", " ", MARKER,
+    "&#96;", "&#39;", "\\", "*", "_", "\u200b", "\u202e", "\r\n", "\x00", "a", " ", MARKER,
 )  # fmt: skip
 
 
@@ -224,7 +224,7 @@ def test_a_plan_of_gpuc_keeps_its_form_and_its_text() -> None:
     from gpuc.plan.report.markdown import code, escaped, fenced
 
     rows = [f"- {escaped(POISON)}", code(POISON), fenced([POISON], "diff")]
-    fold = "<details><summary><code>a &lt; b</code></summary>\n\nx\n</details>"
+    fold = "<details><summary><code>a &lt; &#96;b&#x27;</code></summary>\n\nx\n</details>"
     plan = "\n".join([MARKER, "## Plan", *rows, fold])
     text = harmless(plan)
     assert text.replace("\u200b", "") == plan.removeprefix(f"{MARKER}\n").replace("\u200b", "")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 from time import perf_counter
 
 from gpuc.catalog.schemas import builtin_kinds, builtin_versions
 from gpuc.cli.options import LintOptions
-from gpuc.cli.specs import current_catalog
+from gpuc.cli.specs import current_catalog, repository_prefix
 from gpuc.diagnostics.report import render
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.result import Report
@@ -38,6 +39,7 @@ def run_lint(arguments: list[str]) -> int:
             linter.unchecked.sentences(has_chart=options.chart is not None, has_crds=options.crds is not None)
         ),
         seconds=perf_counter() - started if options.format == "text" else None,
+        repository_prefix=repository_prefix(Path.cwd()),
     )
     write_stdout(render(options.format, report, style_of(sys.stdout, os.environ)))
     failing = {"error", "warning"} if options.strict else {"error"}

@@ -26,7 +26,7 @@ SUMMARIES = {
 
 SHELLS = ("bash", "zsh", "fish")
 """The shells with completion."""
-LINT_FORMATS = ("text", "json")
+LINT_FORMATS = ("text", "json", "github")
 """The formats of lint's report."""
 PLAN_FORMATS = ("text", "markdown", "json")
 """The formats of the reports of plan and diff."""

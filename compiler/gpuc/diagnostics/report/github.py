@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import RULES, Severity
+from gpuc.diagnostics.finding import RULES, Mark, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report.result import Report, ReportRow
 
@@ -22,20 +22,25 @@ def _command(row: ReportRow, prefix: str, title: str = "") -> str:
     finding = row.finding
     properties: dict[str, str] = {}
     if finding.mark is not None:
-        properties["file"] = prefix + finding.mark.file
+        properties["file"] = _path(prefix, finding.mark)
         properties["line"] = str(finding.mark.line)
         properties["col"] = str(finding.mark.column)
     rule = RULES.get(finding.id)
     properties["title"] = title or (f"{finding.id} {rule.title}" if rule else finding.id)
     message = (f"{finding.id} " if title else "") + finding.message
     for other in row.related:
-        place = f"{prefix}{other.mark.file}:{other.mark.line}: " if other.mark else ""
+        place = f"{_path(prefix, other.mark)}:{other.mark.line}: " if other.mark else ""
         message += f"\nsee {place}{other.message}"
     message += f"\nfix: {finding.fix}" if finding.fix else ""
     if len(row.clusters) > 1:
         message += f"\nin {', '.join(row.clusters)}"
     listed = ",".join(f"{key}={escape_property(value)}" for key, value in properties.items())
     return f"::{_COMMANDS[finding.severity]} {listed}::{escape_data(message)}"
+
+
+def _path(prefix: str, mark: Mark) -> str:
+    """Returns the path of a file in the repository, without the "./" of an argument of lint."""
+    return prefix + mark.file.removeprefix("./")
 
 
 def escape_data(text: str) -> str:

@@ -44,7 +44,7 @@ _JOINTS = (
     rf"(?!{_ALLOWED_TAGS})<(?=[A-Za-z/!?])",  # HTML, comments and links in angle brackets
     rf"(?!{_ALLOWED_ENTITIES})&(?=[A-Za-z#])",  # entities, which can be @ or #
     r"@",  # mentions and addresses
-    r"#(?=\d)|(?i:GH)-(?=\d)",  # references to issues
+    r"#(?!(?<=&#)(?:39|96);)(?=\d)|(?i:GH)-(?=\d)",  # references to issues, but not the numbers of entities
     r"!(?=\[)|\](?=[(\[:])",  # images, links and their definitions
     r":(?=//)|(?i:www)(?=\.)",  # addresses
     r"(?:`{3,}|~{3,})[ \t]*(?!diff\b)(?=[A-Za-z])",  # code blocks that GitHub draws, such as diagrams
