@@ -70,7 +70,7 @@ def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark
 
 def _names(manifest: Manifest, path: Path) -> set[str]:
     """Returns the names of an object and of the list items on a path; for GPU resources, keys of quotas."""
-    names = {manifest.name, manifest.namespace}
+    names = {manifest.name, manifest.namespace, *map(str, manifest.origin[2::2])}
     value: Any = manifest.document()
     for step in path:
         value = dig(value, step)

@@ -9,7 +9,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, amount, rounded
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.quota_changes import GPU_PREFIXES, unit_name
+from gpuc.plan.quota_changes import GPU_PREFIXES, quota_changes, unit_name
 from gpuc.plan.tenant_changes import owner_of
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits
@@ -54,12 +54,13 @@ class LimitChange:
 
 def limit_changes(change: Change, *, smaller: bool) -> list[LimitChange]:
     """Returns the limits of ResourceQuotas that exist before and after the change, and that shrink or grow."""
+    is_derived = _is_derived(change)
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[Pair]] = {}
     for pair in change.pairs("", "ResourceQuota"):
         if not pair.changes("spec", "hard"):
             continue
         found = dict(_limits(pair, smaller))
-        if found:
+        if found and not (is_derived and not _main(found)):
             texts = tuple(text for key, text in found.items() if key in _shown(found))
             key = owner_of(change, pair.manifest.namespace), texts, tuple(found)
             groups.setdefault(key, []).append(pair)
@@ -96,12 +97,25 @@ def _text(resource: str, old: int | None, new: int | None) -> str:
         "any amount" if count is None else (f"{count} {unit}" if unit else rounded(resource, count))
         for count in (new, old)
     ]
-    if unit and None not in (old, new):
-        texts[0] = str(new)
+    if old is not None and new is not None:
+        texts[0] = texts[0].partition(" ")[0]
     return f"{'at most ' if new is not None else ''}{texts[0]} instead of {texts[1]}"
 
 
 def _shown(found: dict[str, str]) -> list[str]:
     """Returns the keys to show: without derived resources, if GPUs or counts differ."""
-    main = [key for key in found if key in _COUNTS or key.removeprefix(_REQUESTS).startswith(GPU_PREFIXES)]
-    return main or list(found)
+    return _main(found) or list(found)
+
+
+def _main(found: dict[str, str]) -> list[str]:
+    return [key for key in found if key in _COUNTS or key.removeprefix(_REQUESTS).startswith(GPU_PREFIXES)]
+
+
+def _is_derived(change: Change) -> bool:
+    """Returns whether limits of cpu and memory differ only because a node has other resources.
+
+    The impact node_resources_shrink reports these changes.
+    """
+    has_specs = change.before.cluster is not None and change.after.cluster is not None
+    changes_quota = any("quota" in changed.path for changed in change.spec_changes)
+    return has_specs and not changes_quota and next(quota_changes(change), None) is None

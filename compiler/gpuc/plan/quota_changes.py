@@ -77,11 +77,8 @@ class QuotaChange:
     after: Limits
     path: Path
     """The path of the quota in the ClusterQueue after the change."""
-
-    @property
-    def stops(self) -> bool:
-        """Whether the queue keeps no quota on the flavor."""
-        return self.before.nominal > 0 and self.after.nominal == 0
+    stops: bool
+    """Whether the queue had quota on the flavor, and has no quota of any resource on it after the change."""
 
     @property
     def has_limits(self) -> bool:
@@ -181,7 +178,7 @@ def flavors(pair: Pair, *, after: bool) -> dict[str, Path]:
 
 
 def quota_text(state: State, node: Node, flavor: str) -> str:
-    """Returns the nominal quota of a queue on a flavor: "10 nodes", or "56 1g.10gb slices, 4 GPUs"."""
+    """Returns the nominal quota of a queue on a flavor: "10 nodes", or "56 1g.10gb slices and 4 GPUs"."""
     pool, size = pool_of(state.cluster, flavor), _node(state.cluster, node, flavor)
     texts = [
         Unit(name, "nodes" if size else unit_name(pool, name)).text(
@@ -189,7 +186,7 @@ def quota_text(state: State, node: Node, flavor: str) -> str:
         )
         for name in _counted([node], flavor, is_one=bool(size))
     ]
-    return ", ".join(texts) or "nothing"
+    return " and ".join(texts) or "nothing"
 
 
 def unit_name(pool: Pool | None, resource: str) -> str:
@@ -210,6 +207,7 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) ->
     if not all(sizes):
         sizes = [{}, {}]
     pool = pool_of(clusters[1], flavor) or pool_of(clusters[0], flavor)
+    stops = bool(_counted([old], flavor, is_one=False)) and not _counted([new], flavor, is_one=False)
     for resource in _counted([new, old], flavor, is_one=bool(sizes[0])):
         key = flavor, resource
         unit = Unit(resource, "nodes" if sizes[0] else unit_name(pool, resource), sizes[0].get(resource, 1))
@@ -217,7 +215,7 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) ->
             _limits(node, key, size.get(resource, 1)) for node, size in zip((old, new), sizes, strict=True)
         )
         if before != after:
-            yield QuotaChange(pair, flavor, unit, before, after, new.path(key))
+            yield QuotaChange(pair, flavor, unit, before, after, new.path(key), stops)
 
 
 def _counted(nodes: Iterable[Node], flavor: str, *, is_one: bool) -> list[str]:

@@ -44,7 +44,9 @@ def _span(one: QuotaChange) -> str:
 
 
 def _largest(one: QuotaChange) -> Iterator[str]:
-    if one.after.most < one.before.most:
+    if one.after.most == 0:
+        yield f"a workload that needs {one.unit.name or one.unit.resource} of the pool is never admitted any more"
+    elif one.after.most < one.before.most:
         yield (
             f"a workload that needs more than {one.unit.text(one.after.most)} is never admitted any more; the "
             f"limit was {one.unit.text(one.before.most)}"

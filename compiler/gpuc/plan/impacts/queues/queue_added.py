@@ -22,4 +22,4 @@ def queue_added(change: Change) -> Impacts:
             for pair in pairs
             for flavor in flavors(pair, after=True)
         ]
-        yield Raised(f"queue {name}", f"is new, with quota: {', '.join(quotas)}", pairs[0].after)
+        yield Raised(f"queue {name}", f"is new, with quota: {'; '.join(quotas)}", pairs[0].after)

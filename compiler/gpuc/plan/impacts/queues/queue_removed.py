@@ -1,5 +1,4 @@
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
@@ -37,22 +36,25 @@ def queue_removed(change: Change) -> Impacts:
         users = [use.manifest for use in found if use.cluster_queue in names]
         details = (
             "workloads that run continue; workloads that wait stay suspended until they get another queue",
-            *_deletion(pairs[0].manifest),
+            *_deletion(pairs),
             *loses(change, changes),
             *((f"objects of --workloads in the queue: {named(users)}",) if users else ()),
         )
-        message = f"is removed with its quota: {', '.join(quotas)}"
+        message = f"is removed with its quota: {'; '.join(quotas)}"
         yield Raised(f"queue {name}", message, pairs[0].before, (), details, _predictions(change, name, names))
 
 
-def _deletion(manifest: Manifest) -> tuple[str, ...]:
-    """Returns what happens with the ClusterQueue."""
-    if not is_left(manifest):
+def _deletion(pairs: list[Pair]) -> tuple[str, ...]:
+    """Returns what happens with the ClusterQueues."""
+    left = [pair.manifest for pair in pairs if is_left(pair.manifest)]
+    if not left:
         return ("Argo CD deletes the ClusterQueue; Kueue keeps it until the last running workload has ended",)
-    lent = ", so that its cohort can still borrow its quota" if dig(manifest.body, "spec", "cohortName") else ""
+    names = " ".join(one.name for one in left)
+    cohort = dig(left[0].body, "spec", "cohortName")
+    lent = f", and cohort {cohort} can still borrow its quota" if cohort else ""
     return (
-        f"Argo CD leaves the ClusterQueue in the cluster{lent}; delete it with kubectl delete clusterqueue "
-        f"{manifest.name}; Kueue then keeps it until the last running workload has ended",
+        f"Argo CD leaves the ClusterQueue in the cluster{lent}; delete it with kubectl delete clusterqueue {names}; "
+        "Kueue then keeps it until the last running workload has ended",
     )
 
 
