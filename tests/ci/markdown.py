@@ -23,7 +23,7 @@ def effects(body: str, run_url: str = "https://github.com/acme/fleet/actions/run
     found += [f"image {token.attrs['src']}" for token in flat if token.type == "image"]
     for token in flat:
         if token.type in ("html_inline", "html_block"):
-            rest = ALLOWED_HTML.sub("", token.content)
+            rest = ALLOWED_HTML.sub(" ", token.content)
             found += [f"HTML {rest}"] * bool(re.search(r"<[A-Za-z/!?]", rest))
         if token.type in ("text", "code_inline", "fence", "code_block", "html_block"):
             found += [f"text {match[0]}" for match in _ACTIVE.finditer(html.unescape(token.content))]

@@ -193,8 +193,8 @@ def harmless(text: str) -> str:
     A character without width separates the characters that GitHub would interpret, in text and in code. The tags and
     entities of the reports of gpuc stay.
     """
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix(MARKER).lstrip("\n")
-    return _UNSAFE.sub(rf"\g<0>{_BREAK}", _CONTROL.sub("", lines))
+    lines = _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return _UNSAFE.sub(rf"\g<0>{_BREAK}", lines.removeprefix(MARKER).lstrip("\n"))
 
 
 def comment(run: Mapping[str, Any], plan: str | None, problem: str = "") -> str:
