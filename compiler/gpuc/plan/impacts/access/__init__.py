@@ -1,0 +1,1 @@
+"""Impacts on the rights of people and pods."""

@@ -1,0 +1,21 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.rights import lost, rights_text
+
+
+@impact("IMP452", Level.RESTRICTS, source="kubernetes.io/docs/reference/access-authn-authz/rbac")
+def rights_lost(change: Change) -> Impacts:
+    """A group, a user, or a service account of a tenant loses rights in a namespace that remains.
+
+    The API server refuses their next requests. Running workloads continue, unless their service account loses rights.
+    """
+    for one in lost(change):
+        new, old = ", ".join(one.roles_after), ", ".join(one.roles_before)
+        if not one.roles_after:
+            action = f"loses role {old} in {one.where}"
+        elif new != old:
+            action = f"has role {new} instead of {old} in {one.where}"
+        else:
+            action = f"can do less with role {new} in {one.where}"
+        message = f"{action}; lost rights: {rights_text(one.rights)}"
+        yield Raised(one.subject, message, one.binding, one.path)

@@ -1,0 +1,170 @@
+"""The rights of groups, users and tenants' service accounts before and after a change."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from gpuc.diagnostics.finding import Path
+from gpuc.isolation.access.builtin import BUILTIN
+from gpuc.isolation.access.subjects import RBAC, Access, BoundRole
+from gpuc.isolation.tenancy import labelled_tenancy
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, items
+from gpuc.plan.change import Change
+from gpuc.plan.state import State
+
+Right = tuple[str, str]
+"""A verb and a resource with its API group: ("create", "batch/jobs"). The core group has no prefix."""
+EVERYWHERE = ""
+"""The namespace of rights in the complete cluster."""
+_KINDS = ("RoleBinding", "ClusterRoleBinding", "Role", "ClusterRole", "Namespace")
+_WRITING = ("*", "create", "update", "patch", "delete", "deletecollection", "impersonate", "bind", "escalate")
+_SENSITIVE = ("secrets", "pods/exec", "rolebindings", "roles", "pods", "jobs")
+_SHOWN = 4
+"""The maximum number of resources in a message."""
+
+
+@dataclass
+class Rights:
+    """What a subject may do in a namespace."""
+
+    roles: set[str] = field(default_factory=set)
+    rights: set[Right] = field(default_factory=set)
+    binding: Manifest | None = None
+    """The first binding that gives the rights."""
+    path: Path = ()
+    """The path of the subject in the binding."""
+
+
+@dataclass(frozen=True)
+class RightsChange:
+    """Rights that a subject gains or loses in some namespaces."""
+
+    subject: str
+    """For example "group oidc:nlp"."""
+    namespaces: tuple[str, ...]
+    roles_before: tuple[str, ...]
+    roles_after: tuple[str, ...]
+    rights: frozenset[Right]
+    """The rights that are gained or lost."""
+    binding: Manifest | None
+    path: Path
+
+    @property
+    def where(self) -> str:
+        """The namespaces in words."""
+        if self.namespaces == (EVERYWHERE,):
+            return "the complete cluster"
+        return f"{'namespace' if len(self.namespaces) == 1 else 'namespaces'} {', '.join(self.namespaces)}"
+
+
+def gained(change: Change) -> Iterator[RightsChange]:
+    """Yields the rights that only the state after gives, the same rights of several namespaces together."""
+    if _changes_rights(change):
+        yield from _grouped(_rights(change.before), _rights(change.after), is_gain=True)
+
+
+def lost(change: Change) -> Iterator[RightsChange]:
+    """Yields the rights that only the state before gives, of subjects and namespaces that both states have."""
+    if not _changes_rights(change):
+        return
+    kept = {EVERYWHERE, *change.after.objects.namespaces}
+    before = {key: rights for key, rights in _rights(change.before).items() if key[1] in kept}
+    yield from _grouped(before, _rights(change.after), is_gain=False)
+
+
+def rights_text(rights: Iterable[Right]) -> str:
+    """Returns the most important rights in words: rights to write first, for example "create, delete pods, jobs"."""
+    verbs: dict[str, set[str]] = defaultdict(set)
+    for verb, resource in rights:
+        verbs[resource].add(verb)
+    writing = {name: found & set(_WRITING) or found for name, found in verbs.items()}
+    ordered = sorted(writing, key=lambda name: (not writing[name] & set(_WRITING), _rank(name), name))
+    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name in ordered[:_SHOWN]:
+        groups[tuple(sorted(writing[name]))].append(name)
+    text = "; ".join(f"{', '.join(found)} {', '.join(names)}" for found, names in groups.items())
+    return text + (f"; and {len(ordered) - _SHOWN} more kinds" if len(ordered) > _SHOWN else "")
+
+
+def _changes_rights(change: Change) -> bool:
+    kinds = ((RBAC if kind != "Namespace" else "", kind) for kind in _KINDS)
+    return any(pair.fields for kind in kinds for pair in change.pairs(*kind))
+
+
+@lru_cache(maxsize=4)
+def _rights(state: State) -> dict[tuple[str, str], Rights]:
+    """Returns the rights by subject and namespace; EVERYWHERE is the namespace of ClusterRoleBindings."""
+    tenancy = labelled_tenancy(state.objects)
+    access = Access(state.objects, tenancy)
+    found: dict[tuple[str, str], Rights] = defaultdict(Rights)
+    for kind in ("RoleBinding", "ClusterRoleBinding"):
+        for binding in state.objects.of(RBAC, kind):
+            for index, subject in items(binding.body.get("subjects")):
+                name = _subject(subject, binding, tenancy.tenants)
+                bound = _bound_role(state, binding, index, name) if name else None
+                if bound is not None:
+                    rights = found[name, bound.namespace]
+                    rights.roles.add(bound.role_name)
+                    for rule in access.rules(bound):
+                        grant = rule.grant
+                        rights.rights |= {
+                            (verb, f"{group}/{resource}".removeprefix("/"))
+                            for group in grant.groups
+                            for resource in grant.resources
+                            for verb in grant.verbs
+                        }
+                    if rights.binding is None:
+                        rights.binding, rights.path = binding, ("subjects", index)
+    return dict(found)
+
+
+def _subject(subject: object, binding: Manifest, tenants: object) -> str:
+    """Returns a subject in words; an empty string for the service accounts of the platform."""
+    kind, name = dig(subject, "kind"), dig(subject, "name")
+    if not isinstance(name, str):
+        return ""
+    if kind == "ServiceAccount":
+        namespace = dig(subject, "namespace") or binding.namespace
+        return f"service account {namespace}/{name}" if isinstance(tenants, dict) and namespace in tenants else ""
+    return f"{str(kind).lower()} {name}"
+
+
+def _bound_role(state: State, binding: Manifest, index: int, subject: str) -> BoundRole | None:
+    """Returns the role of a binding; None for a role without an object that is not built in."""
+    reference = binding.body.get("roleRef")
+    name, is_cluster_role = dig(reference, "name"), dig(reference, "kind") == "ClusterRole"
+    if not isinstance(name, str):
+        return None
+    namespace = binding.namespace if binding.kind == "RoleBinding" else EVERYWHERE
+    role = state.objects.find(
+        RBAC, "ClusterRole" if is_cluster_role else "Role", name, "" if is_cluster_role else namespace
+    )
+    if role is None and not (is_cluster_role and name in BUILTIN):
+        return None
+    return BoundRole(binding, index, subject, (), role, name, namespace, False)
+
+
+def _grouped(
+    before: dict[tuple[str, str], Rights], after: dict[tuple[str, str], Rights], *, is_gain: bool
+) -> Iterator[RightsChange]:
+    groups: dict[tuple[str, tuple[str, ...], tuple[str, ...], frozenset[Right]], list[tuple[str, Rights]]]
+    groups = defaultdict(list)
+    for key in dict.fromkeys((*after, *before)):
+        old, new = before.get(key, Rights()), after.get(key, Rights())
+        difference = new.rights - old.rights if is_gain else old.rights - new.rights
+        if difference:
+            place = new if new.binding is not None else old
+            roles = tuple(sorted(old.roles)), tuple(sorted(new.roles))
+            groups[key[0], *roles, frozenset(difference)].append((key[1], place))
+    for (subject, roles_before, roles_after, rights), places in groups.items():
+        names, (_, place) = tuple(name for name, _ in places), places[0]
+        yield RightsChange(subject, names, roles_before, roles_after, rights, place.binding, place.path)
+
+
+def _rank(resource: str) -> int:
+    name = resource.rpartition("/")[2] if resource.count("/") and "pods/" not in resource else resource
+    return _SENSITIVE.index(name) if name in _SENSITIVE else len(_SENSITIVE)
