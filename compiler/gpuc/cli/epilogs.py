@@ -24,7 +24,9 @@ REHEARSAL_EXIT_CODES = """exit codes:
   0  all objects were applied and are healthy, and every test case passed
   1  an object was rejected or is not healthy, or a test case failed
   2  the command line is wrong, or a program of the control plane is missing
-  3  gpuc itself or a program of the control plane failed"""
+  3  gpuc itself or a program of the control plane failed
+
+With --from, the exit code is 0 when the observation has ended."""
 INIT = """On a terminal, the command asks for options that are missing. Otherwise it uses their defaults.
 Files that exist are not changed."""
 TOOLS = """Without an option, the command builds the control plane of `gpuc rehearse`. This takes a quarter of

@@ -75,9 +75,13 @@ def _transitions(before: Path, root: Path, files: Sequence[str], options: Rehear
     from gpuc.rehearse.transition.run import Transition
 
     workloads = _documents(options.workloads) if options.workloads else None
+    present = [file for file in files if (before / file).is_file()]
     for file in files:
-        if not (before / file).is_file():
-            raise UsageError(f"{options.before} has no {file}: a transition needs the spec of the state before")
+        if file not in present:
+            write_message(f"{options.before} has no {file}: a new cluster has no work that a change disturbs")
+    if not present:
+        raise UsageError(f"{options.before} has none of the specs: a transition needs the spec of the state before")
+    for file in present:
         yield Transition(str(options.before), _compiled(before, file), _compiled(root, file), workloads)
 
 

@@ -24,7 +24,7 @@ from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
 from gpuc.rehearse.transition.programs import restart_changed
 from gpuc.rehearse.transition.result import NodeOutcome, ObjectOutcome, QueueOutcome, WorkloadOutcome
-from gpuc.rehearse.transition.settle import settle
+from gpuc.rehearse.transition.settle import drifted, settle
 from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, take_snapshot
 from gpuc.rehearse.transition.start import start_work, stop_work, why_not_running
 from gpuc.rehearse.transition.synced_changes import apply_change
@@ -34,6 +34,8 @@ from gpuc.trace.node_agents import without_agent_requests
 STATIC_NODES_SECONDS = 60
 HEALTH_SECONDS = 60
 DELETION_SECONDS = 60
+REVERTED_SECONDS = 1
+"""Seconds for which the objects must stay the same after a change is removed."""
 POLL_SECONDS = 0.3
 THREADS = 6
 
@@ -180,7 +182,8 @@ class RunningState:
         now = take_snapshot(self.client)
         stop_work(self.client, [filling for filling in self.work if why_not_running(now, filling)])
         problems = start_work(self.client, self.work)
-        settle(self.client)
+        earlier = drifted(self.snapshot)
+        settle(self.client, REVERTED_SECONDS, lambda snapshot: drifted(snapshot) <= earlier)
         self._remember()
         return problems
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.client import Client, Object, condition_is_true
 from gpuc.rehearse.transition.snapshot import CLAIM, CLUSTER_QUEUE, LOCAL_QUEUE, POD, WORKLOAD, Snapshot, take_snapshot
 
 QUIET_SECONDS = 2.5
@@ -18,10 +18,19 @@ _OBSERVED = (CLAIM, POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 _HASH = "karpenter.sh/nodepool-hash"
 
 
-def settle(client: Client, quiet_s: float = QUIET_SECONDS, timeout_s: float = SETTLE_SECONDS) -> dict[str, Object]:
+def settle(
+    client: Client,
+    quiet_s: float = QUIET_SECONDS,
+    is_expected: Callable[[Snapshot], bool] = lambda snapshot: True,
+    timeout_s: float = SETTLE_SECONDS,
+) -> dict[str, Object]:
     """Waits until the controllers have acted, and returns the last state of each NodeClaim by name.
 
     The condition Drifted appears before Karpenter replaces a node, so the last state of a deleted NodeClaim has it.
+
+    Args:
+        quiet_s: seconds for which the observed objects must stay the same.
+        is_expected: returns whether the observed objects can be the last state.
     """
     seen: dict[str, Object] = {}
     deadline = time.monotonic() + timeout_s
@@ -32,7 +41,7 @@ def settle(client: Client, quiet_s: float = QUIET_SECONDS, timeout_s: float = SE
         digest = list(_digest(snapshot))
         if digest != last:
             changed_at, last = time.monotonic(), digest
-        elif time.monotonic() - changed_at >= quiet_s and not _is_stale(client, snapshot):
+        elif time.monotonic() - changed_at >= quiet_s and is_expected(snapshot) and not _is_stale(client, snapshot):
             break
         time.sleep(_POLL_SECONDS)
     return seen
@@ -70,3 +79,9 @@ def _is_stale(client: Client, snapshot: Snapshot) -> bool:
         ):
             return True
     return False
+
+
+def drifted(snapshot: Snapshot) -> set[str]:
+    """Returns the names of the NodeClaims that have drifted."""
+    is_drifted = condition_is_true("Drifted")
+    return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_drifted(claim)}
