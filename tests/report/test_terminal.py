@@ -50,6 +50,7 @@ def test_only_lines_on_a_terminal_have_a_width() -> None:
 @pytest.fixture(autouse=True)
 def capable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("CI", raising=False)
 
 
 def _shown(stream: io.StringIO, *seconds: float) -> str:

@@ -59,7 +59,7 @@ def run_rehearsal(arguments: list[str]) -> int:
         return 1
     programs = _programs()
     outputs = _open_report_files(options)
-    progress = Progress(sys.stderr)
+    progress = Progress(sys.stderr, first_line_after=0)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if options.argocd:

@@ -1,4 +1,4 @@
-"""The progress line: the current step of a long run, on a terminal."""
+"""The current step of a long run: a line that changes on a terminal, and plain lines in CI."""
 
 from __future__ import annotations
 
@@ -10,26 +10,44 @@ from typing import TextIO
 from gpuc.diagnostics.report.terminal import is_terminal, visible
 
 _DELAY_SECONDS = 0.3
-"""Time after which the progress line appears."""
+"""Time after which the progress line appears on a terminal."""
 _REDRAW_SECONDS = 0.05
 """Shortest time between two changes of the progress line."""
+LINE_SECONDS = 10.0
+"""Shortest time between two lines in CI."""
 _CLEAR_LINE = "\r\x1b[K"
 
 
 class Progress:
-    """Shows the current step of a run if the run needs some time and the stream is a terminal."""
+    """Shows the current step of a run.
 
-    def __init__(self, stream: TextIO | None, clock: Callable[[], float] = monotonic) -> None:
-        self._stream = stream if is_terminal(stream) and os.environ.get("TERM") != "dumb" else None
+    On a terminal, one line shows the step and changes with it. With the environment variable CI, the steps are plain
+    lines without control characters, with some time between two lines. Otherwise nothing is shown.
+
+    Args:
+        stream: the stream of the steps; None to show nothing.
+        clock: returns the time in seconds.
+        first_line_after: the seconds in CI before the first line, so that a short run prints none.
+    """
+
+    def __init__(
+        self, stream: TextIO | None, clock: Callable[[], float] = monotonic, first_line_after: float = LINE_SECONDS
+    ) -> None:
+        self._is_plain = bool(os.environ.get("CI"))
+        is_shown = self._is_plain or (is_terminal(stream) and os.environ.get("TERM") != "dumb")
+        self._stream = stream if is_shown else None
         self._clock = clock
-        self._redraw_at = clock() + _DELAY_SECONDS
+        self._show_at = clock() + (first_line_after if self._is_plain else _DELAY_SECONDS)
         self._shown = False
 
     def __call__(self, step: str) -> None:
-        """Shows the step that starts now, unless the line has just changed."""
-        if self._stream is None or self._clock() < self._redraw_at:
+        """Shows the step that starts now, unless another step was shown just before."""
+        if self._stream is None or self._clock() < self._show_at:
             return
-        self._redraw_at = self._clock() + _REDRAW_SECONDS
+        self._show_at = self._clock() + (LINE_SECONDS if self._is_plain else _REDRAW_SECONDS)
+        if self._is_plain:
+            self._write(f"{visible(step)}\n")
+            return
         self._shown = True
         self._write(_CLEAR_LINE + visible(step)[: _columns(self._stream) - 1])
 
@@ -45,7 +63,7 @@ class Progress:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except (OSError, UnicodeEncodeError):
+        except (OSError, ValueError):  # closed, or an encoding without the characters
             self._stream = None
 
 

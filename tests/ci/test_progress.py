@@ -1,0 +1,81 @@
+"""Long commands print plain lines in CI, and nothing if the output is a pipe outside of CI."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpuc.diagnostics.report.progress import LINE_SECONDS, Progress
+from tests.conftest import ROOT
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def shown(stream: io.StringIO, *seconds: float, first: float = LINE_SECONDS) -> str:
+    """The text on the stream if a step starts at each of the times."""
+    now = [0.0]
+    progress = Progress(stream, lambda: now[0], first)
+    for second in seconds:
+        now[0] = second
+        progress(f"prod-use1: step\n\x1b[31m {second}")
+    progress.close()
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_lines_in_ci_have_time_between_them_and_no_control_characters(
+    stream: type[io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "true")
+    assert shown(stream(), 0.0, 1.0, 9.9) == ""
+    lines = "".join(f"prod-use1: step\\n\\x1b[31m {second}\n" for second in (0.0, 10.0, 25.0))
+    assert shown(stream(), 0.0, 0.1, 9.9, 10.0, 19.0, 25.0, 26.0, first=0) == lines
+
+
+@pytest.mark.parametrize("value", ["", None])
+def test_a_pipe_outside_of_ci_gets_no_lines(value: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    if value is not None:
+        monkeypatch.setenv("CI", value)
+    assert shown(io.StringIO(), 100.0, 200.0, first=0) == ""
+
+
+def test_a_closed_stream_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    stream = io.StringIO()
+    progress = Progress(stream, first_line_after=0)
+    stream.close()
+    progress("step")
+
+
+@pytest.mark.parametrize("command", [["check"], ["plan", "--against", "HEAD"]])
+def test_a_run_in_ci_writes_no_control_characters_to_a_terminal(command: list[str]) -> None:
+    control, terminal = pty.openpty()
+    environment = {**os.environ, "CI": "true", "PYTHONPATH": str(ROOT / "compiler"), "NO_COLOR": "1"}
+    arguments = [sys.executable, "-m", "gpuc.cli.main", *command]
+    done = subprocess.run(
+        arguments,
+        cwd=Path(ROOT) / "examples/hub",
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        check=False,
+    )
+    os.close(terminal)
+    os.set_blocking(control, False)
+    try:
+        shown_text = os.read(control, 1 << 16)
+    except (BlockingIOError, OSError):
+        shown_text = b""
+    os.close(control)
+    assert done.returncode in (0, 1)
+    assert b"\x1b" not in shown_text + done.stdout
