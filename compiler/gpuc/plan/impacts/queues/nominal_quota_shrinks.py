@@ -17,18 +17,16 @@ from gpuc.plan.quota_changes import QuotaChange, flavor_text, loses, queue_name,
 def nominal_quota_shrinks(change: Change) -> Impacts:
     """The nominal quota of a queue on a node pool shrinks.
 
-    Kueue evicts no workload because of a smaller quota. A queue whose running workloads use more than the new quota
-    admits nothing until the usage is below the quota. Queues of the same cohort can preempt workloads above the nominal
-    quota, if they may reclaim their quota.
+    Kueue evicts no workload because of a smaller quota. Running workloads above the new quota use borrowed quota, or,
+    if the queue may not borrow, the queue admits nothing until they end. Queues of the same cohort can preempt
+    workloads above the nominal quota, if they may reclaim their quota.
     """
     found, changes = uses(change), list(quota_changes(change))
     for one in changes:
         if one.after.nominal < one.before.nominal and not one.stops:
             message = f"nominal quota on {flavor_text(change, one.flavor)} shrinks {_span(one)}"
-            in_use = one.unit.text(one.before.nominal - one.after.nominal)
             details = [
-                f"if the queue uses all of its quota, it uses {in_use} more than the new quota; Kueue evicts nothing "
-                "for this, and admits no new workload until the queue uses less than the new quota",
+                _excess(one),
                 *_reclaiming(change, one),
                 *_largest(one),
                 *loses(change, changes, one.flavor, one.pair.name),
@@ -37,6 +35,17 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
             yield Raised(
                 f"queue {queue_name(one.pair)}", message, one.pair.after, (*one.path, "nominalQuota"), tuple(details)
             )
+
+
+def _excess(one: QuotaChange) -> str:
+    """Returns what happens to a queue that uses more than the new quota."""
+    more = one.unit.text(one.before.nominal - one.after.nominal)
+    if one.after.most > one.after.nominal:
+        return f"if the queue uses all of its quota, {more} of it count as borrowed from then on; Kueue evicts nothing"
+    return (
+        f"if the queue uses all of its quota, it uses {more} more than the new quota; Kueue evicts nothing for this, "
+        "and admits no new workload until the queue uses less than the new quota"
+    )
 
 
 def _span(one: QuotaChange) -> str:

@@ -3,7 +3,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.namespace_limits import limit_changes
 
 
-@impact("IMP257", Level.NONE, source="kubernetes v1.35.4 plugin/pkg/admission/resourcequota/controller.go")
+@impact("IMP257", Level.NONE, source="k8s.io/apiserver v0.35.4 pkg/admission/plugin/resourcequota/controller.go")
 def namespace_quota_grows(change: Change) -> Impacts:
     """The ResourceQuota of a namespace grows.
 
