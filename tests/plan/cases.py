@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuc.catalog import load
+from gpuc.lint.load.load_objects import load_objects
 from gpuc.pipeline.fleet_policies import FleetPolicies, fleet_policies
 from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.plan.change import Change
@@ -20,6 +21,8 @@ IMPACTS = ROOT / "compiler/gpuc/plan/impacts"
 CASES = sorted(IMPACTS.glob("*/*.yaml"))
 MODULES = sorted(file for file in IMPACTS.glob("*/*.py") if not file.name.startswith("_"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
+WORKLOADS = "# Workloads."
+"""The first line of a document with an object that runs in the cluster."""
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 
 
@@ -30,6 +33,8 @@ class Case:
     name: str
     before: str
     after: str
+    workloads: str = ""
+    """The objects that run in the cluster; empty for none."""
 
     @property
     def marks(self) -> list[tuple[bool, int, str]]:
@@ -46,9 +51,12 @@ def cases() -> list[Case]:
     """All changes of all case files. A mark in the first spec belongs to the change that its comment `#N` names."""
     found = []
     for file in CASES:
-        before, *afters = [HEAD + text for text in re.split(r"^---\n", file.read_text(), flags=re.MULTILINE)]
+        texts = re.split(r"^---\n", file.read_text(), flags=re.MULTILINE)
+        workloads = "---\n".join(text for text in texts if text.startswith(WORKLOADS))
+        before, *afters = [HEAD + text for text in texts if not text.startswith(WORKLOADS)]
         for number, after in enumerate(afters, 1):
-            found.append(Case(f"{file.parent.name}/{file.stem}-{number}", of_change(before, number), after))
+            name = f"{file.parent.name}/{file.stem}-{number}"
+            found.append(Case(name, of_change(before, number), after, workloads))
     return found
 
 
@@ -71,7 +79,10 @@ def compiled(folder: Path, text: str) -> CompiledSpec:
 def change_of(folder: Path, case: Case) -> Change:
     """The change of a case."""
     before, after = (state_after(compiled(folder / name, getattr(case, name))) for name in ("before", "after"))
-    return Change(before, after)
+    if not case.workloads:
+        return Change(before, after)
+    (folder / "workloads.yaml").write_text(case.workloads)
+    return Change(before, after, tuple(load_objects([str(folder / "workloads.yaml")]).manifests))
 
 
 def impacts_of(folder: Path, case: Case) -> list[Impact]:

@@ -120,7 +120,8 @@ def _change_examples(id: str) -> Iterator[str]:  # noqa: A002
     A line of the state before that ends with `#2! ID` has the impact if the second state after removes the line.
     """
     file = next(file for file in sorted(_PACKAGE.glob("plan/impacts/*/*.yaml")) if f"! {id}" in file.read_text())
-    before, *afters = re.split(r"^---\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    texts = re.split(r"^---\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    before, *afters = [text for text in texts if not text.startswith("# Workloads.")]
     removed_by = {int(number) for number in re.findall(rf"#(\d+)! {id}$", before, re.MULTILINE)}
     is_with = [f"#! {id}" in after or number in removed_by for number, after in enumerate(afters, 1)]
     yield _change_example("Before", before, id)

@@ -1,0 +1,92 @@
+"""Admission policies before and after a change: their stages, parameters and expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.objects.object_set import dig, group
+from gpuc.plan.change import Change, Pair
+
+CONSTRAINTS = "constraints.gatekeeper.sh"
+_STAGES = ("", "dryrun", "warn", "deny")
+"""The stages by strictness; the first is a policy that does not exist."""
+
+
+@dataclass(frozen=True)
+class PolicyChange:
+    """The change of a constraint of Gatekeeper, or of a ValidatingAdmissionPolicy."""
+
+    pair: Pair
+    before: str
+    """The stage before: "" without the policy, dryrun, warn or deny."""
+    after: str
+
+    @property
+    def name(self) -> str:
+        return self.pair.name
+
+    @property
+    def is_stricter(self) -> bool:
+        """Whether the stage rises to warn or deny."""
+        return _rank(self.after) > _rank(self.before) and self.after != "dryrun"
+
+    @property
+    def is_weaker(self) -> bool:
+        """Whether the stage falls from deny or warn."""
+        return _rank(self.after) < _rank(self.before) and self.before != "dryrun"
+
+    @property
+    def path(self) -> Path:
+        """The path of the stage, or of the first other field that differs."""
+        if self.before != self.after or not self.pair.is_changed:
+            return ("spec", "enforcementAction")
+        return next((field.path for field in self.pair.fields if field.is_below("spec")), ("spec",))
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The settings of the policy that differ, if both states have the policy."""
+        if not self.pair.is_changed:
+            return ()
+        names = (field.path[2] for field in self.pair.fields if field.is_below("spec", "parameters") and field.path[2:])
+        return tuple(dict.fromkeys(map(str, names)))
+
+    @property
+    def scope(self) -> bool:
+        """Whether the objects that the policy checks differ."""
+        return self.pair.changes("spec", "match")
+
+
+def policy_changes(change: Change) -> Iterator[PolicyChange]:
+    """Yields the constraints that are added, removed or changed."""
+    for pair in change.all_pairs:
+        if group(pair.manifest) == CONSTRAINTS and pair.fields:
+            before, after = (None if one is None else one.document() for one in (pair.before, pair.after))
+            yield PolicyChange(pair, _stage(before), _stage(after))
+
+
+def template_changes(change: Change) -> Iterator[Pair]:
+    """Yields the ConstraintTemplates and ValidatingAdmissionPolicies whose expressions or parameters change."""
+    for kind in (("templates.gatekeeper.sh", "ConstraintTemplate"),
+                 ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")):  # fmt: skip
+        for pair in change.pairs(*kind):
+            if pair.changes("spec"):
+                yield pair
+
+
+def stage_text(stage: str) -> str:
+    """Returns a stage in words."""
+    return stage or "no policy"
+
+
+def _stage(document: Any) -> str:
+    if document is None:
+        return ""
+    stage = dig(document, "spec", "enforcementAction")
+    return stage if stage in _STAGES else "deny"
+
+
+def _rank(stage: str) -> int:
+    return _STAGES.index(stage)

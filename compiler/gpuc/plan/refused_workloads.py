@@ -1,0 +1,85 @@
+"""Workloads that would start before a change, and that the cluster refuses or cannot start after the change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.plan.change import Change
+from gpuc.plan.state import State
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.node_agents import node_agents, without_agent_requests
+from gpuc.trace.steps import Step
+from gpuc.trace.tracer import trace_workload
+from gpuc.trace.workload import workload_of
+
+_PARTS = ("ReplicaSet", "ControllerRevision")
+"""Kinds that controllers create from the objects of users."""
+
+
+_SEVERITY = {"pending": 1, "refused": 2}
+"""The verdicts of a trace with which a workload does not start. A refused workload is worse than pending pods."""
+
+
+@dataclass(frozen=True)
+class RefusedWorkload:
+    """A workload that the state before accepts, and the state after does not."""
+
+    manifest: Manifest
+    step: Step
+    """The first failed step of the trace in the state after."""
+    verdict: str
+    """ "refused" if the workload is refused, "pending" if no node accepts its pods."""
+
+    @property
+    def name(self) -> str:
+        """Kind, namespace and name."""
+        return str(self.manifest)
+
+    @property
+    def reason(self) -> str:
+        """The object that decides, and its message, in one line."""
+        by = f"{self.step.manifest}: " if self.step.manifest else ""
+        return " ".join(f"{by}{self.step.message}".split())
+
+
+def refused_workloads(change: Change) -> tuple[RefusedWorkload, ...]:
+    """Returns the objects of --workloads that would not start again. Without a change, no workload is traced."""
+    return tuple(_refused(change, change.workloads)) if change.workloads and _has_changes(change) else ()
+
+
+def refused_templates(change: Change) -> tuple[RefusedWorkload, ...]:
+    """Returns the workload templates of the state before that the state after does not accept."""
+    return tuple(_refused(change, change.before.templates)) if _has_changes(change) else ()
+
+
+def _has_changes(change: Change) -> bool:
+    return any(pair.fields for pair in change.all_pairs)
+
+
+def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedWorkload]:
+    namespaces = set(change.after.objects.namespaces)
+    for manifest in manifests:
+        workload = workload_of(manifest)
+        if workload is None or manifest.kind in _PARTS or manifest.namespace not in namespaces:
+            continue
+        after = trace_workload(_index(change.after), workload)
+        if after.verdict not in _SEVERITY or after.failure is None:
+            continue
+        if _SEVERITY.get(trace_workload(_index(change.before), workload).verdict, 0) < _SEVERITY[after.verdict]:
+            yield RefusedWorkload(manifest, after.failure, after.verdict)
+
+
+@lru_cache(maxsize=4)
+def _index(state: State) -> ClusterIndex:
+    """Returns the objects of a state for traces, as `gpuc trace` reads them."""
+    cluster, objects = state.cluster, state.objects
+    if cluster is None:
+        return ClusterIndex(objects)
+    manifests = [*without_agent_requests(cluster, objects.manifests), *node_agents(cluster)]
+    accounts = {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
+    complete = ObjectSet(manifests, is_complete=True, values=objects.values, catalog=cluster.catalog)
+    return ClusterIndex(complete, accounts=accounts)
