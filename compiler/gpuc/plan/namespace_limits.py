@@ -47,6 +47,11 @@ class LimitChange:
         return f" in {', '.join(dict.fromkeys(names))}"
 
     @property
+    def has_gpus(self) -> bool:
+        """Whether a limit of GPUs, slices or shares is among them."""
+        return any(key.removeprefix(_REQUESTS).startswith(GPU_PREFIXES) for key in self.keys)
+
+    @property
     def path(self) -> Path:
         """The path of a changed limit: of cpu, because every quota has cpu, or else of the first one."""
         return ("spec", "hard", next((key for key in self.keys if key == "requests.cpu"), self.keys[0]))

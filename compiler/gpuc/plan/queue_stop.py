@@ -26,12 +26,15 @@ class Stop(NamedTuple):
     """Whether all LocalQueues of the queue are among them."""
 
     def predictions(self, outcome: str) -> tuple[Prediction, ...]:
-        """Returns predictions with the outcome for the workloads of the queues."""
+        """Returns that the queues are inactive, and the outcome for the workloads of the queues."""
+        names = dict.fromkeys(queue_name(pair) for pair in self.pairs)
+        inactive = tuple(Prediction(f"queue {name}", "inactive") for name in names)
         kind, _, name = self.subject.partition(" ")
         if kind == "queue" and self.is_complete:
-            return (Prediction(f"workloads of queue {name}", outcome),)
+            return (Prediction(f"workloads of queue {name}", outcome), *inactive)
         namespaces = sorted({pair.manifest.namespace for pair in self.pairs})
-        return tuple(Prediction(f"workloads of namespace {namespace}", outcome) for namespace in namespaces)
+        workloads = (Prediction(f"workloads of namespace {namespace}", outcome) for namespace in namespaces)
+        return (*workloads, *inactive)
 
 
 def stop_changes(change: Change, before: frozenset[str], after: frozenset[str]) -> Iterator[Stop]:

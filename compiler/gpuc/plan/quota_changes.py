@@ -81,6 +81,11 @@ class QuotaChange:
     """Whether the queue had quota on the flavor, and has no quota of any resource on it after the change."""
 
     @property
+    def key(self) -> Key:
+        """The flavor and the resource."""
+        return self.flavor, self.unit.resource
+
+    @property
     def has_limits(self) -> bool:
         """Whether the limits for borrowing and lending can be compared: the queue keeps a cohort and some quota."""
         return all(self.cohorts) and self.before.nominal > 0 and self.after.nominal > 0

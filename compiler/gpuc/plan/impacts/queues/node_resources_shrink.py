@@ -2,9 +2,10 @@ from collections.abc import Iterator
 
 from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, pool_of, quota_changes, tree
+from gpuc.kubernetes.quota import Key
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, pool_of, queue_name, quota_changes, tree
 
 
 @impact(
@@ -21,19 +22,22 @@ def node_resources_shrink(change: Change) -> Impacts:
         return
     nodes = tree(change.before), tree(change.after)
     counted = {(one.pair.name, one.flavor) for one in quota_changes(change)}
-    seen = set()
+    found: dict[str, list[tuple[Pair, list[Key]]]] = {}
     for pair, flavor in common_flavors(change):
         old, new = (states[pair.name].quotas for states in nodes)
         keys = [key for key in new if key[0] == flavor and key in old and 0 < new[key].nominal < old[key].nominal]
-        if not keys or flavor in seen or (pair.name, flavor) in counted:
-            continue
-        seen.add(flavor)
-        totals = [{name: quotas[flavor, name].nominal for _, name in keys} for quotas in (old, new)]
+        if keys and (pair.name, flavor) not in counted:
+            found.setdefault(flavor, []).append((pair, keys))
+    for flavor, rows in found.items():
+        pair, keys = rows[0]
+        totals = [{name: states[pair.name].quotas[flavor, name].nominal for _, name in keys} for states in nodes]
         message = f"a node has less {' and '.join(_texts(change, flavor, *totals))} for workloads"
         details = ("the quotas in nodes stay the same", "pods that request a complete node do not fit any more")
         cause = pool_cause(change, flavor)
         manifest, path = (None, cause) if cause else (pair.after, (*nodes[1][pair.name].path(keys[0]), "nominalQuota"))
-        yield Raised(flavor_text(change, flavor), message, manifest, path, details)
+        queues = dict.fromkeys(queue_name(pair) for pair, _ in rows)
+        predicts = tuple(Prediction(f"workloads of queue {queue}", "waiting") for queue in queues)
+        yield Raised(flavor_text(change, flavor), message, manifest, path, details, predicts)
 
 
 def _texts(change: Change, flavor: str, old: dict[str, int], new: dict[str, int]) -> Iterator[str]:

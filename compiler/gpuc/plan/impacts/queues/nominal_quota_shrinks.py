@@ -3,7 +3,7 @@ from math import ceil
 
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.queue_usage import Use, named, total_use, uses
 from gpuc.plan.quota_changes import QuotaChange, flavor_text, loses, queue_name, quota_changes, tree
 
@@ -32,9 +32,24 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
                 *loses(change, changes, one.flavor, one.pair.name),
                 *_known_use(one, found),
             ]
-            yield Raised(
-                f"queue {queue_name(one.pair)}", message, one.pair.after, (*one.path, "nominalQuota"), tuple(details)
-            )
+            name = queue_name(one.pair)
+            predicts = (Prediction(f"workloads of queue {name}", "waiting"),) if _exceeds(change, one) else ()
+            path = (*one.path, "nominalQuota")
+            yield Raised(f"queue {name}", message, one.pair.after, path, tuple(details), predicts)
+
+
+def _exceeds(change: Change, one: QuotaChange) -> bool:
+    """Returns whether a full queue cannot start the same workloads again, while the other queues are full, too.
+
+    The queue can do so only if it may borrow quota that another queue has gained.
+    """
+    totals = []
+    for state in (change.before, change.after):
+        nodes = tree(state)
+        root = list(nodes[one.pair.name].to_root)[-1]
+        quotas = [node.quotas for node in nodes.values() if list(node.to_root)[-1] is root]
+        totals.append(sum(rows[key].nominal for rows in quotas for key in rows if key == one.key))
+    return one.after.most < one.before.nominal or totals[1] < totals[0]
 
 
 def _excess(one: QuotaChange) -> str:
@@ -82,10 +97,9 @@ def _reclaiming(change: Change, one: QuotaChange) -> Iterator[str]:
 
 def _known_use(one: QuotaChange, found: list[Use]) -> Iterator[str]:
     """Yields a sentence about the objects of --workloads that use the quota."""
-    key = one.flavor, one.unit.resource
-    used = ceil(total_use(found, one.pair.name, key) / one.unit.size)
+    used = ceil(total_use(found, one.pair.name, one.key) / one.unit.size)
     if used:
-        users = [use.manifest for use in found if use.cluster_queue == one.pair.name and use.usage.get(key)]
+        users = [use.manifest for use in found if use.cluster_queue == one.pair.name and use.usage.get(one.key)]
         above = used - one.after.nominal
         more = f", {one.unit.text(above)} more than the new quota" if above > 0 else ""
         yield f"the objects of --workloads request {one.unit.text(used)}{more}: {named(users)}"

@@ -1,6 +1,6 @@
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.quota_changes import flavor_text, flavors, queue_name, quota_text, tree
 
 
@@ -29,4 +29,5 @@ def pool_leaves_queue(change: Change) -> Impacts:
                     "workloads that run on the pool continue; Kueue does not evict them",
                     "workloads that need the pool, for example because of a node selector, wait until they are changed",
                 )
-                yield Raised(f"queue {queue_name(pair)}", message, pair.before, path, details)
+                predicts = (Prediction(f"workloads of queue {queue_name(pair)}", "waiting"),)
+                yield Raised(f"queue {queue_name(pair)}", message, pair.before, path, details, predicts)

@@ -1,10 +1,11 @@
 from collections.abc import Iterator
 
 from gpuc.kubernetes.amounts import amount, rounded
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.namespace_limits import limit_changes, requested
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.namespace_limits import LimitChange, limit_changes, requested
 
 
 @impact("IMP256", Level.RESTRICTS, source="k8s.io/apiserver v0.35.4 pkg/admission/plugin/resourcequota/controller.go")
@@ -21,7 +22,15 @@ def namespace_quota_shrinks(change: Change) -> Impacts:
             "those that replace pods of running jobs",
             *(text for pair in one.pairs for text in _above(change, pair)),
         )
-        yield Raised(one.owner, message, one.pairs[0].after, one.path, details)
+        yield Raised(one.owner, message, one.pairs[0].after, one.path, details, tuple(_predictions(change, one)))
+
+
+def _predictions(change: Change, one: LimitChange) -> Iterator[Prediction]:
+    """Yields a refusal for each namespace whose pods no queue counts, so that only the ResourceQuota limits them."""
+    queued = {local.namespace for local in change.before.objects.of(GROUP, "LocalQueue")}
+    for pair in one.pairs if one.has_gpus else ():
+        if pair.manifest.namespace not in queued:
+            yield Prediction(f"workloads of namespace {pair.manifest.namespace}", "refused")
 
 
 def _above(change: Change, pair: Pair) -> Iterator[str]:
