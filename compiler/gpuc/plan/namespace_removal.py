@@ -10,18 +10,18 @@ from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import named
 
 
-def removal_details(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
-    """Yields sentences about the namespaces that stay, those that Argo CD deletes, and running workloads."""
-    left = [pair.name for pair in removed if is_left(pair.manifest)]
-    deleted = [pair.name for pair in removed if not is_left(pair.manifest)]
-    if left:
-        yield (
-            f"Argo CD leaves {', '.join(left)} in the cluster, with all pods, ResourceQuotas and volumes; pods that "
-            "run continue"
-        )
-        yield f"when their work has ended, delete them with kubectl delete namespace {' '.join(left)}"
-    if deleted:
-        yield f"Argo CD deletes {', '.join(deleted)}, with all pods and PersistentVolumeClaims in them"
+def left(removed: Sequence[Pair]) -> list[Pair]:
+    """Returns the removed namespaces that Argo CD leaves in the cluster. It deletes the others."""
+    return [pair for pair in removed if is_left(pair.manifest)]
+
+
+def removal_details(names: Sequence[str]) -> Iterator[str]:
+    """Yields sentences about namespaces that Argo CD leaves in the cluster."""
+    yield (
+        f"Argo CD leaves {', '.join(names)} in the cluster, with all pods, ResourceQuotas and volumes; pods that "
+        "run continue"
+    )
+    yield f"when their work has ended, delete them with kubectl delete namespace {' '.join(names)}"
 
 
 def workloads_in(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
@@ -33,14 +33,9 @@ def workloads_in(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
 
 
 def removal_predictions(change: Change, removed: Sequence[Pair]) -> tuple[Prediction, ...]:
-    """Returns what happens to the workloads of removed namespaces."""
-    found = []
-    for pair in removed:
-        if not is_left(pair.manifest):
-            found.append(Prediction(f"workloads of namespace {pair.name}", "evicted"))
-        elif _loses_members(change, pair.name):
-            found.append(Prediction(f"workloads of namespace {pair.name}", "refused"))
-    return tuple(found)
+    """Returns that new workloads are refused in removed namespaces that stay in the cluster."""
+    names = [pair.name for pair in removed if _loses_members(change, pair.name)]
+    return tuple(Prediction(f"workloads of namespace {name}", "refused") for name in names)
 
 
 def _loses_members(change: Change, namespace: str) -> bool:

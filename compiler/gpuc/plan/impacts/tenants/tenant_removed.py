@@ -1,24 +1,23 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.namespace_removal import removal_details, removal_predictions, workloads_in
+from gpuc.plan.namespace_removal import left, removal_details, removal_predictions, workloads_in
 from gpuc.plan.tenant_changes import tenants
 
 
 @impact("IMP251", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
 def tenant_removed(change: Change) -> Impacts:
-    """A tenant is removed with all of its namespaces.
+    """A tenant is removed, and its namespaces stay in the cluster.
 
     Argo CD removes the roles and the LocalQueues of the tenant, so that members have no access and start no workloads.
-    Namespaces that Argo CD does not prune stay in the cluster, with the pods that run in them.
+    Argo CD does not prune the namespaces: they stay in the cluster with the pods that run in them.
     """
     for tenant in tenants(change):
-        removed = [pair for pair in tenant.pairs if pair.is_removed]
-        if tenant.is_removed and len(removed) == len(tenant.pairs) and not change.is_removed:
-            message = f"is removed with namespaces {tenant.names}: members lose access, and no new workload starts"
-            details = (*removal_details(change, removed), *workloads_in(change, removed))
-            manifest, path = (
-                (None, ("spec", "tenants", tenant.tenant)) if change.before.source else (removed[0].before, ())
-            )
-            yield Raised(
-                f"tenant {tenant.tenant}", message, manifest, path, details, removal_predictions(change, removed)
-            )
+        removed = left([pair for pair in tenant.pairs if pair.is_removed])
+        if tenant.is_removed and removed and not change.is_removed:
+            names = [pair.name for pair in removed]
+            message = f"is removed with namespaces {', '.join(names)}: members lose access, and no new workload starts"
+            details = (*removal_details(names), *workloads_in(change, removed))
+            has_spec = change.before.source is not None
+            manifest, path = (None, ("spec", "tenants", tenant.tenant)) if has_spec else (removed[0].before, ())
+            predicts = removal_predictions(change, removed)
+            yield Raised(f"tenant {tenant.tenant}", message, manifest, path, details, predicts)
