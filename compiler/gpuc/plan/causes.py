@@ -23,7 +23,8 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     (spec/effects.json); the value has a measured effect on the field; the value is below the element; the value has a
     measured effect on the kind. Without such a value, the result is the element from which gpuc emitted the object.
 
-    If several values fit a rule, the result is the value whose path names the most of the parts of the object: its name
+    Values of another element of the same section, for example of another node pool, are never the cause. If several
+    values fit a rule, the result is the value whose path names the most of the parts of the object: its name
     and namespace, and the names of the list items on the path of the field, for example the flavor of a quota.
     """
     if own := manifest.override(path):
@@ -32,6 +33,7 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     paths = sorted((changed.path for changed in change.spec_changes), key=lambda one: -len(names.intersection(one)))
     origin = manifest.origin
     below = [one for one in paths if one[: len(origin)] == origin]
+    paths = [one for one in paths if one[:2] != origin[:2] or one[:3] == origin[:3]]
     tests: tuple[Callable[[Path], bool], ...] = (
         lambda one: one in below and _affects(one, manifest, path),
         lambda one: bool(path) and _affects(one, manifest, path),

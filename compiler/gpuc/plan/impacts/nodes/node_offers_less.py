@@ -1,0 +1,15 @@
+from gpuc.plan.advertised import advertised_changes
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact("IMP120", Level.DISRUPTS, source="NVIDIA MIG User Guide, device placement; catalog/mig.json")
+def node_offers_less(change: Change) -> Impacts:
+    """The MIG layout or the sharing of GPUs changes, and a node offers fewer slices, GPUs or shares.
+
+    Pods that request a resource that no node offers any more stay pending. A layout changes only with the node, so
+    running pods keep their slices until Karpenter replaces their node.
+    """
+    for one in advertised_changes(change):
+        if one.less:
+            yield Raised(f"node pool {one.name}", f"each node offers {one.words}", path=one.path, details=one.details)

@@ -1,0 +1,14 @@
+from gpuc.plan.advertised import advertised_changes
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact("IMP121", Level.NONE, source="NVIDIA MIG User Guide, device placement; catalog/mig.json")
+def node_offers_more(change: Change) -> Impacts:
+    """The MIG layout or the sharing of GPUs changes, and a node offers more slices, GPUs or shares, and nothing less.
+
+    The new resources are on nodes that start after the change.
+    """
+    for one in advertised_changes(change):
+        if not one.less:
+            yield Raised(f"node pool {one.name}", f"each node offers {one.words}", path=one.path, details=one.details)

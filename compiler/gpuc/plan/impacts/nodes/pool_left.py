@@ -1,0 +1,21 @@
+from gpuc.plan.change import Change
+from gpuc.plan.drift import KARPENTER
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.pruning import is_left
+from gpuc.plan.replacement import most_nodes, nodes_text, pool_name
+
+
+@impact("IMP105", Level.RESTRICTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
+def pool_left(change: Change) -> Impacts:
+    """A node pool is removed from the spec, and its objects stay in the cluster.
+
+    Argo CD does not prune the NodePool. Karpenter keeps its nodes and starts new ones, and no file describes the pool.
+    """
+    for pair in change.pairs(KARPENTER, "NodePool"):
+        if pair.is_removed and is_left(pair.manifest):
+            name = pool_name(pair)
+            count = nodes_text(most_nodes(pair.manifest.document()))
+            message = f"is no longer described, but stays with {count}: Karpenter keeps them and starts new nodes"
+            details = (f"to end the pool, delete it after the sync: kubectl delete nodepool {pair.name}",)
+            predicts = (Prediction(f"object NodePool {pair.name}", "left"),)
+            yield Raised(f"node pool {name}", message, pair.manifest, (), details, predicts)
