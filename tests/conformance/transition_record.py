@@ -12,9 +12,10 @@ from tests.conformance.transition_report import Row
 
 
 def record(file: Path, rows: Iterable[Row]) -> None:
-    """Writes the observations of the edits that were made."""
-    found = {row.edit.name: [asdict(one) for one in row.observations] for row in rows if row.observations is not None}
-    file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    """Writes the observations of the edits that were made. Other edits keep their observations in the file."""
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    found |= {row.edit.name: [asdict(one) for one in row.observations] for row in rows if row.observations is not None}
+    file.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def recorded(file: Path) -> dict[str, list[Observation]]:

@@ -69,12 +69,14 @@ def chosen(edits: str) -> list[Edit]:
     return [*(made if edits in ("made", "all") else ()), *leaves]
 
 
-def run(edits: Sequence[Edit], progress: Progress) -> list[Row]:
-    """Makes the edits, on one control plane for each cluster."""
+def run(edits: Sequence[Edit], progress: Progress, finished: Callable[[Row], None] = lambda row: None) -> list[Row]:
+    """Makes the edits, on one control plane for each cluster. `finished` receives each result at once."""
     programs = find_programs()
     rows: list[Row] = []
     for cluster, of_cluster in groupby(sorted(edits, key=lambda edit: edit.cluster), lambda edit: edit.cluster):
-        rows += _run_cluster(programs, cluster, list(of_cluster), progress)
+        for row in _run_cluster(programs, cluster, list(of_cluster), progress):
+            finished(row)
+            rows.append(row)
     order = {edit.name: number for number, edit in enumerate(edits)}
     return sorted(rows, key=lambda row: order[row.edit.name])
 
@@ -210,9 +212,11 @@ def main(arguments: Sequence[str]) -> int:
     def progress(line: str) -> None:
         print(f"    {line}", file=sys.stderr, flush=True)
 
-    rows = replay(edits, recorded(given.replay)) if given.replay else run(edits, progress)
-    if given.record:
-        record(given.record, rows)
+    def finished(row: Row) -> None:
+        if given.record:
+            record(given.record, [row])
+
+    rows = replay(edits, recorded(given.replay)) if given.replay else run(edits, progress, finished)
     is_complete = given.edits in ("made", "all") and not (given.name or given.cluster or given.limit or given.replay)
     if report := given.report or (RECORD if is_complete else None):
         report.write_text(markdown(rows), encoding="utf-8")

@@ -24,7 +24,7 @@ from gpuc.rehearse.transition.outcomes import Attempt
 from gpuc.rehearse.transition.snapshot import EVENT, OWNERS, POD, WORKLOAD, Snapshot, is_deleting, take_snapshot
 from gpuc.rehearse.transition.start import stop_work
 
-DECISION_SECONDS = 8
+DECISION_SECONDS = 20
 """Seconds to wait for the decision about a workload that was started again."""
 PROBE = "-again"
 """Suffix of the names of dry runs."""
@@ -139,14 +139,15 @@ def restart(client: Client, work: Sequence[Filling]) -> dict[str, Attempt]:
 
 
 def _is_decided(answers: Sequence[Attempt]) -> bool:
-    """Returns whether an answer is final: the workload was admitted, or the same refusal has been seen some times."""
+    """Returns whether an answer is final: the workload was admitted, or the same outcome has been seen some times."""
     if not answers:
         return False
     last = answers[-1]
-    if last.outcome != "waiting":
+    if last.outcome == "kept":
         return True
     is_preempting = "preempt" in last.message.lower()
-    return bool(last.message) and not is_preempting and answers[-_SAME_ANSWERS:].count(last) == _SAME_ANSWERS
+    same = [answer.outcome for answer in answers[-_SAME_ANSWERS:]].count(last.outcome)
+    return bool(last.message) and not is_preempting and same == _SAME_ANSWERS
 
 
 def _answer(snapshot: Snapshot, filling: Filling) -> Attempt:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import ARGO_CD
@@ -34,6 +35,7 @@ from gpuc.trace.node_agents import without_agent_requests
 STATIC_NODES_SECONDS = 60
 HEALTH_SECONDS = 60
 DELETION_SECONDS = 60
+RESTORE_SECONDS = 20
 REVERTED_SECONDS = 1
 """Seconds for which the objects must stay the same after a change is removed."""
 POLL_SECONDS = 0.3
@@ -165,10 +167,24 @@ class RunningState:
         change = diff_objects(self.before_objects, after_objects)
         changed = [key_of(manifest) for manifest in (*change.written, *change.removed)]
         answers = dry_runs(self.client, self.before.cluster, self.work, now)
-        found = refusals(self.work, self._answers, answers)
-        for group in to_restart(self.work, changed):
-            found = restart(self.client, group) | found
-        return found
+        found: dict[str, Attempt] = {}
+        groups = to_restart(self.work, changed)
+        for number, group in enumerate(groups, 1):
+            answered = restart(self.client, group)
+            found |= answered
+            stopped = [filling for filling in group if str(filling) in answered]
+            if stopped and number < len(groups):
+                self._restore(stopped, changed)
+                apply_change(self.client, self.before_objects, after_objects)
+        return found | refusals(self.work, self._answers, answers)
+
+    def _restore(self, stopped: Sequence[Filling], changed: Iterable[ObjectKey]) -> None:
+        """Starts stopped work with the queues of the state before, because it uses quota while others are restarted."""
+        keys = {key for key in changed if key.api == KUEUE_API}
+        for manifest in self.before_objects:
+            if key_of(manifest) in keys:
+                self._apply_one(manifest)
+        start_work(self.client, stopped, RESTORE_SECONDS)
 
     def _served(self, spec: CompiledSpec) -> list[Manifest]:
         served, _ = split_by_kind(self.client, spec.synced)

@@ -11,7 +11,12 @@ from gpuc.rehearse.transition.snapshot import CLAIM, CLUSTER_QUEUE, LOCAL_QUEUE,
 
 QUIET_SECONDS = 2.5
 """The observed objects must stay the same for this time."""
-SETTLE_SECONDS = 40
+SLOWNESS = 10
+"""Seconds that are added to the quiet time for each second that the API server needs to list the objects.
+
+On a machine that other programs use, the controllers are as slow as the API server.
+"""
+SETTLE_SECONDS = 60
 """Maximum wait."""
 _POLL_SECONDS = 0.4
 _OBSERVED = (CLAIM, POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
@@ -36,12 +41,14 @@ def settle(
     deadline = time.monotonic() + timeout_s
     changed_at, last = time.monotonic(), None
     while time.monotonic() < deadline:
+        started = time.monotonic()
         snapshot = take_snapshot(client, _OBSERVED)
+        needed_s = quiet_s + SLOWNESS * (time.monotonic() - started)
         seen |= {claim["metadata"]["name"]: claim for claim in snapshot.of("NodeClaim")}
         digest = list(_digest(snapshot))
         if digest != last:
             changed_at, last = time.monotonic(), digest
-        elif time.monotonic() - changed_at >= quiet_s and is_expected(snapshot) and not _is_stale(client, snapshot):
+        elif time.monotonic() - changed_at >= needed_s and is_expected(snapshot) and not _is_stale(client, snapshot):
             break
         time.sleep(_POLL_SECONDS)
     return seen
