@@ -11,7 +11,7 @@ TORCH_CPU := https://download.pytorch.org/whl/cpu
 export SOURCE_DATE_EPOCH ?= 1796083200
 export GPUC_TORCH_PYTHON ?= $(CURDIR)/$(TORCH)/bin/python
 
-.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-nodeadm tools-promtool torch conformance conformance-all generate format bench clean
+.PHONY: help compile test test-all test-wheel check wheel tools tools-argocd tools-lws tools-jobset tools-karpenter-hash tools-nodeadm tools-promtool torch conformance conformance-all generate format bench clean
 
 help:  ## Print the commands.
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ tools-lws: $(VENV)/.installed  ## Build the controller of LeaderWorkerSets for `
 
 tools-jobset: $(VENV)/.installed  ## Build the controller of JobSets for `make conformance` (needs Go; takes some minutes once).
 	$(BIN)/gpuc tools --jobset
+
+tools-karpenter-hash: $(VENV)/.installed  ## Build karpenter-hash for `make conformance-all` (needs Go; takes some minutes once).
+	$(BIN)/gpuc tools --karpenter-hash
 
 tools-nodeadm: $(VENV)/.installed  ## Build nodeadm and kubectl for `make conformance-all` (needs Go; takes some minutes once).
 	$(BIN)/gpuc tools --nodeadm

@@ -74,7 +74,7 @@ def _build(program: Program, binary: Path, label: str) -> None:
         BuildError: with the last lines of the compiler.
     """
     unfinished = binary.with_name(f".{binary.name}.{os.getpid()}")
-    package = "/".join(filter(None, (program.module, program.package)))
+    package = "." if program.is_own else "/".join(filter(None, (program.module, program.package)))
     flags = (*BUILD_FLAGS, f"-ldflags={program.linker_flags()}", *((f"-tags={program.tags}",) if program.tags else ()))
     started = time.monotonic()
     with subprocess.Popen(

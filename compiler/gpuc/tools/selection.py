@@ -37,6 +37,7 @@ class Program:
     stamp: dict[str, str] = field(default_factory=dict)
     prints: bool = True
     tags: str = ""
+    is_own: bool = False
 
     def go_mod(self) -> str:
         """Returns the text of go.mod."""
@@ -101,7 +102,8 @@ class Selection:
     def _digest(self) -> str:
         digest = hashlib.sha256(repr((BUILD_FLAGS, ENVIRONMENT, [p.linker_flags() for p in self.programs])).encode())
         folder = self.table.parent
-        for pins in sorted((self.table, *folder.glob("*/go.mod"), *folder.glob("*/go.sum"))):
+        files = (file for pattern in ("go.mod", "go.sum", "*.go") for file in folder.glob(f"*/{pattern}"))
+        for pins in sorted((self.table, *files)):
             digest.update(pins.relative_to(folder).as_posix().encode() + b"\0" + pins.read_bytes() + b"\0")
         for part in self.tables.get("chart", {}).values():
             digest.update((PINS / part["folder"] / "go.mod").read_bytes())
@@ -114,6 +116,7 @@ OTHERS = {
     for name, purpose in {
         "argocd": "Argo CD and Helm, for `gpuc rehearse --argocd`",
         "jobset": "the controller of JobSets, for the tests of gpuc",
+        "karpenter-hash": "the hash functions of Karpenter, for the tests of gpuc",
         "lws": "the controller of LeaderWorkerSets, for the tests of gpuc",
         "nodeadm": "nodeadm and kubectl, for the tests of gpuc",
         "promtool": "promtool, for the tests of gpuc",
