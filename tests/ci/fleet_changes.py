@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +23,22 @@ POISON = (
 """A text that tries to be a workflow command, a shell command, a mention, an image, a link and the end of a comment."""
 
 
-def new_fleet(folder: Path, requirement: str) -> None:
-    """Writes a compiled fleet with one commit."""
+def new_fleet(folder: Path, requirement: str, files: Mapping[str, bytes] | None = None) -> None:
+    """Writes a compiled fleet with one commit, and with further files such as the wheel."""
     assert main(["init", str(folder), "--requirement", requirement]) == 0
+    for file, data in (files or {}).items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(data)
     git(folder, "init", "--quiet", "--initial-branch", "main")
     compile_fleet(folder)
     git(folder, "add", "--all")
     git(folder, "commit", "--quiet", "--message", "The fleet")
+
+
+def more_nodes(clone: Path) -> None:
+    """Increases the node pool of the fleet, and compiles it."""
+    replace(clone, "nodes: {max: 4}", "nodes: {max: 6}")
+    compile_fleet(clone)
 
 
 def compile_fleet(folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.tools.selection import REHEARSAL
-from tests.ci.fleet_changes import POISON, SPEC, Project, compile_fleet, new_fleet, project, replace
+from tests.ci.fleet_changes import POISON, SPEC, Project, compile_fleet, more_nodes, new_fleet, project, replace
 from tests.ci.hosting import git
 from tests.ci.markdown import effects
 from tests.ci.runner import Job, without_programs
@@ -40,11 +40,6 @@ def acme(tmp_path: Path, fleet: Path) -> Iterator[Project]:
     with project(tmp_path, fleet) as found:
         yield found
     assert list(tmp_path.rglob("pwned*")) == [], "a text was run as a command"
-
-
-def more_nodes(clone: Path) -> None:
-    replace(clone, "nodes: {max: 4}", "nodes: {max: 6}")
-    compile_fleet(clone)
 
 
 def annotations(job: Job) -> list[str]:

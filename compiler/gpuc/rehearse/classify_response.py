@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from threading import BoundedSemaphore
 
 from gpuc.rehearse.client import ApiError, Client
@@ -23,17 +23,20 @@ _EXPRESSION_FAILURES = ("resulted in error", "no such key", "no such overload")
 """Parts of messages about a policy whose CEL expression failed."""
 
 
-def classify_response(client: Client, request: Callable[[], object]) -> Outcome:
+def classify_response(client: Client, request: Callable[[], object], ignored_warnings: Collection[str] = ()) -> Outcome:
     """Sends a request and returns the outcome: admitted, or refused by a component.
 
-    request: sends one request with the client in the calling thread.
+    Args:
+        request: sends one request with the client in the calling thread.
+        ignored_warnings: texts; a warning that contains one of them does not count.
     """
     try:
         with _REQUESTS:
             request()
     except ApiError as error:
         return Outcome("refused", by=refusing_component(error.message), message=error.message)
-    warnings = "; ".join(client.warnings)
+    counted = (warning for warning in client.warnings if not any(text in warning for text in ignored_warnings))
+    warnings = "; ".join(counted)
     return Outcome("admitted", by="policy" if _is_from_policy(warnings) else "", message=warnings or NO_OBJECTION)
 
 

@@ -42,7 +42,7 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     for template in workloads(cluster):
         if isinstance(template, Manifest):
             name = f"template {template.file.rpartition('/')[2]} {template}"
-            action = _create_action(namespaces, template.document())
+            action = _create_action(namespaces, template.document(), ignored=fleet_warnings(cluster))
             yield Case(SUITE, name, template.origin, ADMITTED, action, request=f"template {template}")
 
 
@@ -81,7 +81,8 @@ def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Ite
         name = f"{factory.namespace.name} {sample.policy or 'permitted'}: {sample.name}"
         path = origin(factory.cluster, sample.policy) if sample.policy else factory.namespace.path
         expected = _expected(factory, sample)
-        action = _create_action(namespaces, sample.document, _sender(factory, sample))
+        ignored = fleet_warnings(factory.cluster, sample.policy)
+        action = _create_action(namespaces, sample.document, _sender(factory, sample), ignored)
         request = f"{factory.namespace.name}: {sample.name}"
         yield Case(SUITE, name, path, expected, action, pool=sample.pool, request=request)
 
@@ -132,12 +133,30 @@ def _sender(factory: WorkloadFactory, sample: SampleObject) -> str:
     return sample.user if sample.policy in DECIDED_BY_USER else sample.user or creator(factory, sample.document)
 
 
+def fleet_warnings(cluster: Cluster, tested: str = "") -> tuple[str, ...]:
+    """Returns the texts that name the policies of the fleet with the stage warn in their warnings.
+
+    gpuc generates objects that follow its own policies. A policy of the fleet may warn about these objects, for example
+    because it requires an annotation.
+
+    Args:
+        tested: the policy that the object violates; its warnings count.
+    """
+    texts: list[str] = []
+    for policy in cluster.policies.values():
+        if policy.own_examples is not None and policy.name != tested and cluster.policy_stage(policy.name) == "warn":
+            tenants = [f"-{tenant.name}" for tenant in cluster.tenants] if policy.is_per_tenant else [""]
+            texts += [f"[{policy.name}{tenant}] " for tenant in tenants]  # the webhook
+            texts.append(f"ValidatingAdmissionPolicy 'gatekeeper-{policy.kind.lower()}'")
+    return tuple(texts)
+
+
 def _create_action(
-    namespaces: SampleNamespaces, document: Object, user: str = ""
+    namespaces: SampleNamespaces, document: Object, user: str = "", ignored: tuple[str, ...] = ()
 ) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
         client = with_user(context.client, user)
-        return classify_response(client, lambda: client.create(document, dry_run=True))
+        return classify_response(client, lambda: client.create(document, dry_run=True), ignored)
 
     return action
