@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuc.catalog import load
+from gpuc.extra.files import read_files
 from gpuc.lint.load.load_objects import load_objects
 from gpuc.pipeline.fleet_policies import FleetPolicies, fleet_policies
 from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
 from gpuc.plan.planner import plan_cluster
+from gpuc.plan.state import no_state
 from gpuc.plan.states import state_after
 from gpuc.source import read
 
@@ -23,6 +25,11 @@ MODULES = sorted(file for file in IMPACTS.glob("*/*.py") if not file.name.starts
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 WORKLOADS = "# Workloads."
 """The first line of a document with an object that runs in the cluster."""
+MANIFESTS = "# Manifests of the state before."
+"""The first line of a document with an object that a user wrote. A state after lacks the object, unless the first line
+of the state ends with "stays."."""
+KEPT = "# Manifests of both states."
+REMOVED = "# The cluster is removed."
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 
 
@@ -35,13 +42,17 @@ class Case:
     after: str
     workloads: str = ""
     """The objects that run in the cluster; empty for none."""
+    manifests: str = ""
+    """The manifest of a user in the state before; empty for none."""
+    kept: str = ""
+    """The manifest of a user in both states; empty for none."""
 
     @property
     def marks(self) -> list[tuple[bool, int, str]]:
         """Whether the line is in the state before, its number and the id of the impact, sorted."""
         return sorted(
-            (text is self.before, number, mark[1])
-            for text in (self.before, self.after)
+            (text is not self.after, number, mark[1])
+            for text in (self.before, self.after, self.manifests)
             for number, line in enumerate(text.splitlines(), 1)
             if (mark := MARK.search(line))
         )
@@ -52,11 +63,13 @@ def cases() -> list[Case]:
     found = []
     for file in CASES:
         texts = re.split(r"^---\n", file.read_text(), flags=re.MULTILINE)
-        workloads = "---\n".join(text for text in texts if text.startswith(WORKLOADS))
-        before, *afters = [HEAD + text for text in texts if not text.startswith(WORKLOADS)]
+        workloads, manifests, kept = (
+            "---\n".join(text for text in texts if text.startswith(start)) for start in (WORKLOADS, MANIFESTS, KEPT)
+        )
+        before, *afters = [HEAD + text for text in texts if not text.startswith((WORKLOADS, MANIFESTS, KEPT))]
         for number, after in enumerate(afters, 1):
             name = f"{file.parent.name}/{file.stem}-{number}"
-            found.append(Case(name, of_change(before, number), after, workloads))
+            found.append(Case(name, of_change(before, number), after, workloads, of_change(manifests, number), kept))
     return found
 
 
@@ -66,19 +79,27 @@ def of_change(before: str, number: int) -> str:
     return re.sub(r" *#\d+! \w+$", "", text, flags=re.MULTILINE)
 
 
-def compiled(folder: Path, text: str) -> CompiledSpec:
-    """The spec of a case, compiled in memory."""
+def compiled(folder: Path, text: str, manifests: tuple[str, ...] = ()) -> CompiledSpec:
+    """The spec of a case, compiled in memory, with manifests of a tenant."""
     (folder / "specs").mkdir(parents=True)
     for file in sorted((ROOT / "compiler/gpuc/rules/archetypes").glob("*.yaml")):
         (folder / "specs" / file.name).write_text(file.read_text())
     (folder / "specs/case.yaml").write_text(text)
+    for number, manifest in enumerate(filter(None, manifests)):
+        (folder / "specs/case/manifests/red").mkdir(parents=True, exist_ok=True)
+        (folder / f"specs/case/manifests/red/{number}.yaml").write_text(manifest)
     policies: FleetPolicies = fleet_policies(folder)
-    return compile_source(read(folder, "specs/case.yaml"), policies, catalog=load())
+    files = read_files(folder, "specs/case.yaml")
+    return compile_source(read(folder, "specs/case.yaml"), policies, files=files, catalog=load())
 
 
 def change_of(folder: Path, case: Case) -> Change:
     """The change of a case."""
-    before, after = (state_after(compiled(folder / name, getattr(case, name))) for name in ("before", "after"))
+    before = state_after(compiled(folder / "before", case.before, (case.manifests, case.kept)))
+    if REMOVED in case.after:
+        return Change(before, no_state("case"))
+    manifest = case.manifests if "stays.\n" in case.after else ""
+    after = state_after(compiled(folder / "after", case.after, (manifest, case.kept)))
     if not case.workloads:
         return Change(before, after)
     (folder / "workloads.yaml").write_text(case.workloads)

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import group
 from gpuc.model.names import GPU, mig_resource
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
@@ -66,7 +67,8 @@ def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark
     caused_by = cause(change, manifest, path) if has_spec else ()
     for state in (change.after, change.before):
         if mark := state.locate(manifest, path):
-            return caused_by, mark, state is change.before
+            pair = change.pair(group(manifest), manifest.kind, manifest.name, manifest.namespace)
+            return caused_by, mark, pair is not None and pair.after is not manifest
     return caused_by, *mark_of(change, caused_by)
 
 

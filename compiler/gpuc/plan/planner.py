@@ -104,6 +104,13 @@ def _notes(change: Change) -> Iterator[str]:
     if change.before.exists and change.before.source is not None and change.before.cluster is None:
         yield "this gpuc cannot compile the spec of the state before, so the plan compares only the objects"
 
+    before, after = change.before.source, change.after.source
+    if before is not None and after is not None and before.tree == after.tree:
+        count = sum(bool(pair.fields) and pair.manifest.written is None for pair in change.all_pairs)
+        if count:
+            noun = "object changes" if count == 1 else "objects change"
+            yield f"{count} {noun} without a change of the spec: this gpuc, or a file of the fleet, differs"
+
 
 def spec_file(root: Path, name: str) -> str:
     """Returns the spec file of a cluster, relative to the root; an empty string without a file."""

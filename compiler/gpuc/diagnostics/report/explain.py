@@ -121,8 +121,8 @@ def _change_examples(id: str) -> Iterator[str]:  # noqa: A002
     """
     file = next(file for file in sorted(_PACKAGE.glob("plan/impacts/*/*.yaml")) if f"! {id}" in file.read_text())
     texts = re.split(r"^---\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    before, *afters = [text for text in texts if not text.startswith("# Workloads.")]
-    removed_by = {int(number) for number in re.findall(rf"#(\d+)! {id}$", before, re.MULTILINE)}
+    before, *afters = [text for text in texts if not text.startswith(("# Workloads.", "# Manifests of"))]
+    removed_by = {int(number) for number in re.findall(rf"#(\d+)! {id}$", "\n".join(texts), re.MULTILINE)}
     is_with = [f"#! {id}" in after or number in removed_by for number, after in enumerate(afters, 1)]
     yield _change_example("Before", before, id)
     yield _change_example("After, with the impact", afters[is_with.index(True)], id)

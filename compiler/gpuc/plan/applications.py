@@ -1,0 +1,97 @@
+"""The Applications of Argo CD that apply objects: by the folders of their files, in the order of their sync waves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from gpuc.kubernetes.argocd import WAVE
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig
+from gpuc.plan.change import Change
+from gpuc.plan.state import State
+
+GROUP = "argoproj.io"
+
+
+@dataclass(frozen=True)
+class Application:
+    """An Application that applies a folder of objects or a chart."""
+
+    manifest: Manifest
+    folder: str
+    """The folder with its objects; empty for a chart."""
+
+    @property
+    def name(self) -> str:
+        return self.manifest.name
+
+    @property
+    def wave(self) -> int:
+        """The sync wave in the root Application."""
+        return wave_of(self.manifest)
+
+    @property
+    def prunes(self) -> bool:
+        """Whether Argo CD deletes objects that Git does not contain any more."""
+        return dig(self.manifest.body, "spec", "syncPolicy", "automated", "prune") is True
+
+
+def wave_of(manifest: Manifest) -> int:
+    """Returns the sync wave of an object; 0 without a wave."""
+    text = str(manifest.annotations.get(WAVE, "0"))
+    return int(text) if text.lstrip("-").isdecimal() else 0
+
+
+@lru_cache(maxsize=4)
+def applications(state: State) -> tuple[Application, ...]:
+    """Returns the Applications of a state, in the order of their sync waves."""
+    found = [Application(manifest, _folder(manifest)) for manifest in state.objects.of(GROUP, "Application")]
+    return tuple(sorted(found, key=lambda one: (one.wave, one.name)))
+
+
+def application_of(state: State, manifest: Manifest) -> Application | None:
+    """Returns the Application that applies an object; None if no Application of the state does."""
+    parts = manifest.file.split("/")
+    candidates = [
+        one for one in applications(state) if one.folder and f"{'/'.join(parts[:-1])}/".startswith(f"{one.folder}/")
+    ]
+    return max(candidates, key=lambda one: len(one.folder), default=None)
+
+
+def chart_version(manifest: Manifest | None) -> tuple[str, str]:
+    """Returns the chart and its version of an Application; empty texts for an Application without a chart."""
+    spec = dig(manifest.body, "spec") if manifest else None
+    sources = dig(spec, "sources")
+    for source in sources if isinstance(sources, list) else [dig(spec, "source")]:
+        if chart := dig(source, "chart"):
+            return str(chart), str(dig(source, "targetRevision"))
+    return "", ""
+
+
+def changed_applications(change: Change) -> Iterator[Application]:
+    """Yields the Applications of the state after that sync because of the change, in the order of their sync waves."""
+    names: set[str] = set()
+    for pair in change.all_pairs:
+        if not pair.fields:
+            continue
+        if pair.manifest.kind == "Application":
+            names.add(pair.name)
+        state = change.before if pair.is_removed else change.after
+        if found := application_of(state, pair.manifest):
+            names.add(found.name)
+    components = {pair.name for pair in change.helm_values() if pair.fields}
+    for one in applications(change.after):
+        if one.name in names or one.name.removeprefix(f"{change.after.name}-") in components:
+            yield one
+
+
+def _folder(manifest: Manifest) -> str:
+    """Returns the folder out/CLUSTER/... of an Application; empty for a chart."""
+    path = dig(manifest.body, "spec", "source", "path")
+    if not isinstance(path, str):
+        return ""
+    cluster = manifest.file.split("/")[1] if manifest.file.startswith("out/") else ""
+    start = f"/{cluster}/"
+    return f"out{start}{path.rpartition(start)[2]}" if cluster and start in path else path

@@ -1,0 +1,58 @@
+"""The charts whose version changes, and what the new versions demand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpuc.plan.applications import GROUP, chart_version
+from gpuc.plan.change import Change, Pair
+
+PATH = ("spec", "sources", 0, "targetRevision")
+
+
+@dataclass(frozen=True)
+class ChartChange:
+    """A chart with another version."""
+
+    pair: Pair
+    component: str
+    before: str
+    after: str
+    details: tuple[str, ...]
+
+    @property
+    def is_older(self) -> bool:
+        """Whether the new version is older."""
+        return _numbers(self.after) < _numbers(self.before)
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The path of the version in the Application."""
+        return PATH if self.pair.values("spec", "sources")[1] else ("spec", "source", "targetRevision")
+
+
+def chart_changes(change: Change) -> Iterator[ChartChange]:
+    """Yields the charts of both states whose version differs."""
+    for pair in change.pairs(GROUP, "Application"):
+        (old_chart, before), (new_chart, after) = chart_version(pair.before), chart_version(pair.after)
+        if old_chart and old_chart == new_chart and before != after:
+            component = pair.name.removeprefix(f"{change.after.name}-")
+            yield ChartChange(pair, component, before, after, tuple(_demands(change, component)))
+
+
+def _demands(change: Change, component: str) -> Iterator[str]:
+    cluster = change.after.cluster
+    release = cluster.components.get(component) if cluster else None
+    if release is None:
+        return
+    if release.kubernetes_min or release.kubernetes_max:
+        last = f" to {release.kubernetes_max}" if release.kubernetes_max else " or newer"
+        yield f"{component} {release.version} supports Kubernetes {release.kubernetes_min or '?'}{last}"
+    if release.crds_from and release.crds_from != component:
+        yield f"its definitions are in component {release.crds_from}, which must have the same version"
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

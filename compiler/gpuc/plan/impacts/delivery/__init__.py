@@ -1,0 +1,1 @@
+"""Impacts on the delivery with Argo CD: refused, pruned and remaining objects, order and steps."""

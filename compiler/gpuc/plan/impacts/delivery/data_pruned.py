@@ -1,0 +1,22 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.removed_objects import removed_objects
+
+_LOST = {
+    "PersistentVolumeClaim": "its volume is deleted, unless the reclaim policy is Retain",
+    "StatefulSet": "its pods end",
+    "CustomResourceDefinition": "all its custom resources are deleted",
+}
+
+
+@impact("IMP504", Level.DESTROYS, source="argo-cd v3.5 docs/user-guide/auto_sync.md, Automatic Pruning")
+def data_pruned(change: Change) -> Impacts:
+    """Argo CD deletes an object that holds data: a volume, a stateful program, or the definition of custom resources.
+
+    The sync option Prune=false or Prune=confirm of the object prevents the deletion.
+    """
+    for one in removed_objects(change):
+        if one.fate == "pruned" and one.has_data:
+            message = f"Argo CD deletes {one.manifest}: {_LOST[one.manifest.kind]}"
+            predicts = (Prediction(f"object {one.manifest}", "pruned"),)
+            yield Raised(f"Application {one.application}", message, one.manifest, (), (), predicts)

@@ -1,0 +1,17 @@
+from gpuc.plan.applications import GROUP
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact("IMP507", Level.RESTRICTS, source="argo-cd v3.5 docs/operator-manual/cluster-bootstrapping.md")
+def root_changes(change: Change) -> Impacts:
+    """The root Application changes, which an administrator applies.
+
+    Argo CD syncs the old root Application until someone applies clusters/CLUSTER/root.yaml. A change of the repository,
+    the branch or the path has no effect before.
+    """
+    for pair in change.pairs(GROUP, "Application"):
+        if pair.is_changed and pair.manifest.file.startswith("clusters/"):
+            fields = ", ".join(dict.fromkeys(str(field.path[-1]) for field in pair.fields))
+            message = f"{fields} of the root Application change: run kubectl apply --filename {pair.manifest.file}"
+            yield Raised(f"Application {pair.name}", message, pair.after, pair.fields[0].path)

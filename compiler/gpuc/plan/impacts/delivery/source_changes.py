@@ -1,0 +1,24 @@
+from gpuc.objects.object_set import dig
+from gpuc.plan.applications import GROUP
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+_FIELDS = ("repoURL", "targetRevision", "path")
+
+
+@impact("IMP511", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/tracking_strategies.md")
+def source_changes(change: Change) -> Impacts:
+    """The Applications read their objects from another repository, branch or path.
+
+    If the new place lacks files, Argo CD prunes their objects. Check that it has the complete folder out/ first.
+    """
+    for pair in change.pairs(GROUP, "Application"):
+        before, after = pair.values("spec", "source")
+        if not pair.is_changed or pair.manifest.file.startswith("clusters/") or dig(after, "chart"):
+            continue
+        changed = [field for field in _FIELDS if dig(before, field) != dig(after, field)]
+        if changed:
+            parts = [f"{field} {dig(before, field)} -> {dig(after, field)}" for field in changed]
+            message = f"Argo CD reads the objects from another place: {', '.join(parts)}, and so for all Applications"
+            yield Raised(f"cluster {change.after.name}", message, pair.after, ("spec", "source", changed[0]))
+            return

@@ -1,0 +1,1 @@
+"""Impacts of versions: charts, Kubernetes, and the version of gpuc."""

@@ -1,0 +1,77 @@
+"""The objects that a change removes from Git, and what Argo CD does with them in the cluster."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from gpuc.kubernetes.argocd import OPTIONS
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import group
+from gpuc.plan.applications import application_of, applications
+from gpuc.plan.change import Change
+from gpuc.plan.pruning import is_left
+
+Fate = Literal["left", "pruned", "confirmed"]
+_OWN = ("NodePool", "EC2NodeClass", "NodeOverlay", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "Topology",
+        "Namespace", "Application", "AppProject")  # fmt: skip
+"""Kinds whose removal other impacts describe."""
+DATA = (("", "PersistentVolumeClaim"), ("apps", "StatefulSet"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
+"""Kinds whose deletion deletes data."""
+
+
+@dataclass(frozen=True)
+class RemovedObject:
+    """An object that only the state before has."""
+
+    manifest: Manifest
+    application: str
+    """The Application that applied the object; empty if there is none."""
+    fate: Fate
+    """left: the object stays. pruned: Argo CD deletes it. confirmed: Argo CD deletes it after a confirmation."""
+    reason: str
+    """Why Argo CD does not delete the object at once; empty if it does."""
+
+    @property
+    def has_data(self) -> bool:
+        """Whether a deletion of the object deletes data."""
+        return (group(self.manifest), self.manifest.kind) in DATA
+
+
+def removed_objects(change: Change) -> Iterator[RemovedObject]:
+    """Yields the removed objects that no other impact describes. Without Applications, nothing prunes objects."""
+    if change.is_removed:
+        return
+    remaining = {one.name for one in applications(change.after)}
+    for pair in change.all_pairs:
+        manifest = pair.before
+        if not pair.is_removed or manifest is None or manifest.kind in _OWN or not manifest.api:
+            continue
+        found = application_of(change.before, manifest)
+        if found is None:
+            continue
+        fate, reason = _fate(manifest, found.name in remaining, found.prunes)
+        yield RemovedObject(manifest, found.name, fate, reason)
+
+
+def kinds_text(manifests: Iterable[Manifest]) -> str:
+    """Returns the kinds and names of objects in words: "2 ConfigMap, 1 Role a"."""
+    found = list(manifests)
+    if len(found) <= 3:
+        return ", ".join(map(str, found))
+    return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(one.kind for one in found).items()))
+
+
+def _fate(manifest: Manifest, application_stays: bool, prunes: bool) -> tuple[Fate, str]:
+    if not application_stays:
+        return "left", "its Application is removed too, and removing an Application deletes no objects"
+    if is_left(manifest):
+        return "left", "it has the sync option Prune=false"
+    if not prunes:
+        return "left", "its Application prunes nothing"
+    options = [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]
+    if "Prune=confirm" in options:
+        return "confirmed", "it has the sync option Prune=confirm"
+    return "pruned", ""
