@@ -9,9 +9,8 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import group
 from gpuc.model.names import GPU, mig_resource
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, group
 from gpuc.plan.change import Change
 from gpuc.spec.reference import effects, field_at, path_text
 
