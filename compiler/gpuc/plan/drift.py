@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
@@ -20,6 +21,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.difference import MISSING, FieldChange
+from gpuc.plan.drift_words import field_words
+from gpuc.plan.replacement import pool_name
 
 KARPENTER, AWS = "karpenter.sh", "karpenter.k8s.aws"
 TEMPLATE: Path = ("spec", "template")
@@ -33,20 +36,11 @@ COMPARED_CLASS = (
     "ipPrefixCount",
 )
 """Fields of spec of an EC2NodeClass that are not in the hash. amiFamily is hashed with the family of an alias."""
-_WORDS = {
-    "userData": "user data",
-    "blockDeviceMappings": "volumes",
-    "networkInterfaces": "network interfaces",
-    "metadataOptions": "instance metadata options",
-    "instanceStorePolicy": "instance store policy",
-    "kubelet": "kubelet settings",
-    "role": "node role",
-    "instanceProfile": "instance profile",
-    "amiFamily": "AMI family",
-    "startupTaints": "startup taints",
-    "nodeClassRef": "EC2NodeClass",
+_TERMS = {
+    "subnetSelectorTerms": "subnets",
+    "securityGroupSelectorTerms": "security groups",
+    "capacityReservationSelectorTerms": "reservations",
 }
-_TERMS = {"subnetSelectorTerms": "subnets", "securityGroupSelectorTerms": "security groups"}
 _LABELS = {
     "node.kubernetes.io/instance-type": "instance types",
     "karpenter.sh/capacity-type": "purchase options",
@@ -67,34 +61,55 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class NodePoolDrift:
-    """The nodes of a NodePool that Karpenter replaces."""
+class PoolDrift:
+    """The nodes of a node pool that Karpenter replaces."""
 
-    pair: Pair
-    """The NodePool."""
-    all_nodes: tuple[Reason, ...]
-    """Changes that replace all nodes."""
-    some_nodes: tuple[Reason, ...]
-    """Changes that replace only the nodes with the values in `words`."""
-    unknown: tuple[Reason, ...]
-    """Changes that replace nodes only if other resources of AWS match now."""
+    name: str
+    """The name of the node pool in the spec."""
+    pairs: tuple[Pair, ...]
+    """The NodePools of the node pool whose nodes are replaced: the pool, and the pool of its warm nodes."""
+    reasons: tuple[Reason, ...]
 
 
-def drifts(change: Change) -> Iterator[NodePoolDrift]:
-    """Yields the NodePools of both states whose nodes drift, or may drift."""
+class Scope(Enum):
+    """Which nodes of a NodePool a change replaces."""
+
+    ALL = "all"
+    SOME = "some"
+    """The nodes with the properties that the reason names."""
+    UNKNOWN = "unknown"
+    """Only AWS, or the cluster, knows which nodes."""
+
+
+def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
+    """Returns the node pools whose nodes Karpenter replaces, with the NodePools of this scope.
+
+    A NodePool has the largest scope of its changes.
+    """
+    found: dict[str, list[tuple[Pair, list[Reason]]]] = {}
     for pair in change.pairs(KARPENTER, "NodePool"):
         if pair.is_added or pair.is_removed:
             continue
-        name = pair.values(*TEMPLATE, "spec", "nodeClassRef", "name")[1]
-        node_class = change.pair(AWS, "EC2NodeClass", str(name))
-        changed_class = node_class if node_class is not None and node_class.is_changed else None
-        everything = list(_hashed_reasons(pair, changed_class))
-        some: list[Reason] = []
-        unknown: list[Reason] = []
-        for reason, scope in (*_requirement_reasons(pair), *_class_reasons(changed_class)):
-            {"all": everything, "some": some, "unknown": unknown}[scope].append(reason)
-        if everything or some or unknown:
-            yield NodePoolDrift(pair, tuple(everything), tuple(some), tuple(unknown))
+        by_scope = _reasons(change, pair)
+        largest = next((one for one in Scope if one in by_scope), None)
+        if largest is scope:
+            found.setdefault(pool_name(pair), []).append((pair, by_scope[scope]))
+    return [
+        PoolDrift(name, tuple(pair for pair, _ in parts), tuple({r.words: r for _, rs in parts for r in rs}.values()))
+        for name, parts in found.items()
+    ]
+
+
+def _reasons(change: Change, pair: Pair) -> dict[Scope, list[Reason]]:
+    name = pair.values(*TEMPLATE, "spec", "nodeClassRef", "name")[1]
+    node_class = change.pair(AWS, "EC2NodeClass", str(name))
+    changed_class = node_class if node_class is not None and node_class.is_changed else None
+    found: dict[Scope, list[Reason]] = {}
+    for reason in _hashed_reasons(change, pair, changed_class):
+        found.setdefault(Scope.ALL, []).append(reason)
+    for reason, scope in (*_requirement_reasons(pair), *_class_reasons(changed_class)):
+        found.setdefault(scope, []).append(reason)
+    return found
 
 
 def hashed_fields(pair: Pair) -> list[FieldChange]:
@@ -121,80 +136,81 @@ def _is_reordered(pair: Pair, field: FieldChange) -> bool:
     return False
 
 
-def _hashed_reasons(pool: Pair, node_class: Pair | None) -> Iterator[Reason]:
+def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iterator[Reason]:
     for pair in (pool, *([node_class] if node_class else [])):
-        found: dict[str, Reason] = {}
         for field in hashed_fields(pair):
             manifest = pair.before if field.after is MISSING and pair.before else pair.manifest
-            words = _words(field)
-            found.setdefault(words, Reason(words, manifest, field.path))
-        yield from found.values()
+            yield Reason(field_words(change, pair, field), manifest, field.path)
 
 
-def _words(field: FieldChange) -> str:
-    """Returns a hashed field in words."""
-    steps = [str(step) for step in field.path if isinstance(step, str) and step not in ("spec", "template", "metadata")]
-    name = _WORDS.get(steps[0], steps[0])
-    if name in ("labels", "annotations", "tags") and len(steps) > 1:
-        return f"{name.removesuffix('s')} {steps[1]}"
-    if steps[0] in ("expireAfter", "terminationGracePeriod", "role", "instanceProfile", "amiFamily"):
-        return f"{name} {_text(field.before)} -> {_text(field.after)}"
-    return name
+def _requirement_reasons(pair: Pair) -> Iterator[tuple[Reason, Scope]]:
+    """Yields the requirements that nodes no longer meet: a node keeps the labels with which it started.
 
-
-def _text(value: Any) -> str:
-    return "none" if value is MISSING else str(value)
-
-
-def _requirement_reasons(pair: Pair) -> Iterator[tuple[Reason, str]]:
-    """Yields the requirements that nodes no longer meet: a node keeps the labels with which it started."""
+    A node without a label meets only the operators NotIn and DoesNotExist.
+    """
     before, after = (_requirements(value) for value in pair.values(*TEMPLATE, "spec", "requirements"))
     for key, (index, new) in after.items():
-        path = (*TEMPLATE, "spec", "requirements", index, "values")
+        path = (*TEMPLATE, "spec", "requirements", index)
         name = _LABELS.get(key, f"label {key}")
-        if key not in before:
-            yield Reason(f"{name} {', '.join(sorted(new))}", pair.manifest, path), "unknown"
+        old = before[key][1] if key in before else None
+        if old == new:
             continue
-        removed = before[key][1] - new
-        if removed:
-            scope = "some" if before[key][1] & new else "all"
-            yield Reason(f"{name} without {', '.join(sorted(removed))}", pair.manifest, path), scope
+        old_values, new_values = _allowed(old), _allowed(new)
+        if old_values is None or new_values is None:
+            text = f"{dig(new, 'operator')} {', '.join(map(str, dig(new, 'values') or ()))}".rstrip()
+            yield Reason(f"{name} {text}", pair.manifest, path), Scope.UNKNOWN
+        elif removed := old_values - new_values:
+            scope = Scope.SOME if old_values & new_values else Scope.ALL
+            words = f"{name} without {', '.join(sorted(removed))}"
+            yield Reason(words, pair.manifest, (*path, "values")), scope
 
 
-def _requirements(value: Any) -> dict[str, tuple[int, frozenset[str]]]:
-    """Returns the requirements with a list of allowed values: the index and the values, by label."""
+def _requirements(value: Any) -> dict[str, tuple[int, Any]]:
+    """Returns the requirements: the index and the requirement without minValues, by label."""
     return {
-        str(dig(entry, "key")): (index, frozenset(map(str, dig(entry, "values") or ())))
+        str(dig(entry, "key")): (index, {name: dig(entry, name) for name in ("operator", "values")})
         for index, entry in items(value)
-        if dig(entry, "operator") == "In"
     }
 
 
-def _class_reasons(pair: Pair | None) -> Iterator[tuple[Reason, str]]:
+def _allowed(requirement: Any) -> frozenset[str] | None:
+    """Returns the values that a requirement allows; None for another operator than In."""
+    return frozenset(map(str, dig(requirement, "values") or ())) if dig(requirement, "operator") == "In" else None
+
+
+def _class_reasons(pair: Pair | None) -> Iterator[tuple[Reason, Scope]]:
     """Yields the changed selectors of an EC2NodeClass. Which resources match tags is known only to AWS."""
     if pair is None:
         return
     before, after = (_images(value) for value in pair.values("spec", "amiSelectorTerms"))
     if before != after:
-        scope = "all" if before[0] and after[0] else "unknown"
-        reason = Reason(f"image {before[1]} -> {after[1]}", pair.manifest, ("spec", "amiSelectorTerms"))
-        yield reason, scope
+        scope = Scope.ALL if before[0] and after[0] else Scope.UNKNOWN
+        yield Reason(f"image {before[1]} -> {after[1]}", pair.manifest, ("spec", "amiSelectorTerms")), scope
     for field, name in _TERMS.items():
         old, new = pair.values("spec", field)
-        if old == new:
-            continue
-        old_ids, new_ids = _ids(old), _ids(new)
-        if old_ids is None or new_ids is None:
-            yield Reason(f"another selector of {name}", pair.manifest, ("spec", field)), "unknown"
-        elif field == "securityGroupSelectorTerms" and old_ids != new_ids:
-            yield Reason(f"security groups {', '.join(sorted(new_ids))}", pair.manifest, ("spec", field)), "all"
-        elif old_ids - new_ids:
-            words = f"{name} without {', '.join(sorted(old_ids - new_ids))}"
-            yield Reason(words, pair.manifest, ("spec", field)), "some" if old_ids & new_ids else "all"
-    old, new = (_ids(value or []) for value in pair.values("spec", "capacityReservationSelectorTerms"))
-    if old is not None and new is not None and old - new:
-        words = f"reservations without {', '.join(sorted(old - new))}"
-        yield Reason(words, pair.manifest, ("spec", "capacityReservationSelectorTerms")), "some"
+        if old != new:
+            yield from _selected(pair, field, name, (_ids(old), _ids(new)))
+
+
+def _selected(
+    pair: Pair, field: str, name: str, ids: tuple[frozenset[str] | None, frozenset[str] | None]
+) -> Iterator[tuple[Reason, Scope]]:
+    """Yields the change of a selector of subnets, security groups or reservations.
+
+    A node has all security groups, and one subnet. A node that is in no reservation does not drift.
+    """
+    path = ("spec", field)
+    old, new = ids
+    if old is None or new is None:
+        yield Reason(f"another selector of {name}", pair.manifest, path), Scope.UNKNOWN
+    elif field == "securityGroupSelectorTerms":
+        if old != new:
+            yield Reason(f"{name} {', '.join(sorted(new))}", pair.manifest, path), Scope.ALL
+    elif removed := old - new:
+        is_all = field == "subnetSelectorTerms" and not old & new
+        words = f"{name} without {', '.join(sorted(removed))}"
+        manifest = pair.manifest if pair.values(*path)[1] is not None or pair.before is None else pair.before
+        yield Reason(words, manifest, path), Scope.ALL if is_all else Scope.SOME
 
 
 def _images(terms: Any) -> tuple[bool, str]:

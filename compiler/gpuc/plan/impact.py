@@ -38,8 +38,9 @@ class Prediction(NamedTuple):
     """One of "nodes of pool NAME", "workloads of queue NAME", "workloads of namespace NAME", "queue NAME",
     "object KIND NAMESPACE/NAME" (without NAMESPACE/ for cluster-scoped objects)."""
     outcome: str
-    """For nodes: "replaced" or "removed". For workloads: "evicted", "requeued", "refused" or "waiting". For a queue:
-    "inactive" or "active". For objects: "refused", "pruned" or "left"."""
+    """For nodes: "replaced", "removed", or "perhaps replaced" if it depends on the node. For workloads: "evicted",
+    "requeued", "refused" or "waiting". For a queue: "inactive" or "active". For objects: "refused", "pruned" or "left".
+    """
 
 
 class Raised(NamedTuple):

@@ -6,14 +6,17 @@ pkg/apis/v1/nodepool.go (MustGetAllowedDisruptions)
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Pair
+from gpuc.plan.change import Change, Pair
+
+GRACE = ("spec", "template", "spec", "terminationGracePeriod")
+"""The path of the time limit of draining in a NodePool."""
 
 
 def pool_name(pair: Pair) -> str:
@@ -42,6 +45,28 @@ def nodes_text(count: int | None) -> str:
     return "all nodes" if count is None else f"up to {count} {'node' if count == 1 else 'nodes'}"
 
 
+def nodes_of(pairs: Sequence[Pair]) -> int | None:
+    """Returns the largest number of nodes of NodePools before the change; None without a number."""
+    counts = [most_nodes(pair.before.document()) for pair in pairs if pair.before]
+    return None if None in counts else sum(count or 0 for count in counts)
+
+
+def is_replaceable(pair: Pair) -> bool:
+    """Returns whether the limit of a NodePool leaves a place for the new node, which a static NodePool starts first."""
+    document = pair.after.document() if pair.after else {}
+    replicas, limit = dig(document, "spec", "replicas"), dig(document, "spec", "limits", "nodes")
+    return not (isinstance(replicas, int) and isinstance(limit, str) and limit.isdecimal() and int(limit) <= replicas)
+
+
+def replaced_words(pairs: Sequence[Pair], cluster: Cluster | None) -> str:
+    """Returns that Karpenter replaces the nodes of NodePools, at which pace, or that Karpenter replaces none."""
+    count = nodes_text(nodes_of(pairs))
+    replaceable = [pair for pair in pairs if is_replaceable(pair)]
+    if not replaceable:
+        return f"{count} drift, and Karpenter replaces none of them"
+    return f"{count} are replaced, {pace(replaceable[0], cluster)}"
+
+
 def pace(pair: Pair, cluster: Cluster | None) -> str:
     """Returns how many nodes Karpenter replaces at a time, and when, by the budgets of the state after."""
     budgets = [
@@ -52,16 +77,17 @@ def pace(pair: Pair, cluster: Cluster | None) -> str:
     always = [str(dig(budget, "nodes")) for budget in budgets if not dig(budget, "schedule")]
     closed = [budget for budget in budgets if dig(budget, "schedule") and str(dig(budget, "nodes")) in ("0", "0%")]
     if any(value in ("0", "0%") for value in always):
-        return "none while the budget allows no replacement"
-    text = f"{_at_a_time(always)} at a time" if always else "10% at a time"
+        return "none while the budget is 0"
+    text = f"{_at_a_time(always)} at a time" if budgets else "10% at a time"
     return text + (f", outside of {_hours(closed, cluster)}" if closed else "")
 
 
 def _at_a_time(values: list[str]) -> str:
+    """Returns the strictest number; Karpenter rounds a percentage up."""
     numbers = [int(value) for value in values if value.isdecimal()]
     if numbers:
         return "one" if min(numbers) == 1 else str(min(numbers))
-    return min(values, key=lambda value: int(value.rstrip("%") or 100))
+    return min(values, key=lambda value: int(value.rstrip("%") or 100), default="100%")
 
 
 def _hours(closed: list[Any], cluster: Cluster | None) -> str:
@@ -71,27 +97,32 @@ def _hours(closed: list[Any], cluster: Cluster | None) -> str:
     return ", ".join(f"{dig(budget, 'duration')} from {dig(budget, 'schedule')} (UTC)" for budget in closed)
 
 
-def details(pair: Pair, cluster: Cluster | None) -> Iterator[str]:
-    """Yields sentences about the order, the grace of running pods, and static pools."""
-    document = pair.after.document() if pair.after else {}
-    name = pool_name(pair)
-    if isinstance(replicas := dig(document, "spec", "replicas"), int):
-        limit = dig(document, "spec", "limits", "nodes")
-        if isinstance(limit, str) and limit.isdecimal() and int(limit) <= replicas:
-            yield (
-                "Karpenter replaces no node of this static pool, because the limit leaves no place for a new node: "
-                "delete NodeClaims by hand, see clusters/CLUSTER/README.md"
-            )
-        else:
-            yield "Karpenter starts the new node of a static pool first, then drains the old node"
-    else:
-        yield "nodes without pods come first, then the nodes that drifted first; the new node starts first"
-    grace = dig(pair.before.document() if pair.before else {}, "spec", "template", "spec", "terminationGracePeriod")
-    pool = pool_of(cluster, name)
+def details(pairs: Sequence[Pair], change: Change) -> Iterator[str]:
+    """Yields sentences about the order, the time, static pools, and the grace of running pods."""
+    cluster = change.after.cluster
+    fixed = [pair.name for pair in pairs if not is_replaceable(pair)]
+    if fixed:
+        yield (
+            f"the limit of the static NodePool {', '.join(fixed)} leaves no place for a new node: "
+            f"delete its NodeClaims by hand, see clusters/{change.after.name or 'CLUSTER'}/README.md"
+        )
+    if len(fixed) < len(pairs):
+        yield "nodes without pods come first; a new node starts before an old node drains"
+    pool = pool_of(cluster, pool_name(pairs[0]))
+    count = nodes_of(pairs)
+    if pool is not None and count and not fixed:
+        yield f"a new node needs up to {pool.boot_minutes} minutes until its first pod starts"
+    if len(pairs) > 1:
+        yield f"the budgets apply to NodePool {' and NodePool '.join(pair.name for pair in pairs)} separately"
+    yield _grace(pairs[0], pool)
+
+
+def _grace(pair: Pair, pool: Pool | None) -> str:
+    """Returns how long running pods keep a node. A running node keeps the grace period with which it started."""
+    grace = dig(pair.before.document() if pair.before else {}, *GRACE)
     if isinstance(grace, str):
-        yield f"a node drains for at most {grace}, then all its pods end, also those with karpenter.sh/do-not-disrupt"
-    elif pool is not None and pool.keeps_runs and pool.spec.runs is not None:
+        return f"a node drains for at most {grace}, then all its pods end, also those with karpenter.sh/do-not-disrupt"
+    if pool is not None and pool.keeps_runs and pool.spec.runs is not None:
         longest = format_duration(pool.spec.runs.longest)
-        yield f"a node with a run is replaced after the run ends (runs last at most {longest})"
-    else:
-        yield "pods with karpenter.sh/do-not-disrupt keep their node; PodDisruptionBudgets apply"
+        return f"a node with a run is replaced after the run ends (runs last at most {longest})"
+    return "pods with karpenter.sh/do-not-disrupt and PodDisruptionBudgets that allow no eviction keep their node"

@@ -1,7 +1,7 @@
 from gpuc.plan.change import Change
-from gpuc.plan.drift import drifts
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.replacement import details, pace, pool_name
+from gpuc.plan.drift import Scope, drifts
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.replacement import details, pace
 
 
 @impact(
@@ -16,10 +16,10 @@ def some_nodes_replaced(change: Change) -> Impacts:
     A node keeps the instance type, zone, purchase option, subnet and reservation with which it started. Karpenter
     compares them with the new requirements. Other nodes stay.
     """
-    for drift in drifts(change):
-        if drift.some_nodes and not drift.all_nodes:
-            first, cluster = drift.some_nodes[0], change.after.cluster
-            reasons = ", ".join(reason.words for reason in drift.some_nodes)
-            message = f"nodes that no longer match are replaced, {pace(drift.pair, cluster)}: {reasons}"
-            sentences = tuple(details(drift.pair, cluster))
-            yield Raised(f"node pool {pool_name(drift.pair)}", message, first.manifest, first.path, sentences)
+    for drift in drifts(change, Scope.SOME):
+        first = drift.reasons[0]
+        reasons = ", ".join(reason.words for reason in drift.reasons)
+        message = f"nodes that no longer match are replaced, {pace(drift.pairs[0], change.after.cluster)}: {reasons}"
+        predicts = (Prediction(f"nodes of pool {drift.name}", "perhaps replaced"),)
+        sentences = tuple(details(drift.pairs, change))
+        yield Raised(f"node pool {drift.name}", message, first.manifest, first.path, sentences, predicts)
