@@ -36,7 +36,7 @@ def queue_removed(change: Change) -> Impacts:
         users = [use.manifest for use in found if use.cluster_queue in names]
         details = (
             "workloads that run continue; workloads that wait stay suspended until they get another queue",
-            *_deletion(pairs),
+            *_deletion(change, pairs),
             *loses(change, changes),
             *((f"objects of --workloads in the queue: {named(users)}",) if users else ()),
         )
@@ -44,9 +44,9 @@ def queue_removed(change: Change) -> Impacts:
         yield Raised(f"queue {name}", message, pairs[0].before, (), details, _predictions(change, name, names))
 
 
-def _deletion(pairs: list[Pair]) -> tuple[str, ...]:
+def _deletion(change: Change, pairs: list[Pair]) -> tuple[str, ...]:
     """Returns what happens with the ClusterQueues."""
-    left = [pair.manifest for pair in pairs if is_left(pair.manifest)]
+    left = [pair.manifest for pair in pairs if is_left(change, pair.manifest)]
     if not left:
         return ("Argo CD deletes the ClusterQueue; Kueue keeps it until the last running workload has ended",)
     names = " ".join(one.name for one in left)
