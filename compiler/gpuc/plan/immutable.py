@@ -1,43 +1,84 @@
 """The fields that the API server does not allow to change.
 
-Source: kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateServiceUpdate, ValidateConfigMapUpdate,
-ValidateSecretUpdate, ValidatePersistentVolumeClaimUpdate), pkg/apis/apps/validation/validation.go,
-pkg/apis/batch/validation/validation.go (ValidateJobSpecUpdate), pkg/apis/rbac/validation/validation.go,
-pkg/apis/scheduling/validation/validation.go, pkg/apis/storage/validation/validation.go;
-kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go
+The impacts on queues judge LocalQueue and ResourceFlavor of Kueue.
+
+Source: kubernetes v1.35.4 pkg/apis/core/validation/validation.go (ValidateServiceUpdate, ValidateConfigMapUpdate,
+ValidateSecretUpdate, ValidatePersistentVolumeUpdate, ValidatePersistentVolumeClaimUpdate, ValidatePodUpdate,
+ValidateResourceQuotaUpdate), pkg/apis/apps/validation/validation.go, pkg/apis/batch/validation/validation.go
+(ValidateJobSpecUpdate), pkg/apis/rbac, scheduling, storage, node, networking and resource/validation/validation.go;
+apiextensions-apiserver v0.35.4 pkg/apis/apiextensions/validation/validation.go; rules with oldSelf in the CRDs of
+karpenter v1.14.1, kueue v0.19.2, jobset v0.12.0, trainer v2.3.0, kuberay v1.6.2 and gpu-operator v26.7.0;
+jobset v0.12.0 pkg/webhooks/jobset_webhook.go (ValidateUpdate)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.argocd import OPTIONS
+from gpuc.kubernetes.quantity import quantity
 from gpuc.objects.object_set import group
 from gpuc.plan.change import Pair
 
-_SPEC_FIELDS: dict[tuple[str, str], tuple[tuple[str, ...], ...]] = {
-    ("", "Service"): (("spec", "clusterIP"),),
-    ("apps", "DaemonSet"): (("spec", "selector"),),
-    ("apps", "Deployment"): (("spec", "selector"),),
-    ("apps", "ReplicaSet"): (("spec", "selector"),),
-    ("batch", "Job"): (("spec", "selector"), ("spec", "completionMode"), ("spec", "podFailurePolicy")),
-    ("karpenter.sh", "NodePool"): (
-        ("spec", "template", "spec", "nodeClassRef", "group"),
-        ("spec", "template", "spec", "nodeClassRef", "kind"),
-    ),
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): (("roleRef",),),
-    ("rbac.authorization.k8s.io", "RoleBinding"): (("roleRef",),),
-    ("scheduling.k8s.io", "PriorityClass"): (("value",), ("preemptionPolicy",)),
-    ("storage.k8s.io", "StorageClass"): (
-        ("provisioner",),
-        ("parameters",),
-        ("reclaimPolicy",),
-        ("volumeBindingMode",),
-    ),
-    ("", "Secret"): (("type",),),
+_SET: Final = object()
+"""The default of a field for which the server sets a value, or which may be added and removed."""
+_JOB_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
+_IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
+    ("", "Pod"): {("spec", field): _SET for field in ("nodeName", "serviceAccountName", "volumes", "affinity")},
+    ("", "PersistentVolume"): {("spec", field): _SET for field in ("csi", "nfs", "hostPath", "local", "volumeMode")},
+    ("", "ResourceQuota"): {("spec", "scopes"): []},
+    ("", "Secret"): {("type",): "Opaque"},
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): {
+        ("spec", "scope"): _SET,
+        ("spec", "names", "kind"): _SET,
+    },
+    ("apps", "DaemonSet"): {("spec", "selector"): _SET},
+    ("apps", "Deployment"): {("spec", "selector"): _SET},
+    ("apps", "ReplicaSet"): {("spec", "selector"): _SET},
+    ("batch", "Job"): {
+        ("spec", "selector"): _SET,
+        ("spec", "completionMode"): "NonIndexed",
+        ("spec", "podFailurePolicy"): None,
+        ("spec", "successPolicy"): None,
+        ("spec", "backoffLimitPerIndex"): None,
+        ("spec", "managedBy"): None,
+    },
+    ("jobset.x-k8s.io", "JobSet"): {
+        ("spec", field): _SET
+        for field in ("failurePolicy", "managedBy", "network", "startupPolicy", "successPolicy", "volumeClaimPolicies")
+    },
+    ("karpenter.sh", "NodePool"): {
+        ("spec", "template", "spec", "nodeClassRef", "group"): _SET,
+        ("spec", "template", "spec", "nodeClassRef", "kind"): _SET,
+    },
+    ("kueue.x-k8s.io", "AdmissionCheck"): {("spec", "controllerName"): _SET},
+    ("kueue.x-k8s.io", "Topology"): {("spec", "levels"): _SET},
+    ("networking.k8s.io", "IngressClass"): {("spec", "controller"): _SET},
+    ("node.k8s.io", "RuntimeClass"): {("handler",): _SET},
+    ("nvidia.com", "NVIDIADriver"): {("spec", "driverType"): _SET, ("spec", "usePrecompiled"): _SET},
+    ("ray.io", "RayCluster"): {("spec", "managedBy"): _SET},
+    ("ray.io", "RayJob"): {("spec", "managedBy"): _SET},
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): {("roleRef",): _SET},
+    ("rbac.authorization.k8s.io", "RoleBinding"): {("roleRef",): _SET},
+    ("resource.k8s.io", "ResourceClaim"): {("spec",): _SET},
+    ("resource.k8s.io", "ResourceClaimTemplate"): {("spec",): _SET},
+    ("resource.nvidia.com", "ComputeDomain"): {("spec",): _SET},
+    ("scheduling.k8s.io", "PriorityClass"): {("value",): _SET, ("preemptionPolicy",): "PreemptLowerPriority"},
+    ("storage.k8s.io", "StorageClass"): {
+        ("provisioner",): _SET,
+        ("parameters",): None,
+        ("reclaimPolicy",): "Delete",
+        ("volumeBindingMode",): "Immediate",
+    },
+    ("trainer.kubeflow.org", "TrainJob"): {
+        ("spec", field): _SET
+        for field in ("activeDeadlineSeconds", "initializer", "managedBy", "runtimeRef", "trainer")
+    },
 }
-"""The immutable fields by API group and kind. The webhooks of Kueue are judged by the impacts on queues."""
-_MUTABLE_SPEC: dict[tuple[str, str], frozenset[str]] = {
+"""The immutable fields by API group and kind, with the value of a field that an object does not have."""
+_MUTABLE_SPEC: Mapping[tuple[str, str], frozenset[str]] = {
     ("", "PersistentVolumeClaim"): frozenset(("resources", "volumeAttributesClassName")),
     ("apps", "StatefulSet"): frozenset(
         (
@@ -55,27 +96,111 @@ _MUTABLE_SPEC: dict[tuple[str, str], frozenset[str]] = {
 
 
 def refused_fields(pair: Pair) -> Iterator[tuple[Path, str]]:
-    """Yields the changed fields of an object that the API server refuses, with the reason."""
-    if not pair.is_changed:
+    """Yields the changed fields of an object that the API server refuses, with the reason.
+
+    Argo CD deletes and creates hooks, and objects with the sync options Force=true and Replace=true. Their fields may
+    change.
+    """
+    if not pair.is_changed or _is_created_again(pair):
         return
-    key = (group(pair.manifest), pair.manifest.kind)
-    for path in _SPEC_FIELDS.get(key, ()):
-        if pair.changes(*path) and None not in pair.values(*path):
-            yield path, f"the field {'.'.join(path)} is immutable"
-    if key in _MUTABLE_SPEC:
-        for field in pair.fields:
-            if field.is_below("spec") and field.path[1:] and field.path[1] not in _MUTABLE_SPEC[key]:
-                yield field.path, f"the field spec.{field.path[1]} is immutable"
-    if key == ("karpenter.sh", "NodePool"):
-        yield from _changed_kind_of_pool(pair)
-    if key in (("", "ConfigMap"), ("", "Secret")) and pair.values("immutable")[0] is True:
-        data = [field.path for field in pair.fields if field.path[0] in ("data", "binaryData", "immutable")]
-        yield from ((path, "the object is marked as immutable") for path in data[:1])
+    for path, default in _IMMUTABLE.get(_key(pair), {}).items():
+        if pair.changes(*path) and _differ(*pair.values(*path), default):
+            yield path, f"the field {'.'.join(map(str, path))} is immutable"
+    for path, reason in _special(pair):
+        yield path, reason
 
 
-def _changed_kind_of_pool(pair: Pair) -> Iterator[tuple[Path, str]]:
+def _key(pair: Pair) -> tuple[str, str]:
+    return group(pair.manifest), pair.manifest.kind
+
+
+def _differ(before: Any, after: Any, default: Any) -> bool:
+    """Returns whether two values differ. A missing value is the default, or is not compared."""
+    if default is _SET:
+        return None not in (before, after) and bool(before != after)
+    return bool((default if before is None else before) != (default if after is None else after))
+
+
+def _is_created_again(pair: Pair) -> bool:
+    """Returns whether Argo CD deletes the object and creates it again, instead of changing it.
+
+    Source: argo-cd v3.5.1 gitops-engine pkg/sync/sync_context.go (applyObject), docs/user-guide/sync-waves.md (hooks)
+    """
+    annotations = pair.manifest.annotations
+    options = {option.strip() for option in str(annotations.get(OPTIONS, "")).split(",")}
+    return options >= {"Force=true", "Replace=true"} or not annotations.keys().isdisjoint(
+        ("argocd.argoproj.io/hook", "helm.sh/hook")
+    )
+
+
+def _special(pair: Pair) -> Iterator[tuple[Path, str]]:
+    """Yields the fields that are immutable on conditions."""
+    match _key(pair):
+        case ("", "PersistentVolumeClaim") | ("apps", "StatefulSet"):
+            yield from _immutable_spec(pair)
+        case ("", "Service"):
+            yield from _cluster_address(pair)
+        case ("karpenter.sh", "NodePool"):
+            yield from _kind_of_pool(pair)
+        case ("", ("ConfigMap" | "Secret")) if pair.values("immutable")[0] is True:
+            data = [field.path for field in pair.fields if field.path[0] in ("data", "binaryData", "immutable")]
+            yield from ((path, "the object is marked as immutable") for path in data[:1])
+        case ("batch", "Job"):
+            yield from _pod_template(pair)
+        case ("jobset.x-k8s.io", "JobSet"):
+            yield from _replicated_jobs(pair)
+
+
+def _immutable_spec(pair: Pair) -> Iterator[tuple[Path, str]]:
+    for field in pair.fields:
+        if field.is_below("spec") and field.path[1:] and field.path[1] not in _MUTABLE_SPEC[_key(pair)]:
+            yield field.path, f"the field spec.{field.path[1]} is immutable"
+    path = ("spec", "resources", "requests", "storage")
+    before, after = (quantity(value) for value in pair.values(*path))
+    if before is not None and after is not None and after < before:
+        yield path, "a PersistentVolumeClaim cannot become smaller"
+
+
+def _cluster_address(pair: Pair) -> Iterator[tuple[Path, str]]:
+    """Yields the address of a Service. A Service without a value has an address that the server chose.
+
+    A Service keeps its value if the field is removed. Source: pkg/registry/core/service/storage/storage.go
+    (patchAllocatedValues)
+    """
+    path = ("spec", "clusterIP")
+    before, after = pair.values(*path)
+    has_address = "ExternalName" not in pair.values("spec", "type")
+    if has_address and after and before != after and (before or after == "None"):
+        yield path, "the clusterIP of a Service cannot change"
+
+
+def _kind_of_pool(pair: Pair) -> Iterator[tuple[Path, str]]:
     before, after = pair.values("spec", "replicas")
     if before is None and after is not None:
         yield ("spec", "replicas"), "a NodePool cannot change from a dynamic pool to a static pool"
     elif before is not None and after is None:
         yield ("spec", "replicas"), "a NodePool cannot change from a static pool to a dynamic pool"
+
+
+def _pod_template(pair: Pair) -> Iterator[tuple[Path, str]]:
+    """Yields the changed fields of a Job that are immutable: the completions and the pod template.
+
+    While a Job is suspended, fields for the scheduling of its pods may change.
+    """
+    if pair.values("spec", "completionMode")[1] != "Indexed" and pair.changes("spec", "completions"):
+        yield ("spec", "completions"), "the field spec.completions is immutable"
+    template = ("spec", "template")
+    suspended = pair.values("spec", "suspend")[0] is True
+    mutable: list[Path] = [(*template, "metadata"), (*template, "spec", "affinity", "nodeAffinity")]
+    mutable += [(*template, "spec", field) for field in _JOB_SCHEDULING]
+    for field in pair.fields:
+        if field.is_below(*template) and not (suspended and any(field.is_below(*path) for path in mutable)):
+            yield field.path, "the pod template of a Job is immutable"
+            return
+
+
+def _replicated_jobs(pair: Pair) -> Iterator[tuple[Path, str]]:
+    """Yields the first changed field of the Jobs of a JobSet, unless the JobSet is or becomes suspended."""
+    if True not in pair.values("spec", "suspend"):
+        changed = [field.path for field in pair.fields if field.is_below("spec", "replicatedJobs")]
+        yield from ((path, "the Jobs of a JobSet are immutable") for path in changed[:1])

@@ -1,15 +1,25 @@
-from gpuc.plan.applications import application_of, applications
-from gpuc.plan.change import Change
+from collections.abc import Iterator
+
+from gpuc.model.names import POOL_LABEL
+from gpuc.objects.object_set import dig
+from gpuc.plan.applications import Application, application_of, changed_applications, wave_of
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 
 
-@impact("IMP501", Level.DISRUPTS, source="kubernetes v1.35 pkg/apis/*/validation; see gpuc/plan/immutable.py")
+@impact(
+    "IMP501",
+    Level.DISRUPTS,
+    source="kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate, and others; "
+    "argo-cd v3.5.1 gitops-engine/pkg/sync/sync_context.go, Sync",
+)
 def immutable_field(change: Change) -> Impacts:
     """A field changes that the API server does not allow to change, so the sync of an Application fails.
 
-    Argo CD tries again and again. The other objects of the same sync wave are applied; later waves of the Application,
-    and Applications of later waves, wait.
+    Argo CD tries again until the commit is corrected. Objects of the same sync wave are applied, objects of later sync
+    waves are not. The Application becomes Degraded, so the root Application does not create or change the Applications
+    of later waves.
     """
     for pair in change.all_pairs:
         reasons = list(refused_fields(pair))
@@ -17,10 +27,51 @@ def immutable_field(change: Change) -> Impacts:
             continue
         path, reason = reasons[0]
         found = application_of(change.after, pair.after)
-        waiting = [one.name for one in applications(change.after) if found and one.wave > found.wave]
-        name = f"the sync of Application {found.name}" if found else "the change"
-        message = f"{name} fails: the API server refuses {pair.after}, because {reason}"
-        details = ["two steps: remove the object in one commit, and add it in the next, or use another name"]
-        details += [f"these Applications wait: {', '.join(waiting)}"] if waiting else []
+        failing = f", and the sync of Application {found.name} fails" if found else ""
+        message = f"the API server refuses the change{failing}: {reason}"
+        details = (_steps(pair), *(_blocked(change, pair, found) if found else ()))
         predicts = (Prediction(f"object {pair.after}", "refused"),)
-        yield Raised(str(pair.after), message, pair.after, path, tuple(details), predicts)
+        yield Raised(_subject(pair), message, pair.after, path, details, predicts)
+
+
+def _subject(pair: Pair) -> str:
+    pool = dig(pair.manifest.body, "spec", "template", "metadata", "labels", POOL_LABEL)
+    return f"node pool {pool}" if pool else str(pair.manifest)
+
+
+def _steps(pair: Pair) -> str:
+    """Returns the two commits that make the change."""
+    if pair.manifest.kind == "NodePool":
+        return (
+            "two changes instead: first add a node pool with another name, and mark the old one as leaving; then "
+            "remove the old one"
+        )
+    return (
+        "two changes instead: first remove the object, then add it again; or one change that adds an object with "
+        "another name"
+    )
+
+
+def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]:
+    """Yields sentences about the changes that Argo CD does not make while the sync fails."""
+    later = [
+        pair.after
+        for pair in change.all_pairs
+        if pair.after
+        and pair.fields
+        and wave_of(pair.after) > wave_of(refused.manifest)
+        and application_of(change.after, pair.after) == found
+    ]
+    if later:
+        yield f"objects of the Application that are not applied either: {', '.join(map(str, later))}"
+    names = [
+        one.name
+        for one in changed_applications(change)
+        if one.wave > found.wave and (pair := _pair(change, one)) is not None and pair.fields
+    ]
+    if names:
+        yield f"Applications that the root Application does not create or change until then: {', '.join(names)}"
+
+
+def _pair(change: Change, application: Application) -> Pair | None:
+    return change.pair("argoproj.io", "Application", application.name, application.manifest.namespace)

@@ -1,0 +1,92 @@
+"""Changes that the API server refuses: changes of two objects, written as YAML."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.plan.change import Pair
+from gpuc.plan.immutable import refused_fields
+
+
+def manifest(api: str, kind: str, text: str) -> Manifest:
+    body = yaml.safe_load(text)
+    annotations = body.pop("annotations", {})
+    return Manifest("objects.yaml", (), api, kind, "one", body, annotations=annotations)
+
+
+def refused(kind: str, before: str, after: str) -> list[str]:
+    api, _, name = kind.rpartition("/")
+    pair = Pair(manifest(api, name, before), manifest(api, name, after))
+    return [".".join(map(str, path)) for path, _ in refused_fields(pair)]
+
+
+JOB = "spec: {template: {metadata: {labels: {a: b}}, spec: {nodeSelector: {pool: x}, containers: [{image: a}]}}}"
+CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "fields"),
+    [
+        ("batch/v1/Job", JOB, JOB.replace("image: a", "image: b"), ["spec.template.spec.containers.0.image"]),
+        ("batch/v1/Job", JOB, JOB.replace("pool: x", "pool: y"), ["spec.template.spec.nodeSelector.pool"]),
+        ("batch/v1/Job", "spec: {completions: 2}", "spec: {completions: 3}", ["spec.completions"]),
+        ("batch/v1/Job", "spec: {}", "spec: {completionMode: Indexed}", ["spec.completionMode"]),
+        ("batch/v1/Job", "spec: {}", "spec: {podFailurePolicy: {rules: []}}", ["spec.podFailurePolicy"]),
+        ("v1/Service", "spec: {clusterIP: None}", "spec: {clusterIP: 10.0.0.1}", ["spec.clusterIP"]),
+        ("v1/Service", "spec: {}", "spec: {clusterIP: None}", ["spec.clusterIP"]),
+        ("v1/PersistentVolumeClaim", CLAIM % "20Gi", CLAIM % "10Gi", ["spec.resources.requests.storage"]),
+        ("v1/PersistentVolumeClaim", CLAIM % "1Gi", CLAIM.replace("gp3", "io2") % "1Gi", ["spec.storageClassName"]),
+        ("apps/v1/StatefulSet", "spec: {serviceName: a}", "spec: {serviceName: b}", ["spec.serviceName"]),
+        ("v1/ResourceQuota", "spec: {hard: {pods: 1}}", "spec: {scopes: [BestEffort]}", ["spec.scopes"]),
+        ("v1/Secret", "type: Opaque", "type: kubernetes.io/tls", ["type"]),
+        ("v1/ConfigMap", "{immutable: true, data: {a: b}}", "{immutable: true, data: {a: c}}", ["data.a"]),
+        ("rbac.authorization.k8s.io/v1/RoleBinding", "roleRef: {name: a}", "roleRef: {name: b}", ["roleRef"]),
+        ("storage.k8s.io/v1/StorageClass", "{}", "reclaimPolicy: Retain", ["reclaimPolicy"]),
+        ("storage.k8s.io/v1/StorageClass", "{}", "parameters: {type: gp3}", ["parameters"]),
+        ("kueue.x-k8s.io/v1beta2/Topology", "spec: {levels: [a]}", "spec: {levels: [b]}", ["spec.levels"]),
+        ("karpenter.sh/v1/NodePool", "spec: {replicas: 1}", "spec: {}", ["spec.replicas"]),
+        (
+            "jobset.x-k8s.io/v1alpha2/JobSet",
+            "spec: {replicatedJobs: [{name: a, replicas: 1}]}",
+            "spec: {replicatedJobs: [{name: a, replicas: 2}]}",
+            ["spec.replicatedJobs.0.replicas"],
+        ),
+    ],
+)
+def test_fields_that_cannot_change(kind: str, before: str, after: str, fields: list[str]) -> None:
+    assert refused(kind, before, after) == fields
+
+
+HOOK = f"annotations: {{argocd.argoproj.io/hook: PreSync}}\n{JOB}"
+SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after"),
+    [
+        ("batch/v1/Job", SUSPENDED, SUSPENDED.replace("pool: x", "pool: y")),
+        ("batch/v1/Job", "spec: {}", "spec: {completionMode: NonIndexed}"),
+        ("batch/v1/Job", "spec: {parallelism: 1}", "spec: {parallelism: 2}"),
+        (
+            "batch/v1/Job",
+            JOB,
+            "annotations: {argocd.argoproj.io/hook: PreSync}\n" + JOB.replace("image: a", "image: b"),
+        ),
+        ("v1/Service", "spec: {}", "spec: {clusterIP: 10.0.0.1}"),
+        ("v1/Service", "spec: {clusterIP: None}", "spec: {}"),
+        ("v1/PersistentVolumeClaim", CLAIM % "10Gi", CLAIM % "20Gi"),
+        ("apps/v1/StatefulSet", "spec: {replicas: 1}", "spec: {replicas: 2}"),
+        ("v1/Secret", "{}", "type: Opaque"),
+        ("storage.k8s.io/v1/StorageClass", "{}", "volumeBindingMode: Immediate"),
+        ("karpenter.sh/v1/NodePool", "spec: {replicas: 1}", "spec: {replicas: 2}"),
+        (
+            "v1/ConfigMap",
+            "{immutable: true, data: {a: b}}",
+            "{annotations: {argocd.argoproj.io/sync-options: 'Force=true, Replace=true'}, data: {a: c}}",
+        ),
+    ],
+)
+def test_fields_that_can_change(kind: str, before: str, after: str) -> None:
+    assert refused(kind, before, after) == []
