@@ -1,0 +1,23 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.pool_sizes import pool_sizes
+
+
+@impact(
+    "IMP107", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static/provisioning/controller.go"
+)
+def warm_nodes_start(change: Change) -> Impacts:
+    """More nodes of a node pool always run.
+
+    Karpenter starts the nodes at once, without a pending pod, and does not remove them when they are empty.
+    """
+    for size in pool_sizes(change):
+        count = size.running_after - size.running_before
+        if count > 0:
+            noun = "node" if count == 1 else "nodes"
+            message = (
+                f"Karpenter starts {count} {noun} at once; "
+                f"{size.running_after} instead of {size.running_before} nodes always run"
+            )
+            pair, path = size.changed(("spec", "replicas"))
+            yield Raised(f"node pool {size.name}", message, pair.manifest, path)
