@@ -1,16 +1,14 @@
 """Which nodes Karpenter replaces after a change, by the rules of the pinned Karpenter.
 
 A change of a hashed field replaces all nodes. Requirements, images, subnets, security groups and capacity reservations
-are compared with each node. Other fields apply only to new nodes. The list of hashed fields is compared with the real
-hash functions, see tests/conformance/karpenter_hashes.py.
+are compared with each node. Other fields apply only to new nodes.
 
-Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Hash), pkg/controllers/nodeclaim/disruption/drift.go;
-aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash), pkg/cloudprovider/drift.go
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go; aws/karpenter-provider-aws
+v1.14.1 pkg/cloudprovider/drift.go
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -20,22 +18,12 @@ from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.difference import MISSING, FieldChange
+from gpuc.plan.difference import MISSING
 from gpuc.plan.drift_words import field_words
+from gpuc.plan.node_hash import TEMPLATE, hashed_fields
 from gpuc.plan.replacement import pool_name
 
 KARPENTER, AWS = "karpenter.sh", "karpenter.k8s.aws"
-TEMPLATE: Path = ("spec", "template")
-COMPARED_TEMPLATE = ("requirements",)
-"""Fields of spec.template.spec of a NodePool that are not in the hash."""
-COMPARED_CLASS = (
-    "subnetSelectorTerms",
-    "securityGroupSelectorTerms",
-    "capacityReservationSelectorTerms",
-    "amiSelectorTerms",
-    "ipPrefixCount",
-)
-"""Fields of spec of an EC2NodeClass that are not in the hash. amiFamily is hashed with the family of an alias."""
 _TERMS = {
     "subnetSelectorTerms": "subnets",
     "securityGroupSelectorTerms": "security groups",
@@ -110,30 +98,6 @@ def _reasons(change: Change, pair: Pair) -> dict[Scope, list[Reason]]:
     for reason, scope in (*_requirement_reasons(pair), *_class_reasons(changed_class)):
         found.setdefault(scope, []).append(reason)
     return found
-
-
-def hashed_fields(pair: Pair) -> list[FieldChange]:
-    """Returns the changed fields of a NodePool or an EC2NodeClass that change its hash. The order of lists does not."""
-    is_pool = pair.manifest.kind == "NodePool"
-    found = []
-    for field in pair.fields if pair.is_changed else ():
-        inner = field.path[2:] if field.is_below(*TEMPLATE) and is_pool else field.path[1:]
-        if is_pool and (not field.is_below(*TEMPLATE) or (inner[:1] == ("spec",) and inner[1] in COMPARED_TEMPLATE)):
-            continue
-        if not is_pool and (not field.is_below("spec") or inner[0] in COMPARED_CLASS):
-            continue
-        if not _is_reordered(pair, field):
-            found.append(field)
-    return found
-
-
-def _is_reordered(pair: Pair, field: FieldChange) -> bool:
-    """Returns whether the list of the field has the same items in another order. The hash reads lists as sets."""
-    for depth in range(len(field.path), 0, -1):
-        before, after = pair.values(*field.path[:depth])
-        if isinstance(before, list) and isinstance(after, list):
-            return Counter(map(repr, before)) == Counter(map(repr, after))
-    return False
 
 
 def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iterator[Reason]:

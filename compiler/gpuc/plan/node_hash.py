@@ -1,0 +1,93 @@
+"""The fields of NodePools and EC2NodeClasses that are in the hashes by which Karpenter detects drift.
+
+A node has the hashes of the objects with which it started. If one of them changes, Karpenter replaces the node. The
+answers are compared with the real hash functions, see tests/conformance/karpenter_hashes.py.
+
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Hash; fields with hash:"ignore");
+aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash); mitchellh/hashstructure v2.0.2 hashstructure.go
+(SlicesAsSets, IgnoreZeroValue)
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, items
+from gpuc.plan.change import Pair
+from gpuc.plan.difference import FieldChange, differences
+
+TEMPLATE: Path = ("spec", "template")
+COMPARED_TEMPLATE = ("requirements",)
+"""Fields of spec.template.spec of a NodePool that are not in the hash. Karpenter compares them with each node."""
+COMPARED_CLASS = (
+    "subnetSelectorTerms",
+    "securityGroupSelectorTerms",
+    "capacityReservationSelectorTerms",
+    "amiSelectorTerms",
+)
+"""Fields of spec of an EC2NodeClass that are not in the hash. Karpenter compares the selected resources with nodes."""
+_ONLY_NEW = ("ipPrefixCount",)
+"""Fields of spec of an EC2NodeClass that are not in the hash, and are compared with no node."""
+_ZEROS = ("rootVolume", "networkCardIndex", "deviceIndex")
+"""Fields without a pointer in Go: the hash does not distinguish false or 0 from a missing field."""
+_EXPIRE_AFTER = "720h"
+"""The default of the API server for expireAfter.
+
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (NodeClaimTemplateSpec, kubebuilder:default)
+"""
+_FAMILIES = ("AL2", "AL2023", "Bottlerocket", "Windows2019", "Windows2022", "Windows2025")
+
+
+def hashed_fields(pair: Pair) -> list[FieldChange]:
+    """Returns the changed fields of a NodePool or an EC2NodeClass that change its hash."""
+    if not pair.is_changed:
+        return []
+    prefix = TEMPLATE if pair.manifest.kind == "NodePool" else ("spec",)
+    before, after = _hashed(pair.before), _hashed(pair.after)
+    return [
+        FieldChange((*prefix, *one.path), one.before, one.after)
+        for one in differences(before, after)
+        if not _is_reordered(before, after, one.path)
+    ]
+
+
+def _hashed(manifest: Manifest | None) -> dict[str, Any]:
+    """Returns the part of an object that is in its hash."""
+    document = manifest.document() if manifest else {}
+    if manifest is not None and manifest.kind == "NodePool":
+        template = dig(document, *TEMPLATE) or {}
+        spec = {key: value for key, value in (template.get("spec") or {}).items() if key not in COMPARED_TEMPLATE}
+        return {"metadata": template.get("metadata") or {}, "spec": {"expireAfter": _EXPIRE_AFTER, **spec}}
+    spec = {
+        key: value for key, value in (dig(document, "spec") or {}).items() if key not in (*COMPARED_CLASS, *_ONLY_NEW)
+    }
+    return {**_without_zeros(spec), "amiFamily": _ami_family(document)}
+
+
+def _without_zeros(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_zeros(one) for key, one in value.items() if one or key not in _ZEROS}
+    return [_without_zeros(one) for one in value] if isinstance(value, list) else value
+
+
+def _ami_family(document: Any) -> str:
+    """Returns the AMI family: of the field, else of the alias."""
+    if family := dig(document, "spec", "amiFamily"):
+        return str(family)
+    for _, term in items(dig(document, "spec", "amiSelectorTerms")):
+        if alias := dig(term, "alias"):
+            name = str(alias).partition("@")[0]
+            return next((family for family in _FAMILIES if family.lower() == name), name)
+    return "Custom"
+
+
+def _is_reordered(before: Any, after: Any, path: Path) -> bool:
+    """Returns whether the list of a field has the same items in another order. The hash reads lists as sets."""
+    for depth in range(1, len(path) + 1):
+        old, new = dig(before, *path[:depth]), dig(after, *path[:depth])
+        if isinstance(old, list) and isinstance(new, list):
+            return Counter(map(repr, old)) == Counter(map(repr, new))
+    return False
