@@ -10,9 +10,9 @@ from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import named
 
 
-def left(removed: Sequence[Pair]) -> list[Pair]:
+def left(change: Change, removed: Sequence[Pair]) -> list[Pair]:
     """Returns the removed namespaces that Argo CD leaves in the cluster. It deletes the others."""
-    return [pair for pair in removed if is_left(pair.manifest)]
+    return [pair for pair in removed if is_left(change, pair.manifest)]
 
 
 def removal_details(names: Sequence[str]) -> Iterator[str]:
@@ -34,13 +34,20 @@ def workloads_in(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
 
 def removal_predictions(change: Change, removed: Sequence[Pair]) -> tuple[Prediction, ...]:
     """Returns that new workloads are refused in removed namespaces that stay in the cluster."""
-    names = [pair.name for pair in removed if _loses_members(change, pair.name)]
+    names = [pair.name for pair in removed if loses_members(change, pair.name)]
     return tuple(Prediction(f"workloads of namespace {name}", "refused") for name in names)
 
 
-def _loses_members(change: Change, namespace: str) -> bool:
+def access_text(change: Change, removed: Sequence[Pair]) -> str:
+    """Returns what happens to the access of members to removed namespaces that stay in the cluster."""
+    if any(loses_members(change, pair.name) for pair in removed):
+        return "members lose access, and no new workload starts"
+    return "its roles stay too, and members keep their access until an administrator deletes the objects"
+
+
+def loses_members(change: Change, namespace: str) -> bool:
     """Returns whether Argo CD removes a RoleBinding of a namespace, so that members cannot create workloads."""
     return any(
-        pair.is_removed and pair.manifest.namespace == namespace and not is_left(pair.manifest)
+        pair.is_removed and pair.manifest.namespace == namespace and not is_left(change, pair.manifest)
         for pair in change.pairs("rbac.authorization.k8s.io", "RoleBinding")
     )

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
+from gpuc.plan.applications import application_of, applications
+from gpuc.plan.change import Change
 
 
-def is_left(manifest: Manifest) -> bool:
-    """Returns whether Argo CD leaves the object in the cluster, because its sync options exclude pruning.
+def is_left(change: Change, manifest: Manifest) -> bool:
+    """Returns whether Argo CD leaves a removed object in the cluster, and does not delete it."""
+    return bool(reason_to_leave(change, manifest))
 
-    Source: argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources
+
+def reason_to_leave(change: Change, manifest: Manifest) -> str:
+    """Returns why Argo CD leaves a removed object in the cluster; an empty string if Argo CD deletes the object.
+
+    Without Applications, for example in a folder of manifests, only the annotations of the object decide.
+
+    Source: argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources; docs/user-guide/app_deletion.md
     """
-    options = str(manifest.annotations.get(OPTIONS, ""))
-    return "Prune=false" in [option.strip() for option in options.split(",")]
+    if change.is_removed:
+        return "the cluster is removed, and Argo CD syncs nothing any more"
+    if "Prune=false" in sync_options(manifest):
+        return "it has the sync option Prune=false"
+    found = application_of(change.before, manifest)
+    if found is None:
+        return ""
+    after = next((one for one in applications(change.after) if one.name == found.name), None)
+    if after is None:
+        return "its Application is removed too, and the removal of an Application deletes no objects"
+    return "" if after.prunes else "its Application prunes nothing"
+
+
+def sync_options(manifest: Manifest) -> list[str]:
+    """Returns the sync options in the annotation of an object."""
+    return [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]

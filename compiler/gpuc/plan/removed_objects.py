@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
-from gpuc.plan.applications import application_of, applications
+from gpuc.plan.applications import application_of
 from gpuc.plan.change import Change
-from gpuc.plan.pruning import is_left
+from gpuc.plan.pruning import reason_to_leave, sync_options
 
 Fate = Literal["left", "pruned", "confirmed"]
 _OWN = ("NodePool", "EC2NodeClass", "NodeOverlay", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "Topology",
@@ -32,7 +31,7 @@ class RemovedObject:
     fate: Fate
     """left: the object stays. pruned: Argo CD deletes it. confirmed: Argo CD deletes it after a confirmation."""
     reason: str
-    """Why Argo CD does not delete the object at once; empty if it does."""
+    """Why Argo CD leaves the object; empty if Argo CD deletes it."""
 
     @property
     def has_data(self) -> bool:
@@ -44,7 +43,6 @@ def removed_objects(change: Change) -> Iterator[RemovedObject]:
     """Yields the removed objects that no other impact describes. Without Applications, nothing prunes objects."""
     if change.is_removed:
         return
-    remaining = {one.name for one in applications(change.after)}
     for pair in change.all_pairs:
         manifest = pair.before
         if not pair.is_removed or manifest is None or manifest.kind in _OWN or not manifest.api:
@@ -52,7 +50,8 @@ def removed_objects(change: Change) -> Iterator[RemovedObject]:
         found = application_of(change.before, manifest)
         if found is None:
             continue
-        fate, reason = _fate(manifest, found.name in remaining, found.prunes)
+        reason = reason_to_leave(change, manifest)
+        fate: Fate = "left" if reason else "confirmed" if "Prune=confirm" in sync_options(manifest) else "pruned"
         yield RemovedObject(manifest, found.name, fate, reason)
 
 
@@ -62,16 +61,3 @@ def kinds_text(manifests: Iterable[Manifest]) -> str:
     if len(found) <= 3:
         return ", ".join(map(str, found))
     return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(one.kind for one in found).items()))
-
-
-def _fate(manifest: Manifest, application_stays: bool, prunes: bool) -> tuple[Fate, str]:
-    if not application_stays:
-        return "left", "its Application is removed too, and removing an Application deletes no objects"
-    if is_left(manifest):
-        return "left", "it has the sync option Prune=false"
-    if not prunes:
-        return "left", "its Application prunes nothing"
-    options = [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]
-    if "Prune=confirm" in options:
-        return "confirmed", "it has the sync option Prune=confirm"
-    return "pruned", ""

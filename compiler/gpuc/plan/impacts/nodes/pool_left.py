@@ -12,7 +12,7 @@ def pool_left(change: Change) -> Impacts:
     Argo CD does not prune the NodePool. Karpenter keeps its nodes and starts new ones, and no file describes the pool.
     """
     for pair in change.pairs(KARPENTER, "NodePool"):
-        if pair.is_removed and is_left(pair.manifest):
+        if pair.is_removed and is_left(change, pair.manifest):
             name = pool_name(pair)
             count = nodes_text(most_nodes(pair.manifest.document()))
             message = f"is no longer described, but stays with {count}: Karpenter keeps them and starts new nodes"

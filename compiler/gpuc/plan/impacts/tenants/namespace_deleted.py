@@ -13,7 +13,7 @@ def namespace_deleted(change: Change) -> Impacts:
     """
     groups: dict[str, list[Pair]] = {}
     for pair in change.pairs("", "Namespace"):
-        if pair.is_removed and not left([pair]):
+        if pair.is_removed and not left(change, [pair]):
             groups.setdefault(owner_of(change, pair.name), []).append(pair)
     for owner, pairs in groups.items():
         names = [pair.name for pair in pairs]

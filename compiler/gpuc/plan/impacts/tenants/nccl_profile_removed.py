@@ -16,7 +16,7 @@ def nccl_profile_removed(change: Change) -> Impacts:
     for pair in change.pairs("", "ConfigMap"):
         namespace = change.pair("", "Namespace", pair.manifest.namespace)
         is_gone = namespace is not None and namespace.is_removed
-        if pair.is_removed and pair.name.startswith(_PREFIX) and not is_left(pair.manifest) and not is_gone:
+        if pair.is_removed and pair.name.startswith(_PREFIX) and not is_left(change, pair.manifest) and not is_gone:
             groups.setdefault(pair.name, []).append(pair)
     for name, pairs in groups.items():
         namespaces = ", ".join(pair.manifest.namespace for pair in pairs)

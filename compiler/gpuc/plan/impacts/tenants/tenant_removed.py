@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.namespace_removal import left, removal_details, removal_predictions, workloads_in
+from gpuc.plan.namespace_removal import access_text, left, removal_details, removal_predictions, workloads_in
 from gpuc.plan.tenant_changes import tenants
 
 
@@ -12,10 +12,10 @@ def tenant_removed(change: Change) -> Impacts:
     Argo CD does not prune the namespaces: they stay in the cluster with the pods that run in them.
     """
     for tenant in tenants(change):
-        removed = left([pair for pair in tenant.pairs if pair.is_removed])
+        removed = left(change, [pair for pair in tenant.pairs if pair.is_removed])
         if tenant.is_removed and removed and not change.is_removed:
             names = [pair.name for pair in removed]
-            message = f"is removed with namespaces {', '.join(names)}: members lose access, and no new workload starts"
+            message = f"is removed with namespaces {', '.join(names)}: {access_text(change, removed)}"
             details = (*removal_details(names), *workloads_in(change, removed))
             has_spec = change.before.source is not None
             manifest, path = (None, ("spec", "tenants", tenant.tenant)) if has_spec else (removed[0].before, ())
