@@ -42,7 +42,6 @@ CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
         ("v1/ResourceQuota", "spec: {hard: {pods: 1}}", "spec: {scopes: [BestEffort]}", ["spec.scopes"]),
         ("v1/Secret", "type: Opaque", "type: kubernetes.io/tls", ["type"]),
         ("v1/ConfigMap", "{immutable: true, data: {a: b}}", "{immutable: true, data: {a: c}}", ["data.a"]),
-        ("rbac.authorization.k8s.io/v1/RoleBinding", "roleRef: {name: a}", "roleRef: {name: b}", ["roleRef"]),
         ("storage.k8s.io/v1/StorageClass", "{}", "reclaimPolicy: Retain", ["reclaimPolicy"]),
         ("storage.k8s.io/v1/StorageClass", "{}", "parameters: {type: gp3}", ["parameters"]),
         ("kueue.x-k8s.io/v1beta2/Topology", "spec: {levels: [a]}", "spec: {levels: [b]}", ["spec.levels"]),
@@ -81,6 +80,8 @@ SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
         ("v1/Secret", "{}", "type: Opaque"),
         ("storage.k8s.io/v1/StorageClass", "{}", "volumeBindingMode: Immediate"),
         ("karpenter.sh/v1/NodePool", "spec: {replicas: 1}", "spec: {replicas: 2}"),
+        # Argo CD creates the binding again.
+        ("rbac.authorization.k8s.io/v1/RoleBinding", "roleRef: {name: a}", "roleRef: {name: b}"),
         (
             "v1/ConfigMap",
             "{immutable: true, data: {a: b}}",

@@ -5,7 +5,7 @@ The impacts on queues judge LocalQueue and ResourceFlavor of Kueue.
 Source: kubernetes v1.35.4 pkg/apis/core/validation/validation.go (ValidateServiceUpdate, ValidateConfigMapUpdate,
 ValidateSecretUpdate, ValidatePersistentVolumeUpdate, ValidatePersistentVolumeClaimUpdate, ValidatePodUpdate,
 ValidateResourceQuotaUpdate), pkg/apis/apps/validation/validation.go, pkg/apis/batch/validation/validation.go
-(ValidateJobSpecUpdate), pkg/apis/rbac, scheduling, storage, node, networking and resource/validation/validation.go;
+(ValidateJobSpecUpdate), pkg/apis/scheduling, storage, node, networking and resource/validation/validation.go;
 apiextensions-apiserver v0.35.4 pkg/apis/apiextensions/validation/validation.go; rules with oldSelf in the CRDs of
 karpenter v1.14.1, kueue v0.19.2, jobset v0.12.0, trainer v2.3.0, kuberay v1.6.2 and gpu-operator v26.7.0;
 jobset v0.12.0 pkg/webhooks/jobset_webhook.go (ValidateUpdate)
@@ -60,8 +60,6 @@ _IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
     ("nvidia.com", "NVIDIADriver"): {("spec", "driverType"): _SET, ("spec", "usePrecompiled"): _SET},
     ("ray.io", "RayCluster"): {("spec", "managedBy"): _SET},
     ("ray.io", "RayJob"): {("spec", "managedBy"): _SET},
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): {("roleRef",): _SET},
-    ("rbac.authorization.k8s.io", "RoleBinding"): {("roleRef",): _SET},
     ("resource.k8s.io", "ResourceClaim"): {("spec",): _SET},
     ("resource.k8s.io", "ResourceClaimTemplate"): {("spec",): _SET},
     ("resource.nvidia.com", "ComputeDomain"): {("spec",): _SET},
@@ -77,7 +75,11 @@ _IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
         for field in ("activeDeadlineSeconds", "initializer", "managedBy", "runtimeRef", "trainer")
     },
 }
-"""The immutable fields by API group and kind, with the value of a field that an object does not have."""
+"""The immutable fields by API group and kind, with the value of a field that an object does not have.
+
+The roleRef of a RoleBinding is not in the table: Argo CD deletes a binding with another roleRef, and creates it again.
+Source: argo-cd v3.5.1 gitops-engine pkg/utils/kube/resource_ops.go (rbacReconcile)
+"""
 _MUTABLE_SPEC: Mapping[tuple[str, str], frozenset[str]] = {
     ("", "PersistentVolumeClaim"): frozenset(("resources", "volumeAttributesClassName")),
     ("apps", "StatefulSet"): frozenset(
