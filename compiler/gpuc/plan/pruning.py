@@ -6,6 +6,7 @@ from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import application_of, applications
 from gpuc.plan.change import Change
+from gpuc.plan.permitted import is_permitted
 
 
 def is_left(change: Change, manifest: Manifest) -> bool:
@@ -30,7 +31,9 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
     after = next((one for one in applications(change.after) if one.name == found.name), None)
     if after is None:
         return "its Application is removed too, and the removal of an Application deletes no objects"
-    return "" if after.prunes else "its Application prunes nothing"
+    if not after.prunes:
+        return "its Application prunes nothing"
+    return "" if is_permitted(change.after, after, manifest) else "its AppProject does not permit it any more"
 
 
 def sync_options(manifest: Manifest) -> list[str]:

@@ -17,7 +17,7 @@ def framework_removed(change: Change) -> Impacts:
         message = f"Kueue does not manage {', '.join(removed)} any more: jobs that wait are never started"
         details = (
             "jobs that run continue, and their Workloads hold quota until the jobs are deleted",
-            "new jobs of these kinds start at once and without quota, if no policy refuses them",
+            "new jobs of these kinds start at once and without quota, if no policy and no role refuses them",
         )
         path = (*VALUES, "integrations", "frameworks")
         yield Raised("component kueue", message, found.pair.after, path, details)
