@@ -122,6 +122,8 @@ def _observations(observed: Observed, before: Cluster, after: Cluster) -> Iterat
 
 def _not_shown(subject: str, outcome: str, before: CompiledSpec, after: CompiledSpec, work: Iterable[Filling]) -> str:
     """Returns why a control plane without AWS cannot show a prediction; empty if it can."""
+    if outcome.startswith("perhaps "):
+        return "it depends on the nodes"
     kind, _, name = subject.rpartition(" ")
     fillings = list(work)
     if kind == "nodes of pool":

@@ -28,7 +28,7 @@ DECISION_SECONDS = 20
 """Seconds to wait for the decision about a workload that was started again."""
 PROBE = "-again"
 """Suffix of the names of dry runs."""
-_POLL_SECONDS = 0.3
+_POLL_SECONDS = 0.5
 _THREADS = 8
 _SAME_ANSWERS = 4
 """A workload waits if it gets the same answer this number of times."""

@@ -18,7 +18,7 @@ On a machine that other programs use, the controllers are as slow as the API ser
 """
 SETTLE_SECONDS = 60
 """Maximum wait."""
-_POLL_SECONDS = 0.4
+_POLL_SECONDS = 0.6
 _OBSERVED = (CLAIM, POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 _HASH = "karpenter.sh/nodepool-hash"
 

@@ -12,7 +12,7 @@ from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.snapshot import EVENT, OWNERS, POD, WORKLOAD, Snapshot, is_deleting, take_snapshot
 
 START_SECONDS = 120
-_POLL_SECONDS = 0.4
+_POLL_SECONDS = 0.6
 _THREADS = 8
 _KINDS = (POD, WORKLOAD, *OWNERS)
 
