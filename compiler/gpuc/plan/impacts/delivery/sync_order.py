@@ -1,20 +1,35 @@
-from gpuc.plan.applications import changed_applications
+from gpuc.manifest.manifest import Manifest
+from gpuc.plan.applications import GROUP, Application, application_of, applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
-@impact("IMP510", Level.NONE, source="argo-cd v3.5 docs/user-guide/sync-waves.md; gpuc README, Argo CD Applications")
+@impact("IMP510", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/sync-waves.md, How Sync Waves work?")
 def sync_order(change: Change) -> Impacts:
-    """Several Applications sync because of the change, in the order of their sync waves.
+    """Several Applications are new, and the root Application creates them in the order of their sync waves.
 
-    Applications that exist sync by themselves as soon as Argo CD sees the commit, at the same time. The order of the
-    waves applies to new and changed Applications. Until all have synced, the cluster has objects of both states.
+    The root Application creates the Applications of a wave when all Applications of earlier waves are healthy. The
+    order does not apply to Applications that exist: each of them syncs its own objects as soon as Argo CD sees the
+    commit.
     """
     if change.is_new:
         return
-    found = list(changed_applications(change))
+    added = {pair.name for pair in change.pairs(GROUP, "Application") if pair.is_added}
+    found = [one for one in applications(change.after) if one.name in added]
     if len(found) > 1:
-        names = ", ".join(f"{one.name.removeprefix(f'{change.after.name}-')} ({one.wave})" for one in found)
-        path = change.spec_changes[0].path if change.spec_changes else ()
-        manifest = None if path else found[0].manifest
-        yield Raised(f"cluster {change.after.name}", f"{len(found)} Applications sync: {names}", manifest, path)
+        prefix = f"{change.after.name}-"
+        names = ", ".join(f"{one.name.removeprefix(prefix)} ({one.wave})" for one in found)
+        message = f"Argo CD creates {len(found)} Applications in the order of their sync waves: {names}"
+        details = (
+            "a wave starts when all Applications of earlier waves are healthy",
+            "Applications that exist sync their objects at once, without this order",
+        )
+        yield Raised(f"cluster {change.after.name}", message, _first_object(change, found), (), details)
+
+
+def _first_object(change: Change, added: list[Application]) -> Manifest:
+    """Returns an object of the new Applications, whose cause in the spec is more exact than that of an Application."""
+    for pair in change.all_pairs:
+        if pair.is_added and application_of(change.after, pair.manifest) in added:
+            return pair.manifest
+    return added[0].manifest
