@@ -47,7 +47,7 @@ def advertised_changes(change: Change) -> Iterator[AdvertisedChange]:
                 if quota.pool.name == pool.name
             )
             details = (f"quotas on this pool: {', '.join(quotas)}",) if quotas else ()
-            yield AdvertisedChange(pool.name, _cause(change, pool), first, second, details)
+            yield AdvertisedChange(pool.name, sharing_path(change, pool), first, second, details)
 
 
 def _offered(pool: Pool) -> dict[str, int]:
@@ -57,7 +57,8 @@ def _offered(pool: Pool) -> dict[str, int]:
     return {name.removeprefix("nvidia.com/"): amounts[name] for name in names}
 
 
-def _cause(change: Change, pool: Pool) -> Path:
+def sharing_path(change: Change, pool: Pool) -> Path:
+    """Returns the path in the spec of the first changed value below a pool, if possible below `sharing`."""
     below = [one.path for one in change.spec_changes if one.path[: len(pool.path)] == pool.path]
     sharing = [path for path in below if "sharing" in path]
     return next(iter((*sharing, *below)), pool.path)

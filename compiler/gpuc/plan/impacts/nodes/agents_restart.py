@@ -1,25 +1,28 @@
 from gpuc.plan.change import Change
+from gpuc.plan.gpu_configuration import restarting_settings
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
     "IMP140",
     Level.RESTRICTS,
-    source="NVIDIA GPU Operator v26.7 controllers/object_controls.go (DaemonSets of operands)",
+    source="NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyUpdateStrategyConfig)",
 )
 def agents_restart(change: Change) -> Impacts:
-    """Programs on the nodes restart: operands of the GPU Operator, or DaemonSets of gpuc.
+    """The GPU Operator restarts its operands on the GPU nodes.
 
-    While the device plugin restarts, no new pod gets GPUs on the node. Running pods keep their GPUs. A new version of
-    the driver is not part of this impact, because the driver is in the image of the node.
+    While the device plugin of a node restarts, no new pod gets GPUs there. Running pods keep their GPUs, unless they
+    share them by MPS. The driver does not restart: its DaemonSet has the update strategy OnDelete.
     """
     for pair in change.pairs("nvidia.com", "ClusterPolicy"):
-        fields = [field for field in pair.fields if field.is_below("spec")]
-        if pair.is_changed and fields:
-            names = sorted({str(field.path[1]) for field in fields if field.path[1:]})
-            message = f"the GPU Operator restarts its operands on all GPU nodes; settings of {', '.join(names)} change"
-            yield Raised("component gpu-operator", message, pair.after, fields[0].path)
-    for pair in change.pairs("apps", "DaemonSet"):
-        if pair.changes("spec", "template"):
-            message = "its pods restart, one node after the other"
-            yield Raised(f"DaemonSet {pair.name}", message, pair.after, ("spec", "template"))
+        fields = restarting_settings(pair)
+        if fields:
+            names = ", ".join(dict.fromkeys(str(field.path[1]) for field in fields))
+            limit = pair.values("spec", "daemonsets", "rollingUpdate", "maxUnavailable")[1]
+            pace = f", {limit} at a time" if limit else ""
+            message = f"the GPU Operator restarts operands on all GPU nodes{pace}; settings of {names} change"
+            details = (
+                "no new pod gets GPUs on a node while its device plugin restarts",
+                "a MIG manager that restarts applies the layout of its node again",
+            )
+            yield Raised("component gpu-operator", message, pair.after, fields[0].path, details)

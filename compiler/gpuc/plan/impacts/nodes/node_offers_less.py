@@ -7,8 +7,8 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 def node_offers_less(change: Change) -> Impacts:
     """The MIG layout or the sharing of GPUs changes, and a node offers fewer slices, GPUs or shares.
 
-    Pods that request a resource that no node offers any more stay pending. A layout changes only with the node, so
-    running pods keep their slices until Karpenter replaces their node.
+    Pods that request a resource that no node offers any more stay pending. Running nodes keep what they offer until
+    they are replaced, so running pods keep their slices.
     """
     for one in advertised_changes(change):
         if one.less:

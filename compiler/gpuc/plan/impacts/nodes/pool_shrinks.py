@@ -13,10 +13,12 @@ def pool_shrinks(change: Change) -> Impacts:
     """The maximum number of nodes of a node pool shrinks.
 
     Karpenter compares the limit only when it starts a node. More nodes than the new limit stay until they are empty.
-    A static pool with the limit 0 keeps its nodes, and gets no node for a node that ends.
+    A static pool with the limit 0 keeps its nodes, and gets no node for a node that ends. Static nodes that Karpenter
+    deletes are another impact.
     """
     for size in pool_sizes(change):
-        if size.after >= size.before:
+        deleted = max(size.running_before - size.running_after, 0)
+        if size.before - size.after <= deleted:
             continue
         stays = "stay until they are empty"
         if size.after:

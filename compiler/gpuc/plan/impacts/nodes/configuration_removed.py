@@ -1,0 +1,28 @@
+from gpuc.plan.change import Change
+from gpuc.plan.gpu_configuration import pools_without_configuration
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.replacement import nodes_of, nodes_text, pool_name
+
+
+@impact(
+    "IMP123", Level.RESTRICTS, source="NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager/main.go (updateConfigName)"
+)
+def configuration_removed(change: Change) -> Impacts:
+    """Running nodes name a configuration of the device plugin that no longer exists.
+
+    The ConfigMap of the device plugin changes at once, and the nodes run until Karpenter replaces them. The device
+    plugin of such a node works until it restarts. Then it does not find its configuration, and the node offers no GPUs
+    to new pods. Running pods keep their GPUs.
+    """
+    seen = set()
+    for pair, configuration in pools_without_configuration(change):
+        name = pool_name(pair)
+        if name not in seen:
+            seen.add(name)
+            count = nodes_text(nodes_of([pair]))
+            message = (
+                f"configuration {configuration} of the running nodes ({count}) no longer exists; a node whose "
+                "device plugin restarts offers no GPUs to new pods"
+            )
+            path = ("spec", "template", "metadata", "labels", "nvidia.com/device-plugin.config")
+            yield Raised(f"node pool {name}", message, pair.manifest, path)

@@ -1,0 +1,22 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact(
+    "IMP142",
+    Level.NONE,
+    source="NVIDIA/gpu-operator v26.7.0 assets/state-driver/0500_daemonset.yaml (updateStrategy)",
+)
+def driver_changes(change: Change) -> Impacts:
+    """The driver of the GPU Operator changes.
+
+    The pods of the driver do not restart, because their DaemonSet has the update strategy OnDelete, and the
+    ClusterPolicy disables automatic upgrades. Running nodes keep their driver, and new nodes get the new driver.
+    """
+    for pair in change.pairs("nvidia.com", "ClusterPolicy"):
+        fields = [field for field in pair.fields if field.is_below("spec", "driver")]
+        if pair.is_changed and fields:
+            before, after = pair.values("spec", "driver", "version")
+            versions = f" {before} -> {after}" if before != after else ""
+            message = f"new nodes get the new driver{versions}; running nodes keep their driver until they are replaced"
+            yield Raised("component gpu-operator", message, pair.after, fields[0].path)
