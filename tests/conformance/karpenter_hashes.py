@@ -3,7 +3,8 @@
 `make conformance-all` runs this module after `gpuc tools --karpenter-hash`. Without the program the test does not run.
 The objects are the NodePools and EC2NodeClasses of the example clusters. The edits are: another value for each leaf,
 each field and list item removed, each list in another order, and each field of the CRD added that the object lacks.
-The first object of each kind is also edited after all fields of the CRD have been added.
+The first object of each kind is also edited after all fields of the CRD have been added. Requirements of NodePools are
+in no hash: karpenter_requirements.py compares them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.plan.change import Pair
 from gpuc.plan.node_hash import hashed_fields
 from gpuc.tools.selection import OTHERS
+from tests.conformance import karpenter_requirements
 from tests.conformance.check_result import CheckResult
 from tests.conftest import EXAMPLES, HUB_CLUSTERS
 from tests.pipeline.memory import compile_tree, source
@@ -202,9 +204,9 @@ def _values(root: Mapping[str, Any], schema: Mapping[str, Any], key: str = "") -
 def main(arguments: Sequence[str]) -> int:
     program = OTHERS["karpenter-hash"].home() / "bin" / "karpenter-hash"
     if not program.exists():
-        print("not run: hashes with the real Karpenter: run `gpuc tools --karpenter-hash`")
+        print("not run: drift with the real Karpenter: run `gpuc tools --karpenter-hash`")
         return 0
-    results = list(checks(program))
+    results = [*checks(program), *karpenter_requirements.checks(program, list(objects("NodePool"))[:-1])]
     for result in results:
         print(f"{'FAILED' if result.problem else 'passed'}  {result.name} ({result.note})")
         if result.problem:

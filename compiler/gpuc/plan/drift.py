@@ -9,6 +9,7 @@ v1.14.1 pkg/cloudprovider/drift.go
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -147,9 +148,10 @@ def _class_reasons(pair: Pair | None) -> Iterator[tuple[Reason, Scope]]:
     if pair is None:
         return
     before, after = (_images(value) for value in pair.values("spec", "amiSelectorTerms"))
-    if before != after:
-        scope = Scope.ALL if before[0] and after[0] else Scope.UNKNOWN
-        yield Reason(f"image {before[1]} -> {after[1]}", pair.manifest, ("spec", "amiSelectorTerms")), scope
+    if set(before) != set(after):
+        is_exact = not before.keys() & after.keys() and all((*before.values(), *after.values()))
+        words = f"image {', '.join(before)} -> {', '.join(after)}"
+        yield Reason(words, pair.manifest, ("spec", "amiSelectorTerms")), Scope.ALL if is_exact else Scope.UNKNOWN
     for field, name in _TERMS.items():
         old, new = pair.values("spec", field)
         if old != new:
@@ -177,11 +179,18 @@ def _selected(
         yield Reason(words, manifest, path), Scope.ALL if is_all else Scope.SOME
 
 
-def _images(terms: Any) -> tuple[bool, str]:
-    """Returns whether selector terms name exact images, and the images in words."""
-    texts = [str(dig(term, "alias") or dig(term, "id") or "by tags") for _, term in items(terms)]
-    is_exact = all(text != "by tags" and not text.endswith("@latest") for text in texts)
-    return is_exact, ", ".join(texts)
+def _images(terms: Any) -> dict[str, bool]:
+    """Returns the images of selector terms, with whether a term names exactly one image for an instance type.
+
+    Among several images, Karpenter uses the newest image that fits the instance type.
+
+    Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/ami.go (MapToInstanceTypes), types.go (Sort)
+    """
+    found = {}
+    for _, term in items(terms):
+        name = dig(term, "alias") or dig(term, "id")
+        found[str(name or f"by {json.dumps(term, sort_keys=True)}")] = bool(name) and not str(name).endswith("@latest")
+    return found
 
 
 def _ids(terms: Any) -> frozenset[str] | None:

@@ -1,7 +1,10 @@
-// karpenter-hash prints the hashes by which Karpenter detects that nodes differ from their NodePool or EC2NodeClass.
+// karpenter-hash prints the values by which Karpenter detects that nodes differ from their NodePool or EC2NodeClass.
 //
-// The input is a stream of JSON objects. The output has a line for each object: the hash that the controllers of
-// Karpenter write into the annotations karpenter.sh/nodepool-hash and karpenter.k8s.aws/ec2nodeclass-hash.
+// The input is a stream of JSON objects. The output has a line for each object:
+//   - NodePool and EC2NodeClass: the hash that the controllers of Karpenter write into the annotations
+//     karpenter.sh/nodepool-hash and karpenter.k8s.aws/ec2nodeclass-hash.
+//   - NodeClaim, with labels in metadata and the requirements of a NodePool in spec: "kept" if the labels meet the
+//     requirements, else "drifted".
 package main
 
 import (
@@ -15,6 +18,7 @@ import (
 
 	aws "github.com/aws/karpenter-provider-aws/pkg/apis/v1"
 	karpenter "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
 func main() {
@@ -22,7 +26,7 @@ func main() {
 		printVersions()
 		return
 	}
-	if err := printHashes(os.Stdin, os.Stdout); err != nil {
+	if err := printLines(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -40,7 +44,7 @@ func printVersions() {
 	}
 }
 
-func printHashes(input io.Reader, output io.Writer) error {
+func printLines(input io.Reader, output io.Writer) error {
 	buffered := bufio.NewWriter(output)
 	defer buffered.Flush()
 	decoder := json.NewDecoder(input)
@@ -51,15 +55,15 @@ func printHashes(input io.Reader, output io.Writer) error {
 		} else if err != nil {
 			return err
 		}
-		hash, err := hashOf(object)
+		line, err := lineOf(object)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(buffered, hash)
+		fmt.Fprintln(buffered, line)
 	}
 }
 
-func hashOf(object []byte) (string, error) {
+func lineOf(object []byte) (string, error) {
 	var head struct{ Kind string }
 	if err := json.Unmarshal(object, &head); err != nil {
 		return "", err
@@ -74,6 +78,20 @@ func hashOf(object []byte) (string, error) {
 		err := json.Unmarshal(object, &class)
 		// Clusters of EKS need no own bundle of certificates. A bundle would change all hashes in the same way.
 		return class.Hash(nil), err
+	case "NodeClaim":
+		var claim karpenter.NodeClaim
+		err := json.Unmarshal(object, &claim)
+		return stateOf(claim), err
 	}
-	return "", fmt.Errorf("kind %q has no hash", head.Kind)
+	return "", fmt.Errorf("kind %q is not supported", head.Kind)
+}
+
+// stateOf compares a node with requirements by the functions that pkg/controllers/nodeclaim/disruption/drift.go
+// (areRequirementsDrifted) calls.
+func stateOf(claim karpenter.NodeClaim) string {
+	labels := scheduling.NewLabelRequirements(claim.Labels)
+	if labels.Compatible(scheduling.NewNodeSelectorRequirementsWithMinValues(claim.Spec.Requirements...)) != nil {
+		return "drifted"
+	}
+	return "kept"
 }

@@ -1,0 +1,92 @@
+"""Which nodes of a NodePool a change replaces, for changes that no spec of gpuc makes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.plan.change import Change
+from gpuc.plan.drift import Scope, drifts
+from gpuc.plan.state import State
+
+POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {
+    "spec": {"template": {"spec": {
+        "nodeClassRef": {"name": "train"},
+        "requirements": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a", "b"]}],
+    }}},
+})  # fmt: skip
+CLASS = Manifest("", (), "karpenter.k8s.aws/v1", "EC2NodeClass", "train", {"spec": {"amiFamily": "AL2023"}})
+
+
+def state(spec: dict[str, Any], requirement: dict[str, Any] | None = None) -> State:
+    """The NodePool, and an EC2NodeClass with more fields."""
+    pool = POOL
+    if requirement is not None:
+        template = {"nodeClassRef": {"name": "train"}, "requirements": [requirement]}
+        pool = replace(POOL, body={"spec": {"template": {"spec": template}}})
+    node_class = replace(CLASS, body={"spec": CLASS.body["spec"] | spec})
+    return State("test", ObjectSet([pool, node_class], is_complete=True))
+
+
+def scopes(before: State, after: State) -> list[tuple[Scope, str]]:
+    """The scopes of the change, with the words of their reasons."""
+    return [
+        (scope, reason.words)
+        for scope in Scope
+        for one in drifts(Change(before, after), scope)
+        for reason in one.reasons
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after", "scope", "words"),
+    [
+        ("amiSelectorTerms", [{"id": "ami-1"}], [{"id": "ami-2"}], Scope.ALL, "image ami-1 -> ami-2"),
+        ("amiSelectorTerms", [{"id": "ami-1"}], [{"id": "ami-1"}, {"id": "ami-2"}], Scope.UNKNOWN, "ami-1, ami-2"),
+        ("amiSelectorTerms", [{"alias": "al2023@v1"}], [{"alias": "al2023@latest"}], Scope.UNKNOWN, "al2023@latest"),
+        ("amiSelectorTerms", [{"name": "a"}], [{"name": "b"}], Scope.UNKNOWN, '{"name": "b"}'),
+        ("subnetSelectorTerms", [{"id": "s-1"}], [{"id": "s-2"}], Scope.ALL, "subnets without s-1"),
+        ("subnetSelectorTerms", [{"id": "s-1"}, {"id": "s-2"}], [{"id": "s-2"}], Scope.SOME, "subnets without s-1"),
+        ("subnetSelectorTerms", [{"tags": {"a": "b"}}], [{"id": "s-2"}], Scope.UNKNOWN, "another selector of subnets"),
+        ("securityGroupSelectorTerms", [{"id": "g-1"}], [{"id": "g-1"}, {"id": "g-2"}], Scope.ALL, "g-1, g-2"),
+        ("capacityReservationSelectorTerms", [{"id": "cr-1"}], [{"id": "cr-2"}], Scope.SOME, "without cr-1"),
+    ],
+)  # fmt: skip
+def test_the_selectors_of_a_node_class(field: str, before: Any, after: Any, scope: Scope, words: str) -> None:
+    ((found, text),) = scopes(state({field: before}), state({field: after}))
+    assert found is scope
+    assert words in text
+
+
+@pytest.mark.parametrize(
+    ("field", "before", "after"),
+    [
+        ("amiSelectorTerms", [{"id": "ami-1"}, {"id": "ami-2"}], [{"id": "ami-2"}, {"id": "ami-1"}]),
+        ("subnetSelectorTerms", [{"id": "s-1"}], [{"id": "s-1"}, {"id": "s-2"}]),
+        ("securityGroupSelectorTerms", [{"id": "g-1"}, {"id": "g-2"}], [{"id": "g-2"}, {"id": "g-1"}]),
+        ("capacityReservationSelectorTerms", [{"id": "cr-1"}], [{"id": "cr-1"}, {"id": "cr-2"}]),
+    ],
+)
+def test_more_resources_and_another_order_replace_no_node(field: str, before: Any, after: Any) -> None:
+    assert scopes(state({field: before}), state({field: after})) == []
+
+
+def test_another_operator_is_not_known() -> None:
+    requirement = {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": ["c"]}
+    assert scopes(state({}), state({}, requirement)) == [(Scope.UNKNOWN, "zones NotIn c")]
+
+
+def test_an_alias_of_another_family_changes_the_hash_too() -> None:
+    before, after = (
+        State("test", ObjectSet([POOL, one], is_complete=True))
+        for one in (_alias("al2023@v1"), _alias("bottlerocket@v1"))
+    )
+    assert [scope for scope, _ in scopes(before, after)] == [Scope.ALL, Scope.ALL]
+
+
+def _alias(alias: str) -> Manifest:
+    return replace(CLASS, body={"spec": {"amiSelectorTerms": [{"alias": alias}]}})
