@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from gpuc.catalog import load
 from gpuc.extra.files import read_files
@@ -29,7 +31,10 @@ MANIFESTS = "# Manifests of the state before."
 """The first line of a document with an object that a user wrote. A state after lacks the object, unless the first line
 of the state ends with "stays."."""
 KEPT = "# Manifests of both states."
+MOVED = "moves to the platform.\n"
+"""The end of the first line of a state after in which the manifest of the state before belongs to the platform."""
 REMOVED = "# The cluster is removed."
+ABSENT = "# The cluster does not exist before."
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 
 
@@ -51,7 +56,7 @@ class Case:
     def marks(self) -> list[tuple[bool, int, str]]:
         """Whether the line is in the state before, its number and the id of the impact, sorted."""
         return sorted(
-            (text is not self.after, number, mark[1])
+            (text is not self.after and MOVED not in self.after, number, mark[1])
             for text in (self.before, self.after, self.manifests)
             for number, line in enumerate(text.splitlines(), 1)
             if (mark := MARK.search(line))
@@ -79,15 +84,16 @@ def of_change(before: str, number: int) -> str:
     return re.sub(r" *#\d+! \w+$", "", text, flags=re.MULTILINE)
 
 
-def compiled(folder: Path, text: str, manifests: tuple[str, ...] = ()) -> CompiledSpec:
-    """The spec of a case, compiled in memory, with manifests of a tenant."""
+def compiled(folder: Path, text: str, manifests: Mapping[str, str] = MappingProxyType({})) -> CompiledSpec:
+    """The spec of a case, compiled in memory, with manifests of users by the path in the folder of manifests."""
     (folder / "specs").mkdir(parents=True)
     for file in sorted((ROOT / "compiler/gpuc/rules/archetypes").glob("*.yaml")):
         (folder / "specs" / file.name).write_text(file.read_text())
     (folder / "specs/case.yaml").write_text(text)
-    for number, manifest in enumerate(filter(None, manifests)):
-        (folder / "specs/case/manifests/red").mkdir(parents=True, exist_ok=True)
-        (folder / f"specs/case/manifests/red/{number}.yaml").write_text(manifest)
+    for name, manifest in manifests.items():
+        if manifest:
+            (folder / "specs/case/manifests" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "specs/case/manifests" / name).write_text(manifest)
     policies: FleetPolicies = fleet_policies(folder)
     files = read_files(folder, "specs/case.yaml")
     return compile_source(read(folder, "specs/case.yaml"), policies, files=files, catalog=load())
@@ -95,11 +101,15 @@ def compiled(folder: Path, text: str, manifests: tuple[str, ...] = ()) -> Compil
 
 def change_of(folder: Path, case: Case) -> Change:
     """The change of a case."""
-    before = state_after(compiled(folder / "before", case.before, (case.manifests, case.kept)))
+    before = no_state("case")
+    if ABSENT not in case.before:
+        manifests = {"red/0.yaml": case.manifests, "red/1.yaml": case.kept}
+        before = state_after(compiled(folder / "before", case.before, manifests))
     if REMOVED in case.after:
         return Change(before, no_state("case"))
-    manifest = case.manifests if "stays.\n" in case.after else ""
-    after = state_after(compiled(folder / "after", case.after, (manifest, case.kept)))
+    manifest = case.manifests if "stays.\n" in case.after or MOVED in case.after else ""
+    place = "0.yaml" if MOVED in case.after else "red/0.yaml"
+    after = state_after(compiled(folder / "after", case.after, {place: manifest, "red/1.yaml": case.kept}))
     if not case.workloads:
         return Change(before, after)
     (folder / "workloads.yaml").write_text(case.workloads)

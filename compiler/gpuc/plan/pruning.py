@@ -6,7 +6,6 @@ from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import application_of, applications
 from gpuc.plan.change import Change
-from gpuc.plan.permitted import is_permitted
 
 
 def is_left(change: Change, manifest: Manifest) -> bool:
@@ -31,9 +30,7 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
     after = next((one for one in applications(change.after) if one.name == found.name), None)
     if after is None:
         return "its Application is removed too, and the removal of an Application deletes no objects"
-    if not after.prunes:
-        return "its Application prunes nothing"
-    return "" if is_permitted(change.after, after, manifest) else "its AppProject does not permit it any more"
+    return "" if after.prunes else "its Application prunes nothing"
 
 
 def sync_options(manifest: Manifest) -> list[str]:

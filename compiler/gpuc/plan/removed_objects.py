@@ -9,14 +9,19 @@ from typing import Literal
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
-from gpuc.plan.applications import application_of
+from gpuc.plan.applications import application_of, applications
 from gpuc.plan.change import Change
+from gpuc.plan.permitted import is_permitted
 from gpuc.plan.pruning import reason_to_leave, sync_options
 
 Fate = Literal["left", "pruned", "confirmed"]
 _OWN = ("NodePool", "EC2NodeClass", "NodeOverlay", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "Topology",
         "Namespace", "Application", "AppProject")  # fmt: skip
 """Kinds whose removal other impacts describe."""
+NOT_PERMITTED = (
+    "the AppProject does not permit the kind or the namespace any more; Argo CD deletes them only if it syncs the "
+    "Application before the AppProject"
+)
 DATA = (("", "PersistentVolumeClaim"), ("apps", "StatefulSet"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
 """Kinds whose deletion deletes data."""
 
@@ -32,6 +37,9 @@ class RemovedObject:
     """left: the object stays. pruned: Argo CD deletes it. confirmed: Argo CD deletes it after a confirmation."""
     reason: str
     """Why Argo CD leaves the object; empty if Argo CD deletes it."""
+
+    is_certain: bool = True
+    """Whether the fate does not depend on the order in which Argo CD syncs the AppProject and the Application."""
 
     @property
     def has_data(self) -> bool:
@@ -51,8 +59,12 @@ def removed_objects(change: Change) -> Iterator[RemovedObject]:
         if found is None:
             continue
         reason = reason_to_leave(change, manifest)
+        after = next((one for one in applications(change.after) if one.name == found.name), None)
+        is_certain = bool(reason) or after is None or is_permitted(change.after, after, manifest)
+        if not is_certain:
+            reason = NOT_PERMITTED
         fate: Fate = "left" if reason else "confirmed" if "Prune=confirm" in sync_options(manifest) else "pruned"
-        yield RemovedObject(manifest, found.name, fate, reason)
+        yield RemovedObject(manifest, found.name, fate, reason, is_certain)
 
 
 def kinds_text(manifests: Iterable[Manifest]) -> str:

@@ -1,0 +1,33 @@
+from gpuc.plan.applications import GROUP, applications, chart_version
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact(
+    "IMP520",
+    Level.NONE,
+    source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md, App Of Apps Pattern",
+)
+def cluster_added(change: Change) -> Impacts:
+    """A cluster is added, and Argo CD does not know it until an administrator applies two objects.
+
+    These are the AppProject and the root Application of the cluster. Then Argo CD creates the other Applications in
+    the order of their sync waves.
+    """
+    if not change.is_new or not change.after.first_sync:
+        return
+    name = change.after.name
+    found = applications(change.after)
+    charts = [chart for chart, _ in (chart_version(one.manifest) for one in found) if chart]
+    projects = [one for one in change.after.objects.of(GROUP, "AppProject") if one.name == name]
+    files = dict.fromkeys(one.file for one in (*projects, *change.after.first_sync))
+    message = (
+        "Argo CD syncs nothing until an administrator applies the AppProject and the root Application; then Argo CD "
+        f"creates {len(found)} Applications, which install {len(charts)} charts"
+    )
+    details = (
+        f"clusters/{name}/README.md has the steps before the first sync",
+        f"the objects to apply: {', '.join(files)}",
+        f"charts: {', '.join(charts)}",
+    )
+    yield Raised(f"cluster {name}", message, change.after.first_sync[0], (), details)
