@@ -33,7 +33,8 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     paths = sorted((changed.path for changed in change.spec_changes), key=lambda one: -len(names.intersection(one)))
     origin = manifest.origin
     below = [one for one in paths if one[: len(origin)] == origin]
-    paths = [one for one in paths if one[:2] != origin[:2] or one[:3] == origin[:3]]
+    element = origin[:3]
+    paths = [one for one in paths if one[:2] != origin[:2] or one[: len(element)] == element]
     tests: tuple[Callable[[Path], bool], ...] = (
         lambda one: one in below and _affects(one, manifest, path),
         lambda one: bool(path) and _affects(one, manifest, path),
