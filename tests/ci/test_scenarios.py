@@ -84,6 +84,16 @@ def test_a_run_of_an_older_commit_posts_nothing(acme: Project) -> None:
     assert acme.bodies() == []
 
 
+def test_changes_of_main_after_the_start_of_the_branch_do_not_count(acme: Project) -> None:
+    acme.change(more_nodes)
+    main = acme.hosting.clone()
+    (main / "wrong.yaml").write_text(JOB.replace("name: train,", "name: A B,"))
+    acme.hosting.push(main, "main")
+    pull = acme.hosting.pull_request(1, "acme", "change")
+    review = acme.review(pull, without_programs)["review"]
+    assert (review.result, "no manifest" in review.step("Lint changed manifests").log) == ("success", True)
+
+
 def test_a_pull_request_of_a_fork(acme: Project) -> None:
     acme.github.add_comment(1, "mallory", "<!-- gpuc plan -->\nnot of the workflow")
     pull = acme.change(more_nodes, owner="mallory", branch="main")

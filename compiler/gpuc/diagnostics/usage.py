@@ -17,7 +17,7 @@ SUMMARIES = {
     "tools": "Build the programs of the rehearsal from source, with Go.",
     "schema": "Print the JSON Schema of the spec, for editors.",
     "explain": "Explain a rule with examples, or a field of the spec. Without an argument, list all rules.",
-    "init": "Write the files of a repository with one small cluster, and of a CI workflow.",
+    "init": "Write the files of a repository with one small cluster, and of its CI workflows.",
     "completion": "Print the script with which bash, zsh or fish completes the arguments of gpuc.",
     "help": "Show the commands of gpuc, or the arguments of a command.",
     "version": "Print the version of gpuc.",
