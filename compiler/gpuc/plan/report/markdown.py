@@ -29,7 +29,8 @@ _TITLES = {
     Level.COSTS: "Costs",
     Level.NONE: "Disturbs nothing that runs",
 }
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$])")
+_MARKDOWN = re.compile(r"([\\`*\[\]|~$]|(?<!\w)_|_(?!\w))")
+"""The signs that Markdown reads inside of a line. A text never starts a line."""
 _MENTION = re.compile(r"(?<!\w)@(?=\w)")
 _REFERENCE = re.compile(r"#(?=\d)")
 _PROTOCOL = re.compile(r"\w:(?=//)")
@@ -79,7 +80,8 @@ def render(plans: Plans) -> str:
 
 def escaped(text: str) -> str:
     """Returns a text that Markdown shows as it is, in one line, without mentions, references and links."""
-    line = _MARKDOWN.sub(r"\\\1", html.escape(" ".join(text.split()), quote=False))
+    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    line = _MARKDOWN.sub(r"\\\1", plain)
     for pattern in (_MENTION, _REFERENCE, _PROTOCOL, _HOST):
         line = pattern.sub(rf"\g<0>{_BREAK}", line)
     return line
