@@ -66,7 +66,7 @@ def state_of(name: str, artifacts: Iterable[Artifact], cluster: Cluster | None, 
     texts: dict[str, str] = {}
     for artifact in artifacts:
         if isinstance(artifact, Values):
-            values.append(values_manifest(artifact.file, artifact.origin, artifact.component, artifact.body))
+            values.append(values_manifest(artifact))
         elif isinstance(artifact, Text):
             texts[artifact.file] = artifact.text
         elif artifact.file.startswith(f"out/{name}/workloads/"):
@@ -89,9 +89,11 @@ def state_of(name: str, artifacts: Iterable[Artifact], cluster: Cluster | None, 
     )
 
 
-def values_manifest(file: str, origin: SpecPath, component: str, body: dict[str, object]) -> Manifest:
+def values_manifest(values: Values) -> Manifest:
     """Returns the Helm values of a component as a manifest."""
-    return Manifest(file, origin, "", HELM_VALUES, component, body)
+    return Manifest(
+        values.file, values.origin, "", HELM_VALUES, values.component, values.body, overrides=values.overrides
+    )
 
 
 def resolved_spec(
