@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.network_policy import EGRESS
+from gpuc.kubernetes.ports import Ports, described
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
-from gpuc.plan.network_paths import OutsidePath, Places, changes_network, outside_paths, reachability
+from gpuc.plan.network_paths import changes_network, reachability, unisolated
+from gpuc.plan.outside_paths import OutsidePath, outside_paths, remainder
 from gpuc.plan.state import State
 
 _PEERS = 4
@@ -30,52 +33,64 @@ class PathChange:
 
 
 def opened(change: Change) -> Iterator[PathChange]:
-    """Yields the paths that only the state after has."""
-    if changes_network(change):
-        yield from _grouped(_missing(outside_paths(change.after), outside_paths(change.before)), "can")
+    """Yields the paths that only the state after has.
+
+    A path of a new namespace counts only if a namespace of the state before lacks the path: the platform opens some
+    paths for all namespaces, for example to the name servers.
+    """
+    if not change.before.exists or not changes_network(change):
+        return
+    known = reachability(change.before).tenancy.tenants
+    new = [path for path in outside_paths(change.after) if path.namespace not in known]
+    old = [path for path in outside_paths(change.after) if path.namespace in known]
+    found = chain(_missing(old, change.before), _unusual(new, change.before))
+    yield from _grouped(found, "can")
 
 
 def closed(change: Change) -> Iterator[PathChange]:
     """Yields the paths that only the state before has, of namespaces that both states have."""
-    if changes_network(change):
-        lost = _missing(outside_paths(change.before), outside_paths(change.after))
-        yield from _grouped(_of_namespaces(lost, change.after), "can no longer")
+    if change.after.exists and changes_network(change):
+        kept = reachability(change.after).tenancy.tenants
+        paths = (path for path in outside_paths(change.before) if path.namespace in kept)
+        yield from _grouped(_missing(paths, change.after), "can no longer")
 
 
-def _missing(some: Places, others: Places) -> Places:
-    """Returns the paths of the first argument that the second argument lacks. The reason of a path does not count."""
-    known = {(_without_reason(path), namespace) for path, places in others.items() for namespace in places}
-    return {
-        path: left
-        for path, places in some.items()
-        if (left := {name: place for name, place in places.items() if (_without_reason(path), name) not in known})
-    }
+def _missing(paths: Iterable[OutsidePath], other: State) -> Iterator[OutsidePath]:
+    """Yields the parts of paths that another state lacks. Pods that no policy isolates have all paths."""
+    known, isolated = _by_namespace(other), unisolated(other)
+    for path in paths:
+        if path.namespace not in isolated[path.direction]:
+            yield from remainder(path, known[path.namespace])
 
 
-def _of_namespaces(places: Places, state: State) -> Places:
-    """Returns the paths of namespaces that the state has. A namespace without any policy has no closed path."""
-    kept = set(reachability(state).tenancy.tenants)
-    return {
-        path: left
-        for path, found in places.items()
-        if (left := {name: place for name, place in found.items() if name in kept})
-    }
+def _unusual(paths: Iterable[OutsidePath], before: State) -> Iterator[OutsidePath]:
+    known, isolated = _by_namespace(before), unisolated(before)
+    for path in paths:
+        names = [name for name in known if name not in isolated[path.direction]]
+        if not names or any(True for name in names for _ in remainder(path, known[name])):
+            yield path
 
 
-def _without_reason(path: OutsidePath) -> tuple[str, ...]:
-    return (path.tenant, path.direction, path.peer, path.ports, path.pods)
+def _by_namespace(state: State) -> dict[str, list[OutsidePath]]:
+    found: dict[str, list[OutsidePath]] = defaultdict(list)
+    for path in outside_paths(state):
+        found[path.namespace].append(path)
+    return found
 
 
-def _grouped(places: Places, verb: str) -> Iterator[PathChange]:
+def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[PathChange]:
     """Yields the paths with the same namespaces, ports and reason together."""
-    groups: dict[_Group, list[tuple[OutsidePath, Manifest, Path]]] = defaultdict(list)
-    for path, found in places.items():
-        manifest, field = next(iter(found.values()))
-        key = _Group(path.tenant, path.direction, path.ports, path.pods, path.why, tuple(sorted(found)))
-        groups[key].append((path, manifest, field))
+    places: dict[tuple[_Group, str], dict[str, OutsidePath]] = defaultdict(dict)
+    for path in paths:
+        group = _Group(path.tenant, path.direction, path.ports, path.pods, path.why, ())
+        for peer in path.peers:
+            places[group, peer].setdefault(path.namespace, path)
+    groups: dict[_Group, list[tuple[str, OutsidePath]]] = defaultdict(list)
+    for (group, peer), found in places.items():
+        groups[group._replace(namespaces=tuple(sorted(found)))].append((peer, next(iter(found.values()))))
     for group, rows in groups.items():
-        _, manifest, field = rows[0]
-        yield PathChange(group.tenant, group.words(verb, [path.peer for path, _, _ in rows]), manifest, field)
+        _, first = rows[0]
+        yield PathChange(group.tenant, group.words(verb, [peer for peer, _ in rows]), first.manifest, first.path)
 
 
 class _Group(NamedTuple):
@@ -83,7 +98,7 @@ class _Group(NamedTuple):
 
     tenant: str
     direction: str
-    ports: str
+    ports: Ports
     pods: str
     why: str
     namespaces: tuple[str, ...]
@@ -95,4 +110,4 @@ class _Group(NamedTuple):
         pods = f"pods {self.pods}" if self.pods else "pods"
         action = "connect to" if self.direction == EGRESS else "get connections from"
         why = f" ({self.why})" if self.why else ""
-        return f"{pods} of {noun} {', '.join(self.namespaces)} {verb} {action} {shown} on {self.ports}{why}"
+        return f"{pods} of {noun} {', '.join(self.namespaces)} {verb} {action} {shown} on {described(self.ports)}{why}"

@@ -42,7 +42,8 @@ class RefusedWorkload:
     @property
     def reason(self) -> str:
         """The object that decides, and its message, in one line."""
-        by = f"{self.step.manifest}: " if self.step.manifest else ""
+        is_named = self.step.manifest is None or self.step.manifest.name in self.step.message
+        by = "" if is_named else f"{self.step.manifest}: "
         return " ".join(f"{by}{self.step.message}".split())
 
 

@@ -168,8 +168,10 @@ def _rows(group: CauseGroup) -> Iterator[str]:
     for pairs, fields in same_fields(group):
         pair = pairs[0]
         sign = "+" if pair.is_added else "-" if pair.is_removed else " "
-        more = f" and {len(pairs) - 1} more with the same change" if len(pairs) > 1 else ""
-        yield f"{sign} {pair.manifest}{more}" + ("" if pair.is_changed else f" is {change_word(pair)}")
+        same = " with the same change" if pair.is_changed else ""
+        more = f" and {len(pairs) - 1} more{same}" if len(pairs) > 1 else ""
+        verb = "are" if len(pairs) > 1 else "is"
+        yield f"{sign} {pair.manifest}{more}" + ("" if pair.is_changed else f" {verb} {change_word(pair)}")
         for one in fields[:_FIELDS] if pair.is_changed else ():
             yield from _field(one)
         if pair.is_changed and len(fields) > _FIELDS:

@@ -84,7 +84,8 @@ def _group(group: CauseGroup, paint: Paint) -> Iterator[str]:
 
 def _names(pairs: list[Pair]) -> str:
     names = [str(pair.manifest) for pair in pairs]
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more with the same change"
+    same = " with the same change" if pairs[0].is_changed else ""
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more{same}"
 
 
 def _fields(fields: tuple[ChangedField, ...]) -> Iterator[str]:

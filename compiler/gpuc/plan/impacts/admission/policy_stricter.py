@@ -1,6 +1,8 @@
+from collections.abc import Iterator
+
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.policy_changes import policy_changes, stage_text
+from gpuc.plan.policy_changes import PolicyChange, by_policy, policy_changes, stage_text
 from gpuc.plan.refused_workloads import refused_templates, refused_workloads
 
 _EFFECTS = {"warn": "requests that violate the policy get a warning", "deny": "the API server refuses violations"}
@@ -13,10 +15,20 @@ def policy_stricter(change: Change) -> Impacts:
     Running pods stay. The policy checks each new pod, also the pods that a controller creates again after an eviction
     or the loss of a node.
     """
-    for one in policy_changes(change):
-        if not one.is_stricter:
-            continue
-        message = f"stage {stage_text(one.after)} instead of {stage_text(one.before)}: {_EFFECTS[one.after]}"
-        found = (*refused_workloads(change), *refused_templates(change)) if one.after == "deny" else ()
-        refused = [f"it would refuse {other.name}" for other in found if other.step.manifest is one.pair.after]
-        yield Raised(f"policy {one.name}", message, one.pair.after, one.path, tuple(dict.fromkeys(refused)))
+    for name, found in by_policy(one for one in policy_changes(change) if one.is_stricter):
+        first = found[0]
+        message = f"stage {stage_text(first.after)} instead of {stage_text(first.before)}: {_EFFECTS[first.after]}"
+        yield Raised(f"policy {name}", message, first.pair.after, first.path, tuple(_refused(change, found)))
+
+
+def _refused(change: Change, found: list[PolicyChange]) -> Iterator[str]:
+    """Yields how many workloads and templates the policy would refuse. Other impacts name them."""
+    if found[0].after != "deny":
+        return
+    deciding = [one.pair.after for one in found]
+    for noun, refused, other in (
+        ("objects of --workloads", refused_workloads(change), "IMP305"),
+        ("workload templates", refused_templates(change), "IMP306"),
+    ):
+        if count := sum(one.step.manifest in deciding for one in refused):
+            yield f"it would refuse {count} {noun}, see {other}"
