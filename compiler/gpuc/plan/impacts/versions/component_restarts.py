@@ -1,5 +1,6 @@
 from gpuc.diagnostics.place import place
 from gpuc.plan.change import Change
+from gpuc.plan.chart_installations import values_of_other_team
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.programs import restart_effect, restarting_values
 
@@ -19,7 +20,7 @@ def component_restarts(change: Change) -> Impacts:
     """
     for pair in change.helm_values():
         fields = restarting_values(pair)
-        if fields:
+        if fields and not values_of_other_team(pair.after):
             names = list(dict.fromkeys(place(field.path[:3]).removeprefix("metadata.") for field in fields))
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             message = f"its programs restart, because values change: {', '.join(names[:_SHOWN])}{more}"

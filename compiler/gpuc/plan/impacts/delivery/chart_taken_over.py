@@ -1,0 +1,30 @@
+from gpuc.plan.change import Change
+from gpuc.plan.chart_installations import changed_installations
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact(
+    "IMP525",
+    Level.DISRUPTS,
+    source="argo-cd v3.5.1 docs/user-guide/sync-options.md, Server-Side Apply; docs/user-guide/helm.md",
+)
+def chart_taken_over(change: Change) -> Impacts:
+    """Argo CD installs the chart of a component that another team installed before.
+
+    Argo CD takes over the objects that have the same names, with the version and values of gpuc, so the programs
+    restart. With another release name or namespace, Argo CD installs the chart a second time: two controllers work on
+    the same objects. Argo CD knows no Helm releases, so `helm list` still shows the old one.
+    """
+    for one in changed_installations(change):
+        if one.before == "another team":
+            message = (
+                f"Argo CD installs chart {one.chart} in namespace {one.namespace}, where another team installed it "
+                "before: objects with the same names get the values of gpuc, and programs restart"
+            )
+            details = (
+                "before the merge: the other team stops its own delivery of the chart",
+                "an installation with another release name or namespace has to be removed first, without its "
+                "CustomResourceDefinitions, because their deletion deletes all objects of their kinds",
+            )
+            manifest, path = one.place(change)
+            yield Raised(f"component {one.component}", message, manifest, path, details)

@@ -1,0 +1,32 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact(
+    "IMP612",
+    Level.DISRUPTS,
+    source="awsdocs/amazon-eks-user-guide, rollback-cluster: roll back cluster to previous Kubernetes version",
+)
+def kubernetes_older(change: Change) -> Impacts:
+    """The spec names an older version of Kubernetes.
+
+    EKS rolls a control plane back by one minor version, within seven days after an upgrade. Otherwise the cluster has
+    to be created again. Kubelets must not be newer than the API server.
+    """
+    before, after = change.before.cluster, change.after.cluster
+    if before is None or after is None or _minor(after.spec.kubernetes) >= _minor(before.spec.kubernetes):
+        return
+    message = (
+        f"Kubernetes {after.spec.kubernetes} instead of {before.spec.kubernetes}: EKS rolls back by one minor version, "
+        "within seven days after the upgrade, and later not at all"
+    )
+    details = (
+        "first: replace the nodes with nodes of the older version, because a kubelet must not be newer than the API "
+        "server; then roll back the control plane",
+        "if the cluster never had the newer version, only the output of gpuc changes",
+    )
+    yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=details)
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split("."))
