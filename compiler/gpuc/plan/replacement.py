@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
@@ -52,15 +53,21 @@ def nodes_of(pairs: Sequence[Pair]) -> int | None:
 
 
 def is_replaceable(pair: Pair) -> bool:
-    """Returns whether the limit of a NodePool leaves a place for the new node, which a static NodePool starts first."""
+    """Returns whether the limit of a NodePool leaves a place for the new node.
+
+    A static NodePool starts the new node first. With the limit 0, which a leaving pool has, no node starts.
+    """
     document = pair.after.document() if pair.after else {}
-    replicas, limit = dig(document, "spec", "replicas"), dig(document, "spec", "limits", "nodes")
-    return not (isinstance(replicas, int) and isinstance(limit, str) and limit.isdecimal() and int(limit) <= replicas)
+    replicas, limits = dig(document, "spec", "replicas"), dig(document, "spec", "limits")
+    if isinstance(replicas, int):
+        limit = dig(limits, "nodes")
+        return not (isinstance(limit, str) and limit.isdecimal() and int(limit) <= replicas)
+    return "0" not in (dig(limits, "nodes"), dig(limits, CPU))
 
 
 def replaced_words(pairs: Sequence[Pair], cluster: Cluster | None) -> str:
     """Returns that Karpenter replaces the nodes of NodePools, at which pace, or that Karpenter replaces none."""
-    count = nodes_text(nodes_of(pairs))
+    count = nodes_text(nodes_of(pairs) or None)
     replaceable = [pair for pair in pairs if is_replaceable(pair)]
     if not replaceable:
         return f"{count} drift, and Karpenter replaces none of them"
@@ -99,18 +106,19 @@ def _hours(closed: list[Any], cluster: Cluster | None) -> str:
 
 def details(pairs: Sequence[Pair], change: Change) -> Iterator[str]:
     """Yields sentences about the order, the time, static pools, and the grace of running pods."""
-    cluster = change.after.cluster
-    fixed = [pair.name for pair in pairs if not is_replaceable(pair)]
-    if fixed:
+    pool = pool_of(change.after.cluster, pool_name(pairs[0]))
+    fixed = [pair for pair in pairs if not is_replaceable(pair)]
+    static = [pair.name for pair in fixed if isinstance(pair.values("spec", "replicas")[1], int)]
+    if static:
         yield (
-            f"the limit of the static NodePool {', '.join(fixed)} leaves no place for a new node: "
+            f"the limit of the static NodePool {', '.join(static)} leaves no place for a new node: "
             f"delete its NodeClaims by hand, see clusters/{change.after.name or 'CLUSTER'}/README.md"
         )
+    if len(static) < len(fixed):
+        yield "the pool starts no new node: a drifted node ends when it is empty, or when its pods fit on other nodes"
     if len(fixed) < len(pairs):
         yield "nodes without pods come first; a new node starts before an old node drains"
-    pool = pool_of(cluster, pool_name(pairs[0]))
-    count = nodes_of(pairs)
-    if pool is not None and count and not fixed:
+    if pool is not None and not fixed:
         yield f"a new node needs up to {pool.boot_minutes} minutes until its first pod starts"
     if len(pairs) > 1:
         yield f"the budgets apply to NodePool {' and NodePool '.join(pair.name for pair in pairs)} separately"

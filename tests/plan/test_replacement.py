@@ -1,0 +1,67 @@
+"""How Karpenter replaces nodes, by the limits, budgets and grace period of a NodePool."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.replacement import details, pace, replaced_words
+from gpuc.plan.state import no_state
+
+POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {"spec": {"limits": {"cpu": "768", "nodes": "4"}}})
+ALWAYS = {"nodes": "1", "reasons": ["Drifted"]}
+NIGHT = {"nodes": "0", "schedule": "0 12 * * mon-fri", "duration": "11h"}
+
+
+def pair(**spec: Any) -> Pair:
+    """The NodePool, and the NodePool with other fields."""
+    return Pair(POOL, replace(POOL, body={"spec": POOL.body["spec"] | spec}))
+
+
+def sentences(one: Pair) -> str:
+    return "; ".join(details([one], Change(no_state("test"), no_state("test"))))
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({}, "up to 4 nodes are replaced, 10% at a time"),
+        ({"limits": {"cpu": "0", "nodes": "0"}}, "up to 4 nodes drift, and Karpenter replaces none of them"),
+        ({"replicas": 4, "limits": {"nodes": "4"}}, "up to 4 nodes drift, and Karpenter replaces none of them"),
+        ({"replicas": 4, "limits": {"nodes": "5"}}, "up to 4 nodes are replaced, 10% at a time"),
+        ({"replicas": 4, "limits": None}, "up to 4 nodes are replaced, 10% at a time"),
+    ],
+)
+def test_a_limit_without_a_place_for_the_new_node(spec: dict[str, Any], words: str) -> None:
+    assert replaced_words([pair(**spec)], None) == words
+
+
+@pytest.mark.parametrize(
+    ("budgets", "words"),
+    [
+        ([ALWAYS], "one at a time"),
+        ([{"nodes": "5%"}, {"nodes": "100%", "reasons": ["Empty"]}], "5% at a time"),
+        ([{"nodes": "3"}, {"nodes": "2"}], "2 at a time"),
+        ([ALWAYS, NIGHT], "one at a time, outside of 11h from 0 12 * * mon-fri (UTC)"),
+        ([{"nodes": "0"}], "none while the budget is 0"),
+    ],
+)
+def test_the_pace_of_budgets(budgets: list[dict[str, Any]], words: str) -> None:
+    assert pace(pair(disruption={"budgets": budgets}), None) == words
+
+
+def test_the_sentences_name_what_ends_a_node_of_a_pool_without_new_nodes() -> None:
+    assert "ends when it is empty" in sentences(pair(limits={"cpu": "0", "nodes": "0"}))
+    assert "delete its NodeClaims by hand" in sentences(pair(replicas=4, limits={"nodes": "4"}))
+    assert "a new node starts before" in sentences(pair())
+    assert "a new node starts before" not in sentences(pair(limits={"cpu": "0", "nodes": "0"}))
+
+
+def test_a_running_node_keeps_its_grace_period() -> None:
+    body = {"spec": POOL.body["spec"] | {"template": {"spec": {"terminationGracePeriod": "1h"}}}}
+    assert "drains for at most 1h" in sentences(Pair(replace(POOL, body=body), POOL))
+    assert "drains for at most" not in sentences(Pair(POOL, replace(POOL, body=body)))
