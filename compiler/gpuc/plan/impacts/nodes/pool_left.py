@@ -11,11 +11,20 @@ def pool_left(change: Change) -> Impacts:
 
     Argo CD does not prune the NodePool. Karpenter keeps its nodes and starts new ones, and no file describes the pool.
     """
-    for pair in change.pairs(KARPENTER, "NodePool"):
+    pairs = list(change.pairs(KARPENTER, "NodePool"))
+    for pair in pairs:
         if pair.is_removed and is_left(change, pair.manifest):
             name = pool_name(pair)
-            count = nodes_text(most_nodes(pair.manifest.document()))
-            message = f"is no longer described, but stays with {count}: Karpenter keeps them and starts new nodes"
-            details = (f"to end the pool, delete it after the sync: kubectl delete nodepool {pair.name}",)
+            most = most_nodes(pair.manifest.document())
+            fate = f"{nodes_text(most)}, and Karpenter starts new nodes" if most != 0 else "the nodes that still run"
+            message = f"is no longer described, but NodePool {pair.name} stays with {fate}"
+            details = [f"to end the pool, delete it after the sync: kubectl delete nodepool {pair.name}"]
+            if added := sorted(
+                {pool_name(one) for one in change.pairs(KARPENTER, "NodePool") if one.is_added} - {name}
+            ):
+                details.append(
+                    f"if node pool {' or '.join(added)} is the new name of the pool: both pools exist until then, "
+                    "and no node moves"
+                )
             predicts = (Prediction(f"object NodePool {pair.name}", "left"),)
-            yield Raised(f"node pool {name}", message, pair.manifest, (), details, predicts)
+            yield Raised(f"node pool {name}", message, pair.manifest, (), tuple(details), predicts)
