@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpuc.kubernetes.addresses import block, contains, overlap
 from gpuc.kubernetes.invalid import Invalid
-from gpuc.kubernetes.ports import ALL, PROTOCOLS, Span, described, meet, opens, span
+from gpuc.kubernetes.ports import ALL, PROTOCOLS, Span, described, meet, opens, span, without
 
 ADDRESSES = [str(address) for address in ip_network("10.0.0.0/28")]
 CIDRS = st.builds(lambda number, length: f"10.0.0.{number}/{length}", st.integers(0, 15), st.integers(28, 32))
@@ -44,6 +44,22 @@ def test_ports_meet_where_both_are_open(some: tuple[Span, ...], others: tuple[Sp
         for number in range(1, 20):
             both = opens(some, protocol, number, {}) and opens(others, protocol, number, {})
             assert opens(met, protocol, number, {}) == both
+
+
+@given(st.lists(SPANS, max_size=3).map(tuple), st.lists(SPANS, max_size=3).map(tuple))
+def test_ports_are_left_where_only_the_first_is_open(some: tuple[Span, ...], others: tuple[Span, ...]) -> None:
+    left = without(some, others)
+    for protocol in PROTOCOLS:
+        for number in range(1, 20):
+            only = opens(some, protocol, number, {}) and not opens(others, protocol, number, {})
+            assert opens(left, protocol, number, {}) == only
+
+
+def test_only_the_same_name_and_all_ports_include_a_port_name() -> None:
+    named = span(port="web")
+    assert without((named,), (span(port=80), span(port="other"))) == (named,)
+    assert without((named,), (span(port="web"),)) == without((named,), ALL) == ()
+    assert without((span(port=80),), (named,)) == (span(port=80),)
 
 
 @pytest.mark.parametrize(

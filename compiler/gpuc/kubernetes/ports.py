@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from gpuc.kubernetes.invalid import Invalid
@@ -84,6 +84,29 @@ def meet(some: Ports, others: Ports) -> Ports:
             if left.protocol == right.protocol and low <= high:
                 met.append(Span(left.protocol, low, high, "+".join(sorted({left.name, right.name} - {""}))))
     return tuple(dict.fromkeys(met))
+
+
+def without(some: Ports, others: Ports) -> Ports:
+    """Returns the ports of the first argument that the second argument does not include.
+
+    Numbers do not include a port name, unless they are all ports of the protocol, because a name can mean any number.
+    """
+    left = list(some)
+    for other in others:
+        left = [part for span in left for part in _outside(span, other)]
+    return tuple(left)
+
+
+def _outside(span: Span, other: Span) -> Iterator[Span]:
+    """Yields the parts of a range that another range does not include."""
+    is_same = span.name == other.name or (not other.name and (other.low, other.high) == (1, _PORT_MAX))
+    if span.protocol != other.protocol or not is_same or span.high < other.low or span.low > other.high:
+        yield span
+        return
+    if span.low < other.low:
+        yield span._replace(high=other.low - 1)
+    if span.high > other.high:
+        yield span._replace(low=other.high + 1)
 
 
 def described(ports: Iterable[Span]) -> str:

@@ -1,53 +1,27 @@
-"""The network paths of tenants before and after a change: between tenants, and to and from everything else."""
+"""The network paths between tenants before and after a change, and the namespaces that policies isolate."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
-from gpuc.diagnostics.finding import Path
 from gpuc.isolation.datapath import opened_services
 from gpuc.isolation.matrix import State as PairState
 from gpuc.isolation.matrix import Verdict, verdicts
-from gpuc.isolation.outside import peer_text
-from gpuc.isolation.proof import REASON_ANNOTATION, Reachability
-from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
+from gpuc.isolation.proof import Reachability
+from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.invalid import Invalid
-from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
-from gpuc.kubernetes.ports import described
-from gpuc.manifest.manifest import Manifest
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.objects.cilium_policies import CILIUM, enforced_policies
 from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
-from gpuc.objects.network_policies import GROUP, Policy
-from gpuc.objects.object_set import NAMESPACE_NAME
+from gpuc.objects.network_policies import GROUP
 from gpuc.plan.change import Change
 from gpuc.plan.state import State
 
 _KINDS = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY), ("", "Namespace"))
 """The kinds that decide about network paths."""
-
-
-@dataclass(frozen=True)
-class OutsidePath:
-    """Connections of the pods of a namespace with peers that are no pods of a tenant."""
-
-    tenant: str
-    direction: str
-    """INGRESS or EGRESS."""
-    peer: str
-    """An address range, a host name, a namespace of the platform, or an entity of Cilium."""
-    ports: str
-    pods: str
-    """The labels of the pods in words; empty for all pods of the namespace."""
-    why: str
-    """The reason in the policy; empty without a reason."""
-
-
-Places = dict[OutsidePath, dict[str, tuple[Manifest, Path]]]
-"""The namespaces with a path, and the policy that allows the path, with the path of the peer in the policy."""
 
 
 def changes_network(change: Change) -> bool:
@@ -107,46 +81,6 @@ def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tup
             found[owners[name], directions].append(name)
     for (tenant, lost), names in found.items():
         yield tenant, lost, tuple(names)
-
-
-@lru_cache(maxsize=4)
-def outside_paths(state: State) -> Places:
-    """Returns the connections that policies of tenants allow with everything but pods of tenants."""
-    places: Places = defaultdict(dict)
-    owners = reachability(state).tenancy.tenants
-    for policy in reachability(state).policies:
-        if tenant := owners.get(policy.namespace):
-            for path, field in _paths(policy, tenant):
-                places[path].setdefault(policy.namespace, (policy.manifest, field))
-    return dict(places)
-
-
-def _paths(policy: Policy, tenant: str) -> Iterator[tuple[OutsidePath, Path]]:
-    why = policy.manifest.annotations.get(REASON_ANNOTATION, "")
-    pods = ", ".join(f"{key}={'|'.join(sorted(domain.values))}" for key, domain in policy.pods)
-    for direction, rules in policy.rules.items():
-        for rule in rules:
-            if not rule.peers:
-                yield OutsidePath(tenant, direction, "all addresses", described(rule.ports), pods, why), rule.path
-            for peer in rule.peers:
-                for name in _peer_names(peer):
-                    yield OutsidePath(tenant, direction, name, described(rule.ports), pods, why), peer.path
-
-
-def _peer_names(peer: Peer) -> Iterator[str]:
-    """Yields a peer in words; nothing for pods of tenants, whose paths the isolation proof judges."""
-    if peer.namespaces is None:
-        yield from peer_text(peer)
-        return
-    for key, domain in peer.namespaces:
-        if key == NAMESPACE_NAME and not domain.is_complement:
-            yield from (f"namespace {name}" for name in sorted(domain.values))
-        elif key == TENANT_LABEL:
-            return
-        else:
-            yield f"namespaces with the label {key}"
-    if not peer.namespaces:
-        yield "all namespaces"
 
 
 @lru_cache(maxsize=4)
