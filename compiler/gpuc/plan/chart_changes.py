@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpuc.catalog.records import Release
 from gpuc.plan.applications import GROUP, chart_version
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.programs import restart_effect
 
 PATH = ("spec", "sources", 0, "targetRevision")
 
@@ -43,15 +45,25 @@ def chart_changes(change: Change) -> Iterator[ChartChange]:
 
 
 def _demands(change: Change, component: str) -> Iterator[str]:
+    """Yields what stops during the change of a version, and what the new version demands."""
+    if effect := restart_effect(change, component):
+        yield effect
     cluster = change.after.cluster
     release = cluster.components.get(component) if cluster else None
     if release is None:
         return
     if release.kubernetes_min or release.kubernetes_max:
         last = f" to {release.kubernetes_max}" if release.kubernetes_max else " or newer"
-        yield f"{component} {release.version} supports Kubernetes {release.kubernetes_min or '?'}{last}"
+        tested = "" if _is_known(change, release) else ", as the version that gpuc knows"
+        yield f"{component} supports Kubernetes {release.kubernetes_min or '?'}{last}{tested}"
     if release.crds_from and release.crds_from != component:
         yield f"its definitions are in component {release.crds_from}, which must have the same version"
+
+
+def _is_known(change: Change, release: Release) -> bool:
+    """Returns whether the range of Kubernetes in the catalog is of this version of the chart."""
+    rows = (rows.get(release.component) for rows in change.after.objects.catalog.releases.values())
+    return any(row.version == release.version for row in rows if row)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -3,13 +3,16 @@ from gpuc.plan.chart_changes import chart_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
-@impact("IMP601", Level.RESTRICTS, source="the charts in catalog/releases.json")
+@impact(
+    "IMP601",
+    Level.RESTRICTS,
+    source="kueue v0.19.2 charts/kueue/templates/manager/manager.yaml, image and config-checksum",
+)
 def chart_upgraded(change: Change) -> Impacts:
     """A chart gets a newer version.
 
-    Argo CD applies the templates of the new version, and the programs of the component restart. Kueue admits nothing
-    and Karpenter starts no node while they restart; the webhooks of Kueue and Gatekeeper can refuse requests for some
-    seconds. Read the release notes of the new version.
+    Argo CD applies the templates of the new version, and the programs of the component restart. A later revert of the
+    commit does not restore old definitions of custom resources. Read the release notes of the new version.
     """
     for one in chart_changes(change):
         if not one.is_older:
