@@ -1,0 +1,35 @@
+from gpuc.plan.applications import GROUP
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+
+
+@impact(
+    "IMP527",
+    Level.RESTRICTS,
+    source="argo-cd v3.5.1 docs/operator-manual/declarative-setup.md; docs/operator-manual/app-any-namespace.md",
+)
+def argocd_moves(change: Change) -> Impacts:
+    """The Applications move to another namespace, because Argo CD runs there.
+
+    The Argo CD of the old namespace does not read the new Applications. The objects in the cluster stay.
+    """
+    names: dict[str, list[str]] = {}
+    for pair in change.pairs(GROUP, "Application"):
+        names.setdefault(pair.name, []).append(pair.manifest.namespace)
+    moved = [name for name, namespaces in names.items() if len(namespaces) == 2]
+    if not moved:
+        return
+    pair = next(one for one in change.pairs(GROUP, "Application") if one.name == moved[0] and one.is_added)
+    old = next(space for space in names[pair.name] if space != pair.manifest.namespace)
+    new, name = pair.manifest.namespace, change.after.name
+    message = (
+        f"{len(moved)} Applications move from namespace {old} to {new}: until an administrator applies the root "
+        "Application there, Argo CD syncs nothing"
+    )
+    details = (
+        f"in namespace {old}, before the merge: kubectl delete application {name}-root --namespace {old}, so that two "
+        "installations of Argo CD do not work on the same objects",
+        f"after the merge: kubectl apply --filename out/{name}/apps/project.yaml --filename clusters/{name}/root.yaml",
+        f"then delete the other Applications in namespace {old}; their objects stay",
+    )
+    yield Raised(f"cluster {name}", message, pair.after, ("metadata", "namespace"), details)
