@@ -1,6 +1,9 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.rights import lost, rights_text
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.rights import EVERYWHERE, lost, rights_text
+
+_WORK = {("create", "batch/jobs"), ("create", "apps/deployments"), ("create", "pods")}
+"""Rights without which a group cannot start work."""
 
 
 @impact("IMP452", Level.RESTRICTS, source="kubernetes.io/docs/reference/access-authn-authz/rbac")
@@ -18,4 +21,6 @@ def rights_lost(change: Change) -> Impacts:
         else:
             action = f"can do less with role {new} in {one.where}"
         message = f"{action}; lost rights: {rights_text(one.rights)}"
-        yield Raised(one.subject, message, one.binding, one.path)
+        refused = one.namespaces if one.subject.startswith("group ") and _WORK & one.rights else ()
+        predicts = (Prediction(f"workloads of namespace {name}", "refused") for name in refused if name != EVERYWHERE)
+        yield Raised(one.subject, message, one.binding, one.path, predicts=tuple(predicts))

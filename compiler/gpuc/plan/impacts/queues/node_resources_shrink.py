@@ -6,7 +6,6 @@ from gpuc.kubernetes.quota import Key
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, pool_of, queue_name, quota_changes, tree
-from gpuc.trace.quota import Node
 
 
 @impact(
@@ -36,28 +35,9 @@ def node_resources_shrink(change: Change) -> Impacts:
         details = ("the quotas in nodes stay the same", "pods that request a complete node do not fit any more")
         cause = pool_cause(change, flavor)
         manifest, path = (None, cause) if cause else (pair.after, (*nodes[1][pair.name].path(keys[0]), "nominalQuota"))
-        predicts = tuple(Prediction(f"workloads of queue {queue}", "waiting") for queue in _waiting(rows, *nodes))
+        names = dict.fromkeys(queue_name(pair) for pair, _ in rows)
+        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in names)
         yield Raised(flavor_text(change, flavor), message, manifest, path, details, predicts)
-
-
-def _waiting(rows: list[tuple[Pair, list[Key]]], before: dict[str, Node], after: dict[str, Node]) -> dict[str, None]:
-    """Returns the queues that cannot start the same workloads again, if all queues are full.
-
-    A queue that may borrow can take quota of another queue of its cohort, so that only one queue of a cohort waits: the
-    queue with the largest quota needs the most.
-    """
-    largest: dict[tuple[bool, str], tuple[int, str]] = {}
-    found: dict[str, None] = {}
-    for pair, keys in rows:
-        old, new = before[pair.name], after[pair.name]
-        if any(new.capacity(key) < old.quotas[key].nominal for key in keys):
-            found[queue_name(pair)] = None
-        *_, top = new.to_root
-        root = top.is_queue, top.name
-        size = new.quotas[keys[0]].nominal
-        if size > largest.get(root, (0, ""))[0]:
-            largest[root] = size, queue_name(pair)
-    return found | {name: None for _, name in largest.values()}
 
 
 def _texts(change: Change, flavor: str, old: dict[str, int], new: dict[str, int]) -> Iterator[str]:
