@@ -147,7 +147,7 @@ class Spec(SpecModel):
     """
 
     accept: Accept = {}
-    """Reasons by rule id for findings that are accepted in the complete spec."""
+    """Reasons by id for findings, and for impacts of `gpuc plan`, that are accepted in the complete spec."""
 
 
 class ClusterSpec(SpecModel):

@@ -327,4 +327,4 @@ class Pool(SpecModel):
     """Annotations of the Kubernetes objects of the pool, like `labels`. At most 16 KiB."""
 
     accept: Accept = {}
-    """Reasons by rule id for findings that are accepted for the pool."""
+    """Reasons by id for findings, and for impacts of `gpuc plan`, that are accepted for the pool."""

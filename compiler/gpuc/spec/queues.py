@@ -113,7 +113,7 @@ class Queue(SpecModel):
     """
 
     accept: Accept = {}
-    """Reasons by rule id for findings that are accepted for the queue."""
+    """Reasons by id for findings, and for impacts of `gpuc plan`, that are accepted for the queue."""
 
 
 class Cohort(SpecModel):

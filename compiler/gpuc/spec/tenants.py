@@ -223,4 +223,4 @@ class Tenant(SpecModel):
     """
 
     accept: Accept = {}
-    """Reasons by rule id for findings that are accepted for the tenant."""
+    """Reasons by id for findings, and for impacts of `gpuc plan`, that are accepted for the tenant."""
