@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.tools.selection import OTHERS, PINS, REHEARSAL, Selection
+from gpuc.tools.selection import OTHERS, PINS, REHEARSAL, Program, Selection
 from tests.conftest import ROOT
 
 SELECTIONS = [REHEARSAL, *OTHERS.values()]
@@ -46,6 +46,15 @@ def test_every_go_mod_is_used_and_pins_the_programs() -> None:
         assert part["module"] in (PINS / part["folder"] / "go.mod").read_text()
 
 
+def test_the_hash_functions_have_the_versions_of_the_rehearsal() -> None:
+    def version(folder: str, module: str) -> str:
+        return Program("", folder, module, "").version()
+
+    core, aws = "sigs.k8s.io/karpenter", "github.com/aws/karpenter-provider-aws"
+    assert version("karpenter-hash/program", core) == version("karpenter", core)
+    assert version("karpenter-hash/program", aws) == version("karpenter-aws", aws)
+
+
 def test_the_folder_depends_on_every_pin_of_the_selection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("GPUC_TOOLS", raising=False)
     table = tmp_path / "programs.toml"
@@ -53,10 +62,10 @@ def test_the_folder_depends_on_every_pin_of_the_selection(tmp_path: Path, monkey
     folder = tmp_path / "manager"
     folder.mkdir()
     names = set()
-    for text in ("module a\n", "module b\n"):
-        (folder / "go.mod").write_text(text)
+    for file, text in (("go.mod", "module a\n"), ("go.mod", "module b\n"), ("main.go", "package main\n")):
+        (folder / file).write_text(text)
         names.add(Selection(table, "lws", "").home().name)
-    assert len(names) == 2
+    assert len(names) == 3
 
 
 def test_the_build_reports_missing_go_in_one_sentence(tmp_path: Path) -> None:
