@@ -17,6 +17,8 @@ NOT_NEEDED = declare_rule(
     "ACC002", Severity.WARNING, "An entry of `accept` matches no impact of the change.",
     "The entry accepted an impact of an earlier change. It would hide the same impact of a later change.",
 )  # fmt: skip
+CLUSTER_REMOVED = "IMP508"
+"""The impact that describes a removed cluster."""
 _LEVELS = list(Level)
 
 
@@ -51,6 +53,9 @@ def plan_cluster(change: Change) -> ClusterPlan:
 
 def _impacts(change: Change) -> Iterator[Impact]:
     for check in IMPACTS.discover():
+        # Argo CD deletes and changes nothing of a removed cluster, so the other impacts do not happen.
+        if change.is_removed and check.rule.id != CLUSTER_REMOVED:
+            continue
         for raised in check.find(change):
             yield located(change, check.rule.id, Level(check.rule.level), raised)
 

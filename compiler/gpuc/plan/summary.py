@@ -35,9 +35,12 @@ def summary(plan: ClusterPlan) -> Iterator[str]:
 
 
 def _cost(plan: ClusterPlan) -> Iterator[str]:
-    """Yields the difference of the costs of all node pools at their maximum; nothing without a known difference."""
+    """Yields the difference of the costs of all node pools at their maximum; nothing without a known difference.
+
+    The nodes of a removed cluster go on to cost.
+    """
     change = plan.change
-    if change.before.exists and change.before.cluster is None:
+    if change.is_removed or (change.before.exists and change.before.cluster is None):
         return
     pools = list(pool_changes(change))
     known = [one for one in pools if one.is_priced]

@@ -1,17 +1,38 @@
+from gpuc.model.names import POOL_LABEL, TENANT_KEY
+from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.replacement import most_nodes, nodes_text
 
 
-@impact("IMP508", Level.RESTRICTS, source="argo-cd v3.5 docs/user-guide/app_deletion.md")
+@impact(
+    "IMP508",
+    Level.RESTRICTS,
+    source="argo-cd v3.5.1 docs/user-guide/app_deletion.md; controller/sync.go, ComparisonError",
+)
 def cluster_removed(change: Change) -> Impacts:
     """A cluster is removed from the fleet, and everything in the cluster stays.
 
-    The root Application finds no folder any more, and its sync fails. Argo CD deletes nothing. Nodes run and cost until
-    an administrator deletes the cluster.
+    The Applications find no folder any more, and Argo CD neither changes nor deletes their objects. Karpenter goes on
+    to start nodes, which cost, until an administrator deletes the node pools.
     """
-    if change.is_removed:
-        message = (
-            f"its {len(change.before.objects.manifests)} objects stay in the cluster; Argo CD syncs nothing any more"
-        )
-        details = (f"delete the root Application: kubectl delete application {change.before.name}-root",)
-        yield Raised(f"cluster {change.before.name}", message, path=("spec",), details=details)
+    if not change.is_removed:
+        return
+    name, before = change.before.name, change.before.objects
+    pools = before.of("karpenter.sh", "NodePool")
+    counts = [most_nodes(pool.document()) for pool in pools]
+    most = None if None in counts else sum(count or 0 for count in counts)
+    labels = ("spec", "template", "metadata", "labels", POOL_LABEL)
+    pool_names = {dig(pool.body, *labels) or pool.name for pool in pools}
+    tenants = {one.labels[TENANT_KEY] for one in before.of("", "Namespace") if TENANT_KEY in one.labels}
+    message = (
+        f"everything stays in the cluster, and Argo CD syncs nothing any more: {len(pool_names)} node pools with "
+        f"{nodes_text(most)}, {len(tenants)} tenants and their workloads"
+    )
+    details = (
+        f"to keep the cluster, restore its spec; to end it, first delete the root Application: kubectl delete "
+        f"application {name}-root, then the other Applications",
+        "then kubectl delete nodepools --all, and wait until no NodeClaim is left: Karpenter has to drain and end its "
+        "instances before EKS deletes the cluster",
+    )
+    yield Raised(f"cluster {name}", message, path=("spec",), details=details)

@@ -3,10 +3,10 @@ from gpuc.plan.applications import GROUP
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
-_FIELDS = ("repoURL", "targetRevision", "path")
+_FIELDS = {"repoURL": "repository", "targetRevision": "revision", "path": "path"}
 
 
-@impact("IMP511", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/tracking_strategies.md")
+@impact("IMP511", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/tracking_strategies.md")
 def source_changes(change: Change) -> Impacts:
     """The Applications read their objects from another repository, branch or path.
 
@@ -18,7 +18,16 @@ def source_changes(change: Change) -> Impacts:
             continue
         changed = [field for field in _FIELDS if dig(before, field) != dig(after, field)]
         if changed:
-            parts = [f"{field} {dig(before, field)} -> {dig(after, field)}" for field in changed]
-            message = f"Argo CD reads the objects from another place: {', '.join(parts)}, and so for all Applications"
-            yield Raised(f"cluster {change.after.name}", message, pair.after, ("spec", "source", changed[0]))
+            parts = [
+                f"{noun} {dig(after, field)} instead of {dig(before, field)}"
+                for field, noun in _FIELDS.items()
+                if field in changed
+            ]
+            message = f"Argo CD reads all objects from another place: {', '.join(parts)}"
+            details = (
+                f"before the merge: check that {' and '.join(str(dig(after, field)) for field in _FIELDS)} exist, and "
+                "that Argo CD may read them",
+                "objects that the new place does not contain are pruned, unless they are protected",
+            )
+            yield Raised(f"cluster {change.after.name}", message, pair.after, ("spec", "source", changed[0]), details)
             return

@@ -21,8 +21,8 @@ def kubernetes_changes(change: Change) -> Impacts:
     if before is None or after is None or _minor(after.spec.kubernetes) <= _minor(before.spec.kubernetes):
         return
     message = (
-        f"Kubernetes {after.spec.kubernetes} instead of {before.spec.kubernetes}: this change alone upgrades nothing; "
-        "upgrade the control plane of EKS"
+        f"Kubernetes {after.spec.kubernetes} instead of {before.spec.kubernetes}: neither gpuc nor Argo CD upgrades "
+        "the control plane; after its upgrade, Karpenter replaces nodes"
     )
     steps = _minor(after.spec.kubernetes)[-1] - _minor(before.spec.kubernetes)[-1]
     upgrades = () if steps == 1 else (f"EKS upgrades by one minor version at a time: {steps} upgrades",)
