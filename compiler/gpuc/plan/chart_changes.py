@@ -7,11 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuc.catalog.records import Release
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import GROUP, chart_version
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.programs import restart_effect
 
-PATH = ("spec", "sources", 0, "targetRevision")
+_PATH = ("spec", "sources", 0, "targetRevision")
+_RELEASES = ("spec", "releases")
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class ChartChange:
     before: str
     after: str
     details: tuple[str, ...]
+    effect: str
+    """What happens with the programs of the component."""
 
     @property
     def is_older(self) -> bool:
@@ -30,9 +35,19 @@ class ChartChange:
         return _numbers(self.after) < _numbers(self.before)
 
     @property
-    def path(self) -> tuple[str | int, ...]:
+    def path(self) -> Path:
         """The path of the version in the Application."""
-        return PATH if self.pair.values("spec", "sources")[1] else ("spec", "source", "targetRevision")
+        return _PATH if self.pair.values("spec", "sources")[1] else ("spec", "source", "targetRevision")
+
+    def place(self, change: Change) -> tuple[Manifest | None, Path]:
+        """Returns the version in the spec; else the Application and the path of its version."""
+        own = (*_RELEASES, "components", self.component)
+        changed = [one.path for one in change.spec_changes if one.path[:2] == _RELEASES and one.path[:3] != own[:3]]
+        if any(one.path == own for one in change.spec_changes):
+            return None, own
+        if changed:
+            return None, changed[0]
+        return self.pair.after, self.path
 
 
 def chart_changes(change: Change) -> Iterator[ChartChange]:
@@ -41,7 +56,9 @@ def chart_changes(change: Change) -> Iterator[ChartChange]:
         (old_chart, before), (new_chart, after) = chart_version(pair.before), chart_version(pair.after)
         if old_chart and old_chart == new_chart and before != after:
             component = pair.name.removeprefix(f"{change.after.name}-")
-            yield ChartChange(pair, component, before, after, tuple(_demands(change, component)))
+            has_programs = any(one.name == component for one in change.after.values)
+            effect = "its programs restart" if has_programs else "its CustomResourceDefinitions change"
+            yield ChartChange(pair, component, before, after, tuple(_demands(change, component)), effect)
 
 
 def _demands(change: Change, component: str) -> Iterator[str]:

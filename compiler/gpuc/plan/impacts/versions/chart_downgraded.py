@@ -17,4 +17,5 @@ def chart_downgraded(change: Change) -> Impacts:
     for one in chart_changes(change):
         if one.is_older:
             message = f"older version {one.after} instead of {one.before}; it may not read objects of the newer version"
-            yield Raised(f"component {one.component}", message, one.pair.after, one.path, one.details)
+            manifest, path = one.place(change)
+            yield Raised(f"component {one.component}", message, manifest, path, one.details)

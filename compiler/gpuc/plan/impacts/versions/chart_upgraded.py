@@ -16,5 +16,6 @@ def chart_upgraded(change: Change) -> Impacts:
     """
     for one in chart_changes(change):
         if not one.is_older:
-            message = f"version {one.after} instead of {one.before}; its programs restart"
-            yield Raised(f"component {one.component}", message, one.pair.after, one.path, one.details)
+            message = f"version {one.after} instead of {one.before}; {one.effect}"
+            manifest, path = one.place(change)
+            yield Raised(f"component {one.component}", message, manifest, path, one.details)
