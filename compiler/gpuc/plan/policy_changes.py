@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.isolation.tenancy import labelled_tenancy
+from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.change import Change, Pair
 
 CONSTRAINTS = "constraints.gatekeeper.sh"
 _NATIVE = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")
+_BINDING = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
+_ACTIONS = {"Deny": "deny", "Warn": "warn", "Audit": "dryrun"}
+"""The stages by the actions of a binding. The first of the actions that a binding has is its stage."""
 _STAGES = ("", "dryrun", "warn", "deny")
 """The stages by strictness; the first is a policy that does not exist."""
 
@@ -28,13 +31,22 @@ class PolicyChange:
     after: str
 
     @property
+    def tenant(self) -> str:
+        """The tenant whose objects the policy checks; empty for the objects of all tenants."""
+        return str(
+            dig(self.pair.manifest.body, "spec", "match", "namespaceSelector", "matchLabels", TENANT_LABEL) or ""
+        )
+
+    @property
     def name(self) -> str:
-        return self.pair.name
+        """The name of the policy. Its constraints have this name and the name of a tenant."""
+        policy = dig(self.pair.manifest.body, "spec", "policyName")
+        return str(policy or self.pair.name.removesuffix(f"-{self.tenant}"))
 
     @property
     def is_stricter(self) -> bool:
-        """Whether the stage rises to warn or deny."""
-        return _rank(self.after) > _rank(self.before) and self.after != "dryrun"
+        """Whether the stage rises."""
+        return _rank(self.after) > _rank(self.before)
 
     @property
     def is_weaker(self) -> bool:
@@ -43,35 +55,33 @@ class PolicyChange:
 
     @property
     def path(self) -> Path:
-        """The path of the stage, or of the first other field that differs."""
-        if self.before != self.after or not self.pair.is_changed:
-            return ("spec", "enforcementAction")
-        return next((field.path for field in self.pair.fields if field.is_below("spec")), ("spec",))
+        """The path of the stage."""
+        return ("spec", "validationActions" if self.pair.manifest.kind == _BINDING[1] else "enforcementAction")
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """The settings of the policy that differ, if both states have the policy."""
-        if not self.pair.is_changed:
-            return ()
-        names = (field.path[2] for field in self.pair.fields if field.is_below("spec", "parameters") and field.path[2:])
-        return tuple(dict.fromkeys(map(str, names)))
-
-    @property
-    def scope(self) -> bool:
-        """Whether the objects that the policy checks differ."""
-        return self.pair.changes("spec", "match")
+    def scope(self) -> Path:
+        """The path of the first field that selects other objects; an empty path without such a field."""
+        keys = ("match", "matchResources", "paramRef")
+        fields = self.pair.fields if self.pair.is_changed else ()
+        return next((field.path for field in fields if any(field.is_below("spec", key) for key in keys)), ())
 
 
 def policy_changes(change: Change) -> Iterator[PolicyChange]:
-    """Yields the constraints that are added, removed or changed, without those of new and removed tenants."""
+    """Yields the constraints and bindings that are added, removed or changed, of a cluster that both states have.
+
+    The constraints of new and removed tenants do not count.
+    """
+    if not (change.before.exists and change.after.exists):
+        return
     tenants = _new_and_removed_tenants(change)
     for pair in change.all_pairs:
-        if group(pair.manifest) != CONSTRAINTS or not pair.fields:
-            continue
-        if (pair.is_added or pair.is_removed) and any(pair.name.endswith(f"-{tenant}") for tenant in tenants):
-            continue
-        before, after = (None if one is None else one.document() for one in (pair.before, pair.after))
-        yield PolicyChange(pair, _stage(before), _stage(after))
+        manifest = pair.manifest
+        is_policy = group(manifest) == CONSTRAINTS or (group(manifest), manifest.kind) == _BINDING
+        if is_policy and pair.fields:
+            stages = (_stage(None if state is None else state.document()) for state in (pair.before, pair.after))
+            one = PolicyChange(pair, *stages)
+            if pair.is_changed or one.tenant not in tenants:
+                yield one
 
 
 def by_policy(changes: Iterable[PolicyChange]) -> Iterator[tuple[str, list[PolicyChange]]]:
@@ -79,13 +89,11 @@ def by_policy(changes: Iterable[PolicyChange]) -> Iterator[tuple[str, list[Polic
 
     A policy can have a constraint for each tenant: nccl-profile-research is of the policy nccl-profile.
     """
-    groups: dict[tuple[str, str, str], list[PolicyChange]] = {}
+    groups: dict[tuple[str, str, str], list[PolicyChange]] = defaultdict(list)
     for one in changes:
-        groups.setdefault((one.pair.manifest.kind, one.before, one.after), []).append(one)
-    for found in groups.values():
-        columns = zip(*(one.name.split("-") for one in found), strict=False)
-        common = [words[0] for words in takewhile(lambda words: len(set(words)) == 1, columns)]
-        yield "-".join(common) or found[0].name, found
+        groups[one.name, one.before, one.after].append(one)
+    for (name, _, _), found in groups.items():
+        yield name, found
 
 
 def policy_data_changes(change: Change) -> Iterator[Pair]:
@@ -125,6 +133,9 @@ def stage_text(stage: str) -> str:
 def _stage(document: Any) -> str:
     if document is None:
         return ""
+    if document.get("kind") == _BINDING[1]:
+        actions = dig(document, "spec", "validationActions") or ()
+        return next((stage for action, stage in _ACTIONS.items() if action in actions), "dryrun")
     stage = dig(document, "spec", "enforcementAction")
     return stage if stage in _STAGES else "deny"
 

@@ -5,26 +5,22 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.policy_changes import PolicyChange, by_policy, policy_changes, stage_text
 from gpuc.plan.refused_workloads import refused_templates, refused_workloads
 
-_EFFECTS = {"warn": "requests that violate the policy get a warning", "deny": "the API server refuses violations"}
-
 
 @impact("IMP301", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
 def policy_stricter(change: Change) -> Impacts:
-    """The stage of a policy rises to warn or deny, or a policy is new.
+    """The stage of a policy rises to deny, or a policy with this stage is new.
 
     Running pods stay. The policy checks each new pod, also the pods that a controller creates again after an eviction
     or the loss of a node.
     """
-    for name, found in by_policy(one for one in policy_changes(change) if one.is_stricter):
+    for name, found in by_policy(one for one in policy_changes(change) if one.is_stricter and one.after == "deny"):
         first = found[0]
-        message = f"stage {stage_text(first.after)} instead of {stage_text(first.before)}: {_EFFECTS[first.after]}"
+        message = f"stage deny instead of {stage_text(first.before)}: the API server refuses violations"
         yield Raised(f"policy {name}", message, first.pair.after, first.path, tuple(_refused(change, found)))
 
 
 def _refused(change: Change, found: list[PolicyChange]) -> Iterator[str]:
     """Yields how many workloads and templates the policy would refuse. Other impacts name them."""
-    if found[0].after != "deny":
-        return
     deciding = [one.pair.after for one in found]
     for noun, refused, other in (
         ("objects of --workloads", refused_workloads(change), "IMP305"),

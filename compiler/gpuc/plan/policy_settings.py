@@ -1,0 +1,178 @@
+"""What a policy refuses and allows because its settings change, in words."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.policy_changes import PolicyChange, policy_changes
+
+_ALLOWED = {
+    "GpucExposure": {"hosts"},
+    "GpucGpuQuota": {"controllers", "pools"},
+    "GpucGpuResources": {"resources"},
+    "GpucImages": {"registries"},
+    "GpucOwnedWorkloads": {"controllers"},
+    "GpucPoolSelector": {"pools"},
+    "GpucQueueRequired": {"controllers", "pools", "priorities", "queues"},
+    "GpucTolerationFence": {"taints"},
+}
+"""The settings that list what objects may use. Source: the expressions in policies/*/policy.yaml."""
+_REQUIRED = {
+    "GpucGpuQueue": {"gpuQueues"},
+    "GpucMpsClients": {"pools"},
+    "GpucNcclProfile": {"profiles"},
+    "GpucPoolSelector": {"choices"},
+}
+"""The settings for whose entries a policy requires something of objects."""
+_MOST = {"GpucGpuLimits": {"limits"}, "GpucGpuQuota": {"graceSeconds"}}
+"""The settings that are maxima."""
+_SILENT = {
+    "GpucGpuQueue": {"cpuQueues"},
+    "GpucNetworkPolicyFence": {"egressBlocks", "egressNamespaces", "ingressBlocks", "ingressNamespaces", "tenant"},
+}
+"""The settings that only a message uses, or that follow from network paths. The impacts on networks name the paths."""
+_ENTRIES = 4
+"""The maximum number of entries in a message."""
+
+
+@dataclass(frozen=True)
+class SettingChange:
+    """What a policy refuses or allows because one of its settings changes."""
+
+    words: str
+    """For example "no longer allows registries nvcr.io/"."""
+    refuses_more: bool
+    path: Path
+    """The path of the setting in the constraint."""
+
+
+@dataclass(frozen=True)
+class PolicySettings:
+    """The same changes of settings in the constraints of one policy."""
+
+    name: str
+    stage: str
+    """warn or deny."""
+    words: tuple[str, ...]
+    tenants: tuple[str, ...]
+    """The tenants whose objects the policy checks; empty for all tenants."""
+    manifest: Manifest
+    path: Path
+
+    @property
+    def text(self) -> str:
+        """What changes, with the tenants."""
+        noun = "tenant" if len(self.tenants) == 1 else "tenants"
+        return "; ".join(self.words) + (f" for {noun} {', '.join(self.tenants)}" if self.tenants else "")
+
+
+def policy_settings(change: Change, *, refuses_more: bool) -> Iterator[PolicySettings]:
+    """Yields what policies with the stage warn or deny refuse, or allow, because of their settings.
+
+    The same changes for several tenants are together.
+    """
+    groups: dict[tuple[str, str, tuple[str, ...]], list[tuple[PolicyChange, Path]]] = defaultdict(list)
+    namespaces = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
+    for one in policy_changes(change):
+        if one.pair.is_changed and one.after != "dryrun":
+            found = [
+                setting for setting in setting_changes(one.pair, namespaces) if setting.refuses_more == refuses_more
+            ]
+            if one.scope and refuses_more:
+                found.append(SettingChange("checks other objects", True, one.scope))
+            if found:
+                groups[one.name, one.after, tuple(setting.words for setting in found)].append((one, found[0].path))
+    for (name, stage, words), places in groups.items():
+        tenants = tuple(one.tenant for one, _ in places if one.tenant)
+        first, path = places[0]
+        yield PolicySettings(name, stage, words, tenants, first.pair.manifest, path)
+
+
+def setting_changes(pair: Pair, namespaces: set[str]) -> Iterator[SettingChange]:
+    """Yields the changes of the settings of a constraint of Gatekeeper.
+
+    Args:
+        namespaces: the namespaces that both states have. Entries of other namespaces refuse and allow nothing.
+    """
+    kind = pair.manifest.kind
+    before, after = (value if isinstance(value, dict) else {} for value in pair.values("spec", "parameters"))
+    for name in dict.fromkeys((*after, *before)):
+        if before.get(name) == after.get(name) or name in _SILENT.get(kind, ()):
+            continue
+        path = ("spec", "parameters", name)
+        old, new = (_entries(value, namespaces) for value in (before.get(name), after.get(name)))
+        if name in _MOST.get(kind, ()):
+            yield from _maxima(old, new, name, path)
+        elif name in _ALLOWED.get(kind, ()):
+            yield from _listed(old, new, path, f"no longer allows {name}", f"allows {name}")
+        elif name in _REQUIRED.get(kind, ()):
+            yield from _listed(
+                new, old, path, f"has a requirement for {name}", f"has no requirement any more for {name}"
+            )
+        elif scalar := _scalar(before.get(name), after.get(name)):
+            yield SettingChange(f"setting {name} is {scalar}", True, path)
+        else:
+            yield SettingChange(f"setting {name} changes", True, path)
+
+
+def _listed(
+    some: Mapping[str, float], others: Mapping[str, float], path: Path, refuses: str, allows: str
+) -> Iterator[SettingChange]:
+    """Yields what a policy refuses for the entries that only the first list has, and allows for those of the second."""
+    for found, words, refuses_more in (
+        ([entry for entry in some if entry not in others], refuses, True),
+        ([entry for entry in others if entry not in some], allows, False),
+    ):
+        if found:
+            more = f" and {len(found) - _ENTRIES} more" if len(found) > _ENTRIES else ""
+            yield SettingChange(f"{words} {', '.join(found[:_ENTRIES])}{more}", refuses_more, path)
+
+
+def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path: Path) -> Iterator[SettingChange]:
+    for entry in dict.fromkeys((*new, *old)):
+        of = entry or name
+        before, after = old.get(entry), new.get(entry)
+        if after is None:
+            yield SettingChange(f"has no maximum of {of} any more", False, path)
+        elif before is None:
+            yield SettingChange(f"allows at most {after:g} {of}", True, path)
+        elif before != after:
+            yield SettingChange(f"allows at most {after:g} {of} instead of {before:g}", after < before, path)
+
+
+def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
+    """Returns the entries of a setting in words, each with its number; 0 for an entry without a number."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {"": value}
+    found: dict[str, float] = {}
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            if item.get("namespace", "") in {"", *namespaces}:
+                found |= _of_map(item)
+        elif item is not None:
+            found[str(item)] = 0
+    return found
+
+
+def _of_map(item: dict[str, Any]) -> dict[str, float]:
+    """Returns the entries of a map: one for each text of a list in the map, or one for the complete map."""
+    texts = [str(value) for value in item.values() if isinstance(value, str) and value]
+    number = next((value for value in item.values() if isinstance(value, int)), 0)
+    lists = [(key, value) for key, value in item.items() if isinstance(value, list)]
+    if not lists:
+        return {("=" if set(item) == {"key", "value"} else " ").join(texts): number}
+    prefix = f"{' '.join(texts)}: " if texts else ""
+    return {f"{prefix}{'*' if key == 'suffixes' else ''}{text}": number for key, values in lists for text in values}
+
+
+def _scalar(before: Any, after: Any) -> str:
+    """Returns the change of a text, a number or a truth value; an empty text for other values."""
+    if isinstance(before, str | int | float) and isinstance(after, str | int | float):
+        return f"{after} instead of {before}"
+    return ""
