@@ -53,11 +53,32 @@ def applications(state: State) -> tuple[Application, ...]:
 
 def application_of(state: State, manifest: Manifest) -> Application | None:
     """Returns the Application that applies an object; None if no Application of the state does."""
-    parts = manifest.file.split("/")
-    candidates = [
-        one for one in applications(state) if one.folder and f"{'/'.join(parts[:-1])}/".startswith(f"{one.folder}/")
-    ]
+    folder = f"/{manifest.file.rpartition('/')[0]}/"
+    candidates = [one for one in applications(state) if one.folder and f"/{one.folder}/" in folder]
     return max(candidates, key=lambda one: len(one.folder), default=None)
+
+
+def cluster_name(change: Change) -> str:
+    """Returns the name of the cluster; empty if it is not known.
+
+    Without a spec, it is the AppProject that all Applications begin with.
+    """
+    if name := change.after.name or change.before.name:
+        return name
+    found = [one.manifest for state in (change.after, change.before) for one in applications(state)]
+    projects = {str(dig(one.body, "spec", "project")) for one in found}
+    names = [one for one in projects if all(manifest.name.startswith(f"{one}-") for manifest in found)]
+    return names[0] if len(names) == 1 else ""
+
+
+def cluster_subject(change: Change) -> str:
+    """Returns the cluster as the subject of an impact."""
+    return f"cluster {cluster_name(change)}".rstrip()
+
+
+def component_of(change: Change, application: str) -> str:
+    """Returns the component of the Application of a chart."""
+    return application.removeprefix(f"{cluster_name(change)}-")
 
 
 def chart_version(manifest: Manifest | None) -> tuple[str, str]:
@@ -83,7 +104,7 @@ def changed_applications(change: Change) -> Iterator[Application]:
             names.add(found.name)
     components = {pair.name for pair in change.helm_values() if pair.fields}
     for one in applications(change.after):
-        if one.name in names or one.name.removeprefix(f"{change.after.name}-") in components:
+        if one.name in names or component_of(change, one.name) in components:
             yield one
 
 

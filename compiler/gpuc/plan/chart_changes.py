@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, chart_version
+from gpuc.plan.applications import GROUP, chart_version, component_of
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.programs import restart_effect
 
@@ -55,9 +55,9 @@ def chart_changes(change: Change) -> Iterator[ChartChange]:
     for pair in change.pairs(GROUP, "Application"):
         (old_chart, before), (new_chart, after) = chart_version(pair.before), chart_version(pair.after)
         if old_chart and old_chart == new_chart and before != after:
-            component = pair.name.removeprefix(f"{change.after.name}-")
-            has_programs = any(one.name == component for one in change.after.values)
-            effect = "its programs restart" if has_programs else "its CustomResourceDefinitions change"
+            component = component_of(change, pair.name)
+            is_definitions = new_chart.endswith("-crd")
+            effect = "its CustomResourceDefinitions change" if is_definitions else "its programs restart"
             yield ChartChange(pair, component, before, after, tuple(_demands(change, component)), effect)
 
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, chart_version
+from gpuc.plan.applications import GROUP, chart_version, component_of
 from gpuc.plan.change import Change, Pair
 
 Installer = Literal["Argo CD", "another team", ""]
@@ -57,8 +57,7 @@ def changed_installations(change: Change) -> Iterator[Installation]:
             continue
         if pair.is_removed and pair.name in names:
             continue
-        state = change.before if pair.is_removed else change.after
-        component = pair.name.removeprefix(f"{state.name}-")
+        component = component_of(change, pair.name)
         of_component = values.get(component)
         other = None
         if of_component is not None:

@@ -1,3 +1,4 @@
+from gpuc.plan.applications import cluster_subject
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pruning import sync_options
@@ -38,7 +39,7 @@ def deletion_protection_changes(change: Change) -> Impacts:
             spec_path = ("spec", "delivery", "prune")
             has_setting = any(one.path == spec_path for one in change.spec_changes)
             manifest, place = (None, spec_path) if has_setting else (manifests[0], path)
-            yield Raised(f"cluster {change.after.name}", message, manifest, place, details)
+            yield Raised(cluster_subject(change), message, manifest, place, details)
 
 
 def _is_protected(pair: Pair) -> tuple[bool, bool]:

@@ -1,7 +1,7 @@
 from typing import Any
 
 from gpuc.objects.object_set import dig
-from gpuc.plan.applications import GROUP
+from gpuc.plan.applications import GROUP, cluster_name, cluster_subject
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.spec.platform import OWN_NAME, OWN_SERVER
@@ -26,17 +26,18 @@ def destination_changes(change: Change) -> Impacts:
     if found:
         pair, old, new = found[0]
         count = len(change.before.objects.manifests)
+        noun = "1 Application deploys" if len(found) == 1 else f"{len(found)} Applications deploy"
         message = (
-            f"{len(found)} Applications deploy to {new} instead of {old}: Argo CD installs everything there, and "
+            f"{noun} to {new} instead of {old}: Argo CD installs everything there, and "
             f"leaves the {count} objects of the state before in {old}"
         )
         details = (
             f"if {new} is another name of the same cluster, nothing changes in the cluster",
-            f"if it is another cluster, first follow clusters/{change.after.name}/README.md there",
+            f"if it is another cluster, first follow clusters/{cluster_name(change)}/README.md there",
         )
         after = pair.values("spec", "destination")[1]
         field = "server" if dig(after, "server") else "name"
-        yield Raised(f"cluster {change.after.name}", message, pair.after, ("spec", "destination", field), details)
+        yield Raised(cluster_subject(change), message, pair.after, ("spec", "destination", field), details)
 
 
 def _cluster(destination: Any) -> str:

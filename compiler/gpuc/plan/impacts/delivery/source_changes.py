@@ -1,5 +1,5 @@
 from gpuc.objects.object_set import dig
-from gpuc.plan.applications import GROUP
+from gpuc.plan.applications import GROUP, cluster_subject
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -29,5 +29,5 @@ def source_changes(change: Change) -> Impacts:
                 "that Argo CD may read them",
                 "objects that the new place does not contain are pruned, unless they are protected",
             )
-            yield Raised(f"cluster {change.after.name}", message, pair.after, ("spec", "source", changed[0]), details)
+            yield Raised(cluster_subject(change), message, pair.after, ("spec", "source", changed[0]), details)
             return

@@ -1,5 +1,5 @@
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, Application, application_of, applications
+from gpuc.plan.applications import GROUP, Application, application_of, applications, cluster_subject
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -24,7 +24,7 @@ def sync_order(change: Change) -> Impacts:
             "a wave starts when all Applications of earlier waves are healthy",
             "Applications that exist sync their objects at once, without this order",
         )
-        yield Raised(f"cluster {change.after.name}", message, _first_object(change, found), (), details)
+        yield Raised(cluster_subject(change), message, _first_object(change, found), (), details)
 
 
 def _first_object(change: Change, added: list[Application]) -> Manifest:
