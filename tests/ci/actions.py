@@ -49,10 +49,8 @@ def setup_go(job: Execution, given: Inputs) -> None:
 
 def upload_artifact(job: Execution, given: Inputs) -> None:
     """Copies a file or a folder; an artifact of a run is never replaced."""
-    source, target = (
-        Path(given["path"]),
-        job.machine.folder / f"artifact-{len(job.machine.artifacts)}-{job.folder.name}",
-    )
+    source = job.workspace / given["path"]
+    target = job.machine.folder / f"artifact-{len(job.machine.artifacts)}-{job.folder.name}"
     if not source.exists() or (source.is_dir() and not any(source.iterdir())):
         assert given.get("if-no-files-found") == "ignore", f"{source} has no files"
         return
