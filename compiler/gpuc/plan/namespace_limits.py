@@ -108,8 +108,8 @@ def _text(resource: str, old: int | None, new: int | None) -> str:
 
 
 def _shown(found: dict[str, str]) -> list[str]:
-    """Returns the keys to show: without derived resources, if GPUs or counts differ."""
-    return _main(found) or list(found)
+    """Returns the keys to show: without derived resources, if GPUs or counts differ; of derived resources, only cpu."""
+    return _main(found) or [key for key in found if key == "requests.cpu"] or list(found)
 
 
 def _main(found: dict[str, str]) -> list[str]:

@@ -15,6 +15,17 @@ def left(change: Change, removed: Sequence[Pair]) -> list[Pair]:
     return [pair for pair in removed if is_left(change, pair.manifest)]
 
 
+def has_left(change: Change, removed: Sequence[Pair]) -> bool:
+    """Returns whether removed namespaces, or their tenant, have left in an earlier change."""
+    spec = change.before.cluster
+    leaving = {
+        namespace.name
+        for tenant, namespace in (spec.namespaces if spec else ())
+        if tenant.spec.leaving or namespace.spec.leaving
+    }
+    return all(pair.name in leaving for pair in removed)
+
+
 def removal_details(names: Sequence[str]) -> Iterator[str]:
     """Yields sentences about namespaces that Argo CD leaves in the cluster."""
     yield (

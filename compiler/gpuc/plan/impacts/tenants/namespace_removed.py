@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.namespace_removal import access_text, left, removal_details, removal_predictions, workloads_in
+from gpuc.plan.namespace_removal import access_text, has_left, left, removal_details, removal_predictions, workloads_in
 from gpuc.plan.tenant_changes import tenant_of, tenants
 
 
@@ -13,7 +13,9 @@ def namespace_removed(change: Change) -> Impacts:
     """
     gone = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
     for pair in change.pairs("", "Namespace"):
-        if pair.is_removed and left(change, [pair]) and tenant_of(pair, 0) and tenant_of(pair, 0) not in gone:
+        if not pair.is_removed or not left(change, [pair]) or has_left(change, [pair]):
+            continue
+        if tenant_of(pair, 0) and tenant_of(pair, 0) not in gone:
             message = f"is removed from tenant {tenant_of(pair, 0)}: {access_text(change, [pair])}"
             details = (*removal_details([pair.name]), *workloads_in(change, [pair]))
             predicts = removal_predictions(change, [pair])
