@@ -20,7 +20,7 @@ _COVERING = {
     "removed": ("removed", "replaced", PERHAPS_REPLACED),
     "evicted": ("evicted", "requeued"),
     "requeued": ("requeued", "evicted"),
-    "refused": ("refused", "waiting"),
+    "refused": ("refused", "perhaps refused", "waiting"),
     "waiting": ("waiting", "refused"),
     "inactive": ("inactive",),
     "pruned": ("pruned",),
@@ -123,7 +123,7 @@ def _observations(observed: Observed, before: Cluster, after: Cluster) -> Iterat
 def _not_shown(subject: str, outcome: str, before: CompiledSpec, after: CompiledSpec, work: Iterable[Filling]) -> str:
     """Returns why a control plane without AWS cannot show a prediction; empty if it can."""
     if outcome.startswith("perhaps "):
-        return "it depends on the nodes"
+        return "it depends on the nodes or on the work"
     kind, _, name = subject.rpartition(" ")
     fillings = list(work)
     if kind == "nodes of pool":

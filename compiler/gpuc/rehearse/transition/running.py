@@ -36,6 +36,7 @@ STATIC_NODES_SECONDS = 60
 HEALTH_SECONDS = 60
 DELETION_SECONDS = 60
 RESTORE_SECONDS = 20
+REFILL_SECONDS = 60
 REVERTED_SECONDS = 1
 """Seconds for which the objects must stay the same after a change is removed."""
 POLL_SECONDS = 0.3
@@ -99,7 +100,8 @@ class RunningState:
         observed.objects = apply_change(self.client, self.before_objects, after_objects)
         observed.seconds["apply"] = time.monotonic() - started
         started = time.monotonic()
-        seen = settle(self.client)
+        ending = {one.name for one in observed.objects if (one.kind, one.outcome) == ("Namespace", "pruned")}
+        seen = settle(self.client, is_expected=lambda snapshot: not _pods_in(snapshot, ending))
         observed.seconds["observe"] = time.monotonic() - started
         started = time.monotonic()
         now = take_snapshot(self.client)
@@ -197,7 +199,7 @@ class RunningState:
     def _refill(self) -> dict[str, str]:
         now = take_snapshot(self.client)
         stop_work(self.client, [filling for filling in self.work if why_not_running(now, filling)])
-        problems = start_work(self.client, self.work)
+        problems = start_work(self.client, self.work, REFILL_SECONDS)
         earlier = drifted(self.snapshot)
         settle(self.client, REVERTED_SECONDS, lambda snapshot: drifted(snapshot) <= earlier)
         self._remember()
@@ -214,3 +216,8 @@ class RunningState:
         """Deletes an object that only the state after has."""
         if not key.api.startswith(ARGO_CD_API):
             self.client.delete(*key.address)
+
+
+def _pods_in(snapshot: Snapshot, names: set[str]) -> bool:
+    """Returns whether namespaces still have pods."""
+    return any(pod["metadata"]["namespace"] in names for pod in snapshot.of("Pod"))

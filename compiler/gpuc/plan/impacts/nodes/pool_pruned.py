@@ -28,5 +28,6 @@ def pool_pruned(change: Change) -> Impacts:
         grace = pair.values(*GRACE)[0]
         end = f"after at most {grace}" if isinstance(grace, str) else "when they have finished"
         details = (f"budgets and working hours do not apply; pods with karpenter.sh/do-not-disrupt end {end}",)
-        predicts = (Prediction(f"object NodePool {pair.name}", "pruned"),)
+        removed = Prediction(f"nodes of pool {name}", "removed")
+        predicts = (Prediction(f"object NodePool {pair.name}", "pruned"), removed)
         yield Raised(f"node pool {name}", message, pair.manifest, (), details, predicts)
