@@ -101,7 +101,7 @@ class RunningState:
         observed.seconds["apply"] = time.monotonic() - started
         started = time.monotonic()
         ending = {one.name for one in observed.objects if (one.kind, one.outcome) == ("Namespace", "pruned")}
-        seen = settle(self.client, is_expected=lambda snapshot: not _pods_in(snapshot, ending))
+        seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
         observed.seconds["observe"] = time.monotonic() - started
         started = time.monotonic()
         now = take_snapshot(self.client)
@@ -218,6 +218,6 @@ class RunningState:
             self.client.delete(*key.address)
 
 
-def _pods_in(snapshot: Snapshot, names: set[str]) -> bool:
-    """Returns whether namespaces still have pods."""
-    return any(pod["metadata"]["namespace"] in names for pod in snapshot.of("Pod"))
+def _work_in(snapshot: Snapshot, names: set[str]) -> bool:
+    """Returns whether namespaces still have pods or Workloads."""
+    return any(one["metadata"]["namespace"] in names for one in (*snapshot.of("Pod"), *snapshot.of("Workload")))
