@@ -22,6 +22,8 @@ NOT_PERMITTED = (
     "the AppProject does not permit the kind or the namespace any more; Argo CD deletes them only if it syncs the "
     "Application before the AppProject"
 )
+_NAMED = 3
+_KINDS = 6
 DATA = (("", "PersistentVolumeClaim"), ("apps", "StatefulSet"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
 """Kinds whose deletion deletes data."""
 
@@ -68,8 +70,11 @@ def removed_objects(change: Change) -> Iterator[RemovedObject]:
 
 
 def kinds_text(manifests: Iterable[Manifest]) -> str:
-    """Returns the kinds and names of objects in words: "2 ConfigMap, 1 Role a"."""
+    """Returns the kinds of objects in words, with the names of up to three objects: "2 ConfigMap, 1 Role"."""
     found = list(manifests)
-    if len(found) <= 3:
+    if len(found) <= _NAMED:
         return ", ".join(map(str, found))
-    return ", ".join(f"{count} {kind}" for kind, count in sorted(Counter(one.kind for one in found).items()))
+    counts = Counter(one.kind for one in found)
+    kinds = [f"{counts[kind]} {kind}" for kind in sorted(counts)]
+    others = sum(counts[kind] for kind in sorted(counts)[_KINDS:])
+    return ", ".join(kinds[:_KINDS]) + (f" and {others} objects of other kinds" if others else "")

@@ -24,7 +24,8 @@ def objects_left(change: Change) -> Impacts:
     for (application, reason), found in groups.items():
         manifests = [one.manifest for one in found]
         stays = "stays" if len(found) == 1 else "stay"
-        message = f"{kinds_text(manifests)} {stays} in the cluster, because {reason}"
+        why = reason if len(found) == 1 else reason.replace("it has", "they have").replace("its ", "their ")
+        message = f"{kinds_text(manifests)} {stays} in the cluster, because {why}"
         predicts = tuple(Prediction(f"object {one.manifest}", "left") for one in found if one.is_certain)
         details = (f"to remove them after the sync: {'; '.join(_commands(manifests))}",)
         yield Raised(f"Application {application}", message, manifests[0], (), details, predicts)

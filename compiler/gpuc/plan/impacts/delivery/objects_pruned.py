@@ -6,7 +6,7 @@ from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.removed_objects import kinds_text, removed_objects
 
 
-@impact("IMP503", Level.NONE, source="argo-cd v3.5 docs/user-guide/auto_sync.md, Automatic Pruning")
+@impact("IMP503", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning")
 def objects_pruned(change: Change) -> Impacts:
     """Argo CD deletes objects that are removed from Git and that hold no data.
 
@@ -17,7 +17,6 @@ def objects_pruned(change: Change) -> Impacts:
         if one.fate == "pruned" and not one.has_data:
             groups[one.application].append(one.manifest)
     for application, manifests in groups.items():
-        noun = "object" if len(manifests) == 1 else "objects"
-        message = f"Argo CD deletes {len(manifests)} {noun}: {kinds_text(manifests)}"
+        message = f"Argo CD deletes {kinds_text(manifests)}"
         predicts = tuple(Prediction(f"object {manifest}", "pruned") for manifest in manifests)
         yield Raised(f"Application {application}", message, manifests[0], (), (), predicts)

@@ -5,10 +5,10 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.place import place
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
-from gpuc.plan.difference import FieldChange, differences
+from gpuc.plan.difference import differences
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
-_SHOWN = 4
+_SHOWN = 6
 
 
 @impact("IMP529", Level.NONE, source="gpuc emit/bootstrap/__init__.py: Argo CD does not sync the folder workloads/")
@@ -18,26 +18,32 @@ def templates_change(change: Change) -> Impacts:
     Argo CD does not sync the templates. Copies that users made keep the old values, for example the old tolerations or
     requests, and workloads that run do not change.
     """
-    groups: dict[tuple[Path, ...], list[tuple[str, Manifest]]] = defaultdict(list)
-    for after, fields in _changed(change):
-        paths = tuple(dict.fromkeys(field.path for field in fields))
-        groups[paths].append((after.file.rsplit("/", 1)[-1].removesuffix(".yaml"), after))
-    for paths, found in groups.items():
-        names = list(dict.fromkeys(name for name, _ in found))
-        fields_text = ", ".join(list(dict.fromkeys(_field(path) for path in paths))[:_SHOWN])
-        message = f"{', '.join(names)} change: {fields_text}; copies of users keep the old values"
-        details = (f"users copy again: {', '.join(dict.fromkeys(manifest.file for _, manifest in found))}",)
-        yield Raised("workload templates", message, found[0][1], paths[0], details)
+    fields: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    places: list[tuple[Manifest, Path]] = []
+    for after, paths in _changed(change):
+        name = after.file.rsplit("/", 1)[-1].removesuffix(".yaml")
+        names = fields[tuple(dict.fromkeys(map(_field, paths)))]
+        names.extend([] if name in names else [name])
+        places.append((after, paths[0]))
+    if places:
+        pools = list(dict.fromkeys(name for names in fields.values() for name in names))
+        verb = "changes" if len(pools) == 1 else "change"
+        message = f"{', '.join(pools)} {verb}; copies of users keep the old values until users copy again"
+        details = [f"{', '.join(names)}: {', '.join(changed[:_SHOWN])}" for changed, names in fields.items()]
+        manifest, path = places[0]
+        yield Raised("workload templates", message, manifest, path, tuple(details))
 
 
-def _changed(change: Change) -> Iterator[tuple[Manifest, list[FieldChange]]]:
-    """Yields the templates of both states that differ, with their fields."""
+def _changed(change: Change) -> Iterator[tuple[Manifest, list[Path]]]:
+    """Yields the templates of both states that differ, with the paths. Users choose the namespace themselves."""
     before = {(one.file, one.kind, one.name): one for one in change.before.templates}
     for after in change.after.templates:
         old = before.get((after.file, after.kind, after.name))
-        fields = [] if old is None or old is after else list(differences(old.document(), after.document()))
-        if fields:
-            yield after, fields
+        if old is None or old is after:
+            continue
+        paths = [field.path for field in differences(old.document(), after.document())]
+        if paths := [path for path in paths if path != ("metadata", "namespace")]:
+            yield after, paths
 
 
 def _field(path: Path) -> str:

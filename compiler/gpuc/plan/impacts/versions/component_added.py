@@ -14,7 +14,8 @@ def component_added(change: Change) -> Impacts:
     for one in changed_installations(change):
         if not one.before:
             message = f"Argo CD installs chart {one.chart} in namespace {one.namespace}"
-            yield Raised(f"component {one.component}", message, one.pair.after, (), tuple(_node_agents(change, one)))
+            values = next((state for state in change.after.values if state.name == one.component), one.pair.after)
+            yield Raised(f"component {one.component}", message, values, (), tuple(_node_agents(change, one)))
 
 
 def _node_agents(change: Change, one: Installation) -> Iterator[str]:
