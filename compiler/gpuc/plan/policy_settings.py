@@ -162,9 +162,13 @@ def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
 
 def _of_map(item: dict[str, Any]) -> dict[str, float]:
     """Returns the entries of a map: one for each text of a list in the map, or one for the complete map."""
-    texts = [str(value) for value in item.values() if isinstance(value, str) and value]
+    texts = [str(item["namespace"])] if item.get("namespace") else []
+    texts += [str(value) for key, value in sorted(item.items())
+              if isinstance(value, str) and value and key not in ("namespace", "pool")]  # fmt: skip
+    if item.get("pool"):
+        texts.append(f"in pool {item['pool']}" if texts else str(item["pool"]))
     number = next((value for value in item.values() if isinstance(value, int)), 0)
-    lists = [(key, value) for key, value in item.items() if isinstance(value, list)]
+    lists = sorted((key, value) for key, value in item.items() if isinstance(value, list))
     if not lists:
         return {("=" if set(item) == {"key", "value"} else " ").join(texts): number}
     prefix = f"{' '.join(texts)}: " if texts else ""

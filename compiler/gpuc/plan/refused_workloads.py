@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.object_set import ObjectSet, group
 from gpuc.plan.change import Change
 from gpuc.plan.state import State
 from gpuc.trace.cluster_index import ClusterIndex
@@ -18,8 +19,10 @@ from gpuc.trace.workload import workload_of
 
 _PARTS = ("ReplicaSet", "ControllerRevision")
 """Kinds that controllers create from the objects of users."""
-
-
+_OTHER_GROUPS = ("cilium.io", "flowcontrol.apiserver.k8s.io", "monitoring.coreos.com", "policy")
+"""API groups whose objects have no effect on a trace."""
+_NAMES = 5
+"""The maximum number of workloads in a message."""
 _SEVERITY = {"pending": 1, "refused": 2}
 """The verdicts of a trace with which a workload does not start. A refused workload is worse than pending pods."""
 
@@ -47,6 +50,23 @@ class RefusedWorkload:
         return " ".join(f"{by}{self.step.message}".split())
 
 
+def named(found: list[RefusedWorkload]) -> tuple[str, tuple[str, ...]]:
+    """Returns the names of the first workloads in words, and a sentence with the other names if there are more."""
+    names = [one.name for one in found]
+    if len(names) <= _NAMES:
+        return ", ".join(names), ()
+    text = f"{', '.join(names[:_NAMES])} and {len(names) - _NAMES} more"
+    return text, (f"the others: {', '.join(names[_NAMES:])}",)
+
+
+def by_decision(found: Iterable[RefusedWorkload]) -> Iterator[list[RefusedWorkload]]:
+    """Yields the workloads of a namespace for which the same object gives the same verdict together."""
+    groups: dict[tuple[str, str, str], list[RefusedWorkload]] = defaultdict(list)
+    for one in found:
+        groups[one.manifest.namespace, one.verdict, str(one.step.manifest)].append(one)
+    yield from groups.values()
+
+
 def refused_workloads(change: Change) -> tuple[RefusedWorkload, ...]:
     """Returns the objects of --workloads that would not start again. Without a change, no workload is traced."""
     return tuple(_refused(change, change.workloads)) if change.workloads and _has_changes(change) else ()
@@ -58,7 +78,7 @@ def refused_templates(change: Change) -> tuple[RefusedWorkload, ...]:
 
 
 def _has_changes(change: Change) -> bool:
-    return any(pair.fields for pair in change.all_pairs)
+    return any(pair.fields for pair in change.all_pairs if group(pair.manifest) not in _OTHER_GROUPS)
 
 
 def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedWorkload]:

@@ -6,12 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.access.builtin import BUILTIN
 from gpuc.isolation.access.subjects import RBAC, Access, BoundRole
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import IAM_ROLE
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change
 from gpuc.plan.state import State
@@ -22,6 +24,9 @@ EVERYWHERE = ""
 """The namespace of rights in the complete cluster."""
 _KINDS = ("RoleBinding", "ClusterRoleBinding", "Role", "ClusterRole", "Namespace")
 _WRITING = ("*", "create", "update", "patch", "delete", "deletecollection", "impersonate", "bind", "escalate")
+_READ = {"get", "list", "watch"}
+_WRITE = {"create", "update", "patch", "delete"}
+_WRITE_ALL = _WRITE | {"deletecollection"}
 _SENSITIVE = ("secrets", "pods/exec", "rolebindings", "roles", "pods", "jobs")
 _SHOWN = 4
 """The maximum number of resources in a message."""
@@ -76,18 +81,48 @@ def lost(change: Change) -> Iterator[RightsChange]:
     yield from _grouped(before, _rights(change.after), is_gain=False)
 
 
+class CloudRole(NamedTuple):
+    """The IAM role of a service account before and after the change; empty without a role."""
+
+    subject: str
+    before: str
+    after: str
+    manifest: Manifest
+    path: Path
+
+
+def cloud_roles(change: Change) -> Iterator[CloudRole]:
+    """Yields the service accounts whose IAM role changes."""
+    path = ("metadata", "annotations", IAM_ROLE)
+    for pair in change.pairs("", "ServiceAccount"):
+        before, after = (str(value or "") for value in pair.values(*path))
+        if before != after:
+            yield CloudRole(
+                f"service account {pair.manifest.namespace}/{pair.name}", before, after, pair.manifest, path
+            )
+
+
 def rights_text(rights: Iterable[Right]) -> str:
-    """Returns the most important rights in words: rights to write first, for example "create, delete pods, jobs"."""
+    """Returns the most important rights in words: rights to write first, for example "write pods, batch/jobs"."""
     verbs: dict[str, set[str]] = defaultdict(set)
     for verb, resource in rights:
         verbs[resource].add(verb)
     writing = {name: found & set(_WRITING) or found for name, found in verbs.items()}
     ordered = sorted(writing, key=lambda name: (not writing[name] & set(_WRITING), _rank(name), name))
-    groups: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    groups: dict[str, list[str]] = defaultdict(list)
     for name in ordered[:_SHOWN]:
-        groups[tuple(sorted(writing[name]))].append(name)
-    text = "; ".join(f"{', '.join(found)} {', '.join(names)}" for found, names in groups.items())
+        groups[_verbs(writing[name])].append(name)
+    text = "; ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
     return text + (f"; and {len(ordered) - _SHOWN} more kinds" if len(ordered) > _SHOWN else "")
+
+
+def _verbs(found: set[str]) -> str:
+    """Returns verbs in words: "read" and "write" for the verbs that belong together."""
+    if "*" in found:
+        return "use all verbs of"
+    words = [word for word, verbs in (("read", _READ), ("write", _WRITE)) if verbs <= found]
+    left = found - {verb for word in words for verb in {"read": _READ, "write": _WRITE_ALL}[word]}
+    return ", ".join([*words, *sorted(left)])
 
 
 def _changes_rights(change: Change) -> bool:

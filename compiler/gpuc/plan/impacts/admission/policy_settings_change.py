@@ -12,7 +12,7 @@ def policy_settings_change(change: Change) -> Impacts:
     """
     for one in policy_settings(change, refuses_more=True):
         if one.stage == "deny":
-            yield Raised(f"policy {one.name}", f"{one.text}: the API server refuses violations", one.manifest, one.path)
+            yield Raised(f"policy {one.name}", f"{one.text}; the API server refuses violations", one.manifest, one.path)
     for pair in policy_data_changes(change):
         path = next(field.path for field in pair.fields if field.is_below("spec"))
         yield Raised(f"policy {pair.name}", "its limits or the checked namespaces change", pair.after, path)

@@ -13,4 +13,4 @@ def policy_settings_relax(change: Change) -> Impacts:
         yield Raised(f"policy {one.name}", one.text, one.manifest, one.path)
     for one in policy_settings(change, refuses_more=True):
         if one.stage == "warn":
-            yield Raised(f"policy {one.name}", f"{one.text}: violations get a warning", one.manifest, one.path)
+            yield Raised(f"policy {one.name}", f"{one.text}; violations get a warning", one.manifest, one.path)

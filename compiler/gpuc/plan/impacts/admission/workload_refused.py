@@ -1,18 +1,21 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.refused_workloads import refused_workloads
+from gpuc.plan.refused_workloads import by_decision, named, refused_workloads
 
 
 @impact("IMP305", Level.RESTRICTS, source="gpuc trace: benchmarks/trace.md compares its answers with real programs")
 def workload_refused(change: Change) -> Impacts:
-    """A workload of --workloads would not start again.
+    """Workloads of --workloads would not start again.
 
     `gpuc trace` passes in the state before and fails in the state after. The pods that run continue. After an
     eviction, the loss of a node or a new rollout, the workload has no pods.
     """
-    for one in refused_workloads(change):
-        verb = "would be refused" if one.verdict == "refused" else "would find no node"
-        message = f"{verb} if it started again: {one.reason}"
-        namespace = one.manifest.namespace
-        predicts = (Prediction(f"workloads of namespace {namespace}", "refused"),) if one.verdict == "refused" else ()
-        yield Raised(one.name, message, one.step.manifest, one.step.path, predicts=predicts)
+    for found in by_decision(refused_workloads(change)):
+        first = found[0]
+        names, others = named(found)
+        namespace = first.manifest.namespace
+        is_refused = first.verdict == "refused"
+        verb = "would be refused if created again" if is_refused else "would find no node if started again"
+        predicts = (Prediction(f"workloads of namespace {namespace}", "refused"),) if is_refused else ()
+        message = f"{names} {verb}: {first.reason}"
+        yield Raised(f"namespace {namespace}", message, first.step.manifest, first.step.path, others, predicts)
