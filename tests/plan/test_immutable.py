@@ -46,6 +46,7 @@ CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
         ("storage.k8s.io/v1/StorageClass", "{}", "parameters: {type: gp3}", ["parameters"]),
         ("kueue.x-k8s.io/v1beta2/Topology", "spec: {levels: [a]}", "spec: {levels: [b]}", ["spec.levels"]),
         ("karpenter.sh/v1/NodePool", "spec: {replicas: 1}", "spec: {}", ["spec.replicas"]),
+        ("rbac.authorization.k8s.io/v1/RoleBinding", "roleRef: {name: a}", "roleRef: {name: b}", ["roleRef"]),
         (
             "jobset.x-k8s.io/v1alpha2/JobSet",
             "spec: {replicatedJobs: [{name: a, replicas: 1}]}",
@@ -80,8 +81,6 @@ SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
         ("v1/Secret", "{}", "type: Opaque"),
         ("storage.k8s.io/v1/StorageClass", "{}", "volumeBindingMode: Immediate"),
         ("karpenter.sh/v1/NodePool", "spec: {replicas: 1}", "spec: {replicas: 2}"),
-        # Argo CD creates the binding again.
-        ("rbac.authorization.k8s.io/v1/RoleBinding", "roleRef: {name: a}", "roleRef: {name: b}"),
         (
             "v1/ConfigMap",
             "{immutable: true, data: {a: b}}",

@@ -11,7 +11,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.crds import Definitions
 from gpuc.rehearse.transition.programs import shared_settings
-from gpuc.rehearse.transition.synced_changes import _apply, _without_application, ignored_fields, with_live_fields
+from gpuc.rehearse.transition.synced_changes import _without_application, ignored_fields, with_live_fields
 from tests.conftest import ROOT
 
 
@@ -28,20 +28,6 @@ class StoredObjects:
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
         return self._documents.get((kind, name))
-
-
-class RecordingClient(StoredObjects):
-    """Records the requests that change objects."""
-
-    def __init__(self, *documents: dict[str, Any]) -> None:
-        super().__init__(*documents)
-        self.requests: list[str] = []
-
-    def apply(self, document: dict[str, Any], *, dry_run: bool) -> None:
-        self.requests.append("apply")
-
-    def delete(self, api: str, kind: str, name: str, namespace: str) -> None:
-        self.requests.append("delete")
 
 
 def cluster_queue(spec: CompiledSpec) -> Manifest:
@@ -64,21 +50,6 @@ def test_a_field_that_argo_cd_ignores_keeps_its_live_value(prod_spec: CompiledSp
 def test_a_new_object_gets_the_written_value(prod_spec: CompiledSpec) -> None:
     applied = with_live_fields(StoredObjects(), cluster_queue(prod_spec), ignored_fields(prod_spec.synced))  # type: ignore[arg-type]
     assert applied["spec"]["stopPolicy"] == "None"
-
-
-@pytest.mark.parametrize(
-    ("role", "dry_run", "requests"),
-    [("edit", False, ["apply"]), ("view", False, ["delete", "apply"]), ("view", True, [])],
-)
-def test_a_binding_with_another_role_is_created_again(role: str, dry_run: bool, requests: list[str]) -> None:
-    def binding(name: str) -> dict[str, Any]:
-        metadata = {"name": "members", "namespace": "ns"}
-        kind = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding"}
-        return {**kind, "metadata": metadata, "roleRef": {"kind": "Role", "name": name}}
-
-    client = RecordingClient(binding("edit"))
-    _apply(client, binding(role), dry_run)  # type: ignore[arg-type]
-    assert client.requests == requests
 
 
 def test_objects_of_a_removed_application_stay(prod_spec: CompiledSpec) -> None:

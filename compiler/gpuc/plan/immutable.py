@@ -58,6 +58,8 @@ _IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
     ("networking.k8s.io", "IngressClass"): {("spec", "controller"): _SET},
     ("node.k8s.io", "RuntimeClass"): {("handler",): _SET},
     ("nvidia.com", "NVIDIADriver"): {("spec", "driverType"): _SET, ("spec", "usePrecompiled"): _SET},
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): {("roleRef",): _SET},
+    ("rbac.authorization.k8s.io", "RoleBinding"): {("roleRef",): _SET},
     ("ray.io", "RayCluster"): {("spec", "managedBy"): _SET},
     ("ray.io", "RayJob"): {("spec", "managedBy"): _SET},
     ("resource.k8s.io", "ResourceClaim"): {("spec",): _SET},
@@ -77,8 +79,8 @@ _IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
 }
 """The immutable fields by API group and kind, with the value of a field that an object does not have.
 
-The roleRef of a RoleBinding is not in the table: Argo CD deletes a binding with another roleRef, and creates it again.
-Source: argo-cd v3.5.1 gitops-engine pkg/utils/kube/resource_ops.go (rbacReconcile)
+Argo CD creates a binding with another roleRef again only without server-side apply, which the Applications of gpuc use.
+Source: argo-cd v3.5.7 gitops-engine pkg/utils/kube/resource_ops.go (ApplyResource)
 """
 _MUTABLE_SPEC: Mapping[tuple[str, str], frozenset[str]] = {
     ("", "PersistentVolumeClaim"): frozenset(("resources", "volumeAttributesClassName")),

@@ -28,7 +28,6 @@ HEALTH_SECONDS = 15
 _POLICY_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "admissionregistration.k8s.io")
 """API groups whose objects must be healthy. Queues and node pools are observed later, also those that are inactive."""
 _MANAGER = "argocd"
-_BINDINGS = ("RoleBinding", "ClusterRoleBinding")
 
 
 def apply_change(
@@ -58,7 +57,7 @@ def _apply_step(
     for manifest in changed:
         key = key_of(manifest)
         try:
-            _apply(client, with_live_fields(client, manifest, ignored), dry_run)
+            client.apply(with_live_fields(client, manifest, ignored), dry_run=dry_run)
         except ApiError as error:
             yield ObjectOutcome(key.kind, key.namespace, key.name, "refused", str(error))
             continue
@@ -68,22 +67,6 @@ def _apply_step(
         key = key_of(manifest)
         message = f"not healthy: {unhealthy[key].message}" if key in unhealthy else ""
         yield ObjectOutcome(key.kind, key.namespace, key.name, "applied", message)
-
-
-def _apply(client: Client, document: Object, dry_run: bool) -> None:
-    """Applies an object. Creates a binding again if its roleRef differs, because the field is immutable.
-
-    Source: argo-cd v3.5.1 gitops-engine/pkg/utils/kube/resource_ops.go (rbacReconcile)
-    """
-    if document["kind"] in _BINDINGS:
-        metadata = document["metadata"]
-        key = document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", "")
-        live = client.find(*key)
-        if live is not None and live["roleRef"] != document["roleRef"]:
-            if dry_run:
-                return
-            client.delete(*key)
-    client.apply(document, dry_run=dry_run)
 
 
 def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[UnhealthyObject]:
