@@ -60,10 +60,10 @@ def named(found: list[RefusedWorkload]) -> tuple[str, tuple[str, ...]]:
 
 
 def by_decision(found: Iterable[RefusedWorkload]) -> Iterator[list[RefusedWorkload]]:
-    """Yields the workloads of a namespace for which the same object gives the same verdict together."""
-    groups: dict[tuple[str, str, str], list[RefusedWorkload]] = defaultdict(list)
+    """Yields the workloads together for which the same object gives the same verdict."""
+    groups: dict[tuple[str, str], list[RefusedWorkload]] = defaultdict(list)
     for one in found:
-        groups[one.manifest.namespace, one.verdict, str(one.step.manifest)].append(one)
+        groups[one.verdict, str(one.step.manifest)].append(one)
     yield from groups.values()
 
 

@@ -22,9 +22,9 @@ def policy_stricter(change: Change) -> Impacts:
 def _refused(change: Change, found: list[PolicyChange]) -> Iterator[str]:
     """Yields how many workloads and templates the policy would refuse. Other impacts name them."""
     deciding = [one.pair.after for one in found]
-    for noun, refused, other in (
-        ("objects of --workloads", refused_workloads(change), "IMP305"),
-        ("workload templates", refused_templates(change), "IMP306"),
+    for one_of, noun, refused, other in (
+        ("object of --workloads", "objects of --workloads", refused_workloads(change), "IMP305"),
+        ("workload template", "workload templates", refused_templates(change), "IMP306"),
     ):
         if count := sum(one.step.manifest in deciding for one in refused):
-            yield f"it would refuse {count} {noun}, see {other}"
+            yield f"it would refuse {count} {one_of if count == 1 else noun}, see {other}"
