@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Prediction
 
 CONSTRAINTS = "constraints.gatekeeper.sh"
 _NATIVE = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")
@@ -123,6 +124,17 @@ def _changes_expressions(pair: Pair) -> bool:
 def _new_and_removed_tenants(change: Change) -> set[str]:
     before, after = (set(labelled_tenancy(state.objects).names) for state in (change.before, change.after))
     return before ^ after
+
+
+def perhaps_refused(change: Change, tenants: Collection[str]) -> tuple[Prediction, ...]:
+    """Returns the predictions of a policy that refuses more: workloads that violate the policy cannot start again.
+
+    Args:
+        tenants: the tenants whose objects the policy checks; empty for all tenants.
+    """
+    owners = labelled_tenancy(change.after.objects).tenants
+    names = sorted(name for name, tenant in owners.items() if not tenants or tenant in tenants)
+    return tuple(Prediction(f"workloads of namespace {name}", "perhaps refused") for name in names)
 
 
 def stage_text(stage: str) -> str:

@@ -115,6 +115,7 @@ def setting_changes(pair: Pair, namespaces: set[str]) -> Iterator[SettingChange]
             yield from _listed(
                 new, old, path, f"has a requirement for {name}", f"has no requirement any more for {name}"
             )
+            yield from _other_values(old, new, path)
         elif scalar := _scalar(before.get(name), after.get(name)):
             yield SettingChange(f"setting {name} is {scalar}", True, path)
         else:
@@ -132,6 +133,14 @@ def _listed(
         if found:
             more = f" and {len(found) - _ENTRIES} more" if len(found) > _ENTRIES else ""
             yield SettingChange(f"{words} {', '.join(found[:_ENTRIES])}{more}", refuses_more, path)
+
+
+def _other_values(old: Mapping[str, float], new: Mapping[str, float], path: Path) -> Iterator[SettingChange]:
+    """Yields the entries of both lists for which the policy requires another number."""
+    for entry, number in new.items():
+        if entry in old and old[entry] != number:
+            words = f"requires {number:g} instead of {old[entry]:g} for {entry}"
+            yield SettingChange(words, True, path)
 
 
 def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path: Path) -> Iterator[SettingChange]:

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.policy_changes import policy_data_changes
+from gpuc.plan.policy_changes import perhaps_refused, policy_data_changes
 from gpuc.plan.policy_settings import policy_settings
 
 
@@ -12,7 +12,9 @@ def policy_settings_change(change: Change) -> Impacts:
     """
     for one in policy_settings(change, refuses_more=True):
         if one.stage == "deny":
-            yield Raised(f"policy {one.name}", f"{one.text}; the API server refuses violations", one.manifest, one.path)
+            message = f"{one.text}; the API server refuses violations"
+            predicts = perhaps_refused(change, one.tenants)
+            yield Raised(f"policy {one.name}", message, one.manifest, one.path, predicts=predicts)
     for pair in policy_data_changes(change):
         path = next(field.path for field in pair.fields if field.is_below("spec"))
         yield Raised(f"policy {pair.name}", "its limits or the checked namespaces change", pair.after, path)

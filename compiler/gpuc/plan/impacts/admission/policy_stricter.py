@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.policy_changes import PolicyChange, by_policy, policy_changes, stage_text
+from gpuc.plan.policy_changes import PolicyChange, by_policy, perhaps_refused, policy_changes, stage_text
 from gpuc.plan.refused_workloads import refused_templates, refused_workloads
 
 
@@ -16,7 +16,9 @@ def policy_stricter(change: Change) -> Impacts:
     for name, found in by_policy(one for one in policy_changes(change) if one.is_stricter and one.after == "deny"):
         first = found[0]
         message = f"stage deny instead of {stage_text(first.before)}: the API server refuses violations"
-        yield Raised(f"policy {name}", message, first.pair.after, first.path, tuple(_refused(change, found)))
+        predicts = perhaps_refused(change, ())
+        details = tuple(_refused(change, found))
+        yield Raised(f"policy {name}", message, first.pair.after, first.path, details, predicts)
 
 
 def _refused(change: Change, found: list[PolicyChange]) -> Iterator[str]:

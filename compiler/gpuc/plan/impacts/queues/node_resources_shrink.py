@@ -25,8 +25,9 @@ def node_resources_shrink(change: Change) -> Impacts:
     found: dict[str, list[tuple[Pair, list[Key]]]] = {}
     for pair, flavor in common_flavors(change):
         old, new = (states[pair.name].quotas for states in nodes)
-        keys = [key for key in new if key[0] == flavor and key in old and 0 < new[key].nominal < old[key].nominal]
-        if keys and (pair.name, flavor) not in counted:
+        keys = [key for key in new if key[0] == flavor and key in old and new[key].nominal < old[key].nominal]
+        is_open = any(quota.nominal for key, quota in new.items() if key[0] == flavor)
+        if keys and is_open and (pair.name, flavor) not in counted:
             found.setdefault(flavor, []).append((pair, keys))
     for flavor, rows in found.items():
         pair, keys = rows[0]
