@@ -67,7 +67,7 @@ class Pair:
         return before, None if self.after is None else dig(self.after.document(), *path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Change:
     """Everything that impacts are computed from."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from gpuc.isolation.datapath import opened_services
@@ -14,10 +15,12 @@ from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.cilium_policies import CILIUM, enforced_policies
 from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
 from gpuc.objects.network_policies import GROUP
 from gpuc.plan.change import Change
+from gpuc.plan.pruning import is_left
 from gpuc.plan.state import State
 
 _KINDS = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY), ("", "Namespace"))
@@ -32,12 +35,45 @@ def changes_network(change: Change) -> bool:
 
 
 @lru_cache(maxsize=4)
+def network_after(change: Change) -> State:
+    """Returns the state after, with the policies that Argo CD leaves in namespaces that stay.
+
+    Without the policies that allow connections, a policy that stays can cut its pods off.
+    """
+    state = change.after
+    namespaces = state.objects.namespaces
+    left = [
+        pair.manifest
+        for kind in _KINDS[:2]
+        for pair in change.pairs(*kind)
+        if pair.is_removed and pair.manifest.namespace in namespaces and is_left(change, pair.manifest)
+    ]
+    return replace(state, objects=state.objects.with_objects(left)) if left else state
+
+
+@lru_cache(maxsize=4)
 def reachability(state: State) -> Reachability:
     """Returns the possible connections between tenants in a state."""
     engine, pods, services = _facts(state)
     tenancy = labelled_tenancy(state.objects)
     policies = enforced_policies(state.objects, engine)
     return Reachability(policies, tenancy, pods, services, are_all_policies=state.objects.is_complete)
+
+
+def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest]]:
+    """Yields the namespaces in which only a policy that Argo CD leaves isolates the pods: tenant, names, policy."""
+    owners = labelled_tenancy(change.after.objects).tenants
+    found: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
+    for kind in _KINDS[:2]:
+        for pair in change.pairs(*kind):
+            tenant = owners.get(pair.manifest.namespace)
+            if pair.is_removed and tenant and is_left(change, pair.manifest):
+                found[tenant, pair.name].append(pair.manifest)
+    open_now = unisolated(change.after)
+    for (tenant, _), manifests in found.items():
+        names = [one.namespace for one in manifests if any(one.namespace in names for names in open_now.values())]
+        if names:
+            yield tenant, tuple(sorted(names)), manifests[0]
 
 
 @lru_cache(maxsize=4)

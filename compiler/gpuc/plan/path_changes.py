@@ -13,7 +13,7 @@ from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import Ports, described
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
-from gpuc.plan.network_paths import changes_network, reachability, unisolated
+from gpuc.plan.network_paths import changes_network, isolation_that_stays, network_after, reachability, unisolated
 from gpuc.plan.outside_paths import OutsidePath, outside_paths, remainder
 from gpuc.plan.state import State
 
@@ -41,18 +41,22 @@ def opened(change: Change) -> Iterator[PathChange]:
     if not change.before.exists or not changes_network(change):
         return
     known = reachability(change.before).tenancy.tenants
-    new = [path for path in outside_paths(change.after) if path.namespace not in known]
-    old = [path for path in outside_paths(change.after) if path.namespace in known]
+    new = [path for path in outside_paths(network_after(change)) if path.namespace not in known]
+    old = [path for path in outside_paths(network_after(change)) if path.namespace in known]
     found = chain(_missing(old, change.before), _unusual(new, change.before))
     yield from _grouped(found, "can")
 
 
 def closed(change: Change) -> Iterator[PathChange]:
-    """Yields the paths that only the state before has, of namespaces that both states have."""
+    """Yields the paths that only the state before has, of namespaces that both states have.
+
+    Namespaces that lose all connections have an impact of their own.
+    """
     if change.after.exists and changes_network(change):
-        kept = reachability(change.after).tenancy.tenants
+        cut = {name for _, names, _ in isolation_that_stays(change) for name in names}
+        kept = reachability(network_after(change)).tenancy.tenants.keys() - cut
         paths = (path for path in outside_paths(change.before) if path.namespace in kept)
-        yield from _grouped(_missing(paths, change.after), "can no longer")
+        yield from _grouped(_missing(paths, network_after(change)), "can no longer")
 
 
 def _missing(paths: Iterable[OutsidePath], other: State) -> Iterator[OutsidePath]:

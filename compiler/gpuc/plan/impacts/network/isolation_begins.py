@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, unisolated_changes
+from gpuc.plan.network_paths import changes_network, network_after, unisolated_changes
 from gpuc.plan.tenant_pairs import isolation_path
 
 
@@ -12,7 +12,7 @@ def isolation_begins(change: Change) -> Impacts:
     """
     if not changes_network(change):
         return
-    for tenant, _, names in unisolated_changes(change.after, change.before):
+    for tenant, _, names in unisolated_changes(network_after(change), change.before):
         noun = "namespace" if len(names) == 1 else "namespaces"
         message = f"pods of {noun} {', '.join(names)} have only the connections that NetworkPolicies allow"
         raised = Raised(f"tenant {tenant}", message, change.after.objects.find("", "Namespace", names[0]))

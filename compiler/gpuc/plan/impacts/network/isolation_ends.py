@@ -1,7 +1,7 @@
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, unisolated_changes
+from gpuc.plan.network_paths import changes_network, network_after, unisolated_changes
 from gpuc.plan.tenant_pairs import isolation_path
 
 _EFFECTS = {INGRESS: "get connections from everywhere", EGRESS: "connect to every address"}
@@ -16,7 +16,7 @@ def isolation_ends(change: Change) -> Impacts:
     """
     if not changes_network(change):
         return
-    for tenant, directions, names in unisolated_changes(change.before, change.after):
+    for tenant, directions, names in unisolated_changes(change.before, network_after(change)):
         effects = " and ".join(_EFFECTS[direction] for direction in directions)
         noun = "namespace" if len(names) == 1 else "namespaces"
         message = f"pods of {noun} {', '.join(names)} can {effects}"

@@ -1,7 +1,7 @@
 from gpuc.isolation.matrix import State, Verdict
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, pair_state, pair_verdicts
+from gpuc.plan.network_paths import changes_network, network_after, pair_state, pair_verdicts
 from gpuc.plan.tenant_pairs import pairs_raised
 
 
@@ -25,7 +25,7 @@ def tenants_connect(change: Change) -> Impacts:
     before = pair_verdicts(change.before)
     found = [
         verdict
-        for pair, verdict in pair_verdicts(change.after).items()
+        for pair, verdict in pair_verdicts(network_after(change)).items()
         if verdict.state is State.OPEN and pair_state(before.get(pair)) is not State.OPEN
     ]
     yield from pairs_raised(change, found, "can", place)

@@ -1,7 +1,7 @@
 from gpuc.isolation.matrix import State
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, pair_state, pair_verdicts
+from gpuc.plan.network_paths import changes_network, network_after, pair_state, pair_verdicts
 from gpuc.plan.tenant_pairs import pairs_raised
 
 
@@ -16,7 +16,7 @@ def tenants_declared(change: Change) -> Impacts:
     before, objects = pair_verdicts(change.before), change.after.objects
     found = [
         verdict
-        for pair, verdict in pair_verdicts(change.after).items()
+        for pair, verdict in pair_verdicts(network_after(change)).items()
         if verdict.state is State.DECLARED and pair_state(before.get(pair)) is State.BLOCKED
     ]
     yield from pairs_raised(

@@ -1,7 +1,7 @@
 from gpuc.isolation.matrix import State
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, pair_state, pair_verdicts
+from gpuc.plan.network_paths import changes_network, network_after, pair_state, pair_verdicts
 from gpuc.plan.tenant_pairs import pairs_raised
 
 
@@ -13,7 +13,7 @@ def tenants_separated(change: Change) -> Impacts:
     """
     if not changes_network(change):
         return
-    after, objects = pair_verdicts(change.after), change.after.objects
+    after, objects = pair_verdicts(network_after(change)), change.after.objects
     found = [
         verdict
         for pair, verdict in pair_verdicts(change.before).items()

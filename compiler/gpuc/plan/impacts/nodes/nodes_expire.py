@@ -22,7 +22,13 @@ def nodes_expire(change: Change) -> Impacts:
     for pair in change.pairs(KARPENTER, "NodePool"):
         before, after = (_seconds(value) for value in pair.values(*_PATH))
         name = pool_name(pair)
-        if pair.is_added or after is None or (before is not None and after >= before) or name in seen:
+        if (
+            pair.is_added
+            or pair.is_removed
+            or after is None
+            or (before is not None and after >= before)
+            or name in seen
+        ):
             continue
         seen.add(name)
         lifetimes = pair.values(*_PATH)

@@ -1,0 +1,23 @@
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.network_paths import isolation_that_stays
+from gpuc.plan.tenant_pairs import isolation_path
+
+
+@impact("IMP408", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
+def policies_stay(change: Change) -> Impacts:
+    """The policies that isolate namespaces stay, and Argo CD prunes the policies that allow connections.
+
+    NetworkPolicy default-deny is protected from pruning. If the isolation of a tenant ends in the spec, its pods have
+    no connections at all, DNS included, until an administrator deletes the policy.
+    """
+    for tenant, namespaces, manifest in isolation_that_stays(change):
+        noun = "namespace" if len(namespaces) == 1 else "namespaces"
+        names = ", ".join(namespaces)
+        message = f"{manifest.kind} {manifest.name} stays in {noun} {names}: pods lose all connections, DNS included"
+        commands = "; ".join(
+            f"kubectl delete {manifest.kind.lower()} --namespace {name} {manifest.name}" for name in namespaces
+        )
+        raised = Raised(f"tenant {tenant}", message, manifest, (), (f"to end the isolation: {commands}",))
+        path = isolation_path(change, tenant)
+        yield raised._replace(manifest=None, path=path) if path else raised
