@@ -191,7 +191,7 @@ def quota_text(state: State, node: Node, flavor: str) -> str:
         )
         for name in _counted([node], flavor, is_one=bool(size))
     ]
-    return " and ".join(texts) or "nothing"
+    return " and ".join(texts) or "0, because the pool is closed"
 
 
 def unit_name(pool: Pool | None, resource: str) -> str:
