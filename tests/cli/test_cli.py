@@ -135,7 +135,7 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
         (["check", "--output", "json=none/a"], "cannot write none/a: No such file or directory"),
         (["check", "--output", "json=specs"], "cannot write specs"),
         (["check", "--output", "json=a", "--output", "text=./a"], "two --output options name the same file: ./a"),
-        (["schema", "now"], "the argument is now; expected spec or catalog"),
+        (["schema", "now"], "the argument is now; expected spec, catalog or plan"),
         (["init"], "--requirement is missing: the line of requirements.txt that installs gpuc"),
         (["init", "--nam", "x"], "gpuc init has no argument --nam (did you mean --name?)"),
     ],
