@@ -1,8 +1,9 @@
 """Pull requests on the example fleet, and the comments that `gpuc plan` writes about them.
 
-Each file in pull_requests/ describes a change as people make it: replaced texts, maps that are merged into specs, new and
-removed files, and perhaps another state before. The comment has the same name and the suffix .md. To write the comments after a change of gpuc,
-and then read them as the reviewer who has to decide: python -m tests.plan.pull_requests
+Each file in pull_requests/ describes a change as people make it: replaced texts, maps that are merged into specs, new
+and removed files, and perhaps another state before. The comment has the same name and the suffix .md. To write the
+comments after a change of gpuc, and then read them as the reviewer who has to decide:
+python -m tests.plan.pull_requests
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def test_the_listing_has_every_rule_that_the_source_declares() -> None:
     declared = {found for path in sources for found in declaration.findall(path.read_text("utf-8"))}
     listed = explain.listing().splitlines()
     assert declared and declared <= {line.split()[0] for line in listed if line.startswith("  ")}
-    assert "  ZZZ001   warning  Promises too much." in listed
+    assert "  ZZZ001   warning    Promises too much." in listed
     assert listed[listed.index("GPU sharing: MIG layouts") + 1].startswith("  MIG001 ")
     assert "gpuc explain pools.nodes.max" in listed[-1]
 

@@ -18,18 +18,25 @@ PARSER_DEPTH_MAX = 500
 class LimitError(ValueError):
     """A document exceeds a limit."""
 
-    def __init__(self, message: str, node: Any) -> None:
+    def __init__(self, message: str, start_mark: Any) -> None:
         super().__init__(message)
-        self.node = node
-        """The first node beyond the limit, or its parent."""
+        self.start_mark = start_mark
+        """The start of the first node beyond the limit, or of its parent."""
 
 
 def roots(text: str) -> Iterator[tuple[Any, int]]:
     """Yields the root node and the number of nodes of every document."""
+    from yaml import MarkedYAMLError
+
     loader = _loader()(text)
     try:
         while loader.check_node():
             yield loader.get_node(), loader.node_count
+    except MarkedYAMLError as error:
+        # The scanner of newer versions of libyaml has a limit too, and reads brackets ahead of the nodes.
+        if "nesting depth" in (error.problem or ""):
+            raise LimitError("the document is nested more than 1000 levels deep", error.problem_mark) from error
+        raise
     finally:
         loader.dispose()
 
@@ -50,9 +57,11 @@ def _loader() -> Any:
             self.depth += 1
             self.node_count = 1 if current_node is None else self.node_count + 1
             if self.depth > PARSER_DEPTH_MAX:
-                raise LimitError(f"the document is nested more than {PARSER_DEPTH_MAX} levels deep", current_node)
+                raise LimitError(
+                    f"the document is nested more than {PARSER_DEPTH_MAX} levels deep", current_node.start_mark
+                )
             if self.node_count > NODES_MAX:
-                raise LimitError(f"the document has more than {NODES_MAX} keys and values", current_node)
+                raise LimitError(f"the document has more than {NODES_MAX} keys and values", current_node.start_mark)
 
         def ascend_resolver(self) -> None:
             """Leaves a node. PyYAML calls the method after every node."""

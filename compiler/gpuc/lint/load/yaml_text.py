@@ -72,7 +72,7 @@ def _read(documents: Iterator[tuple[Any, int, Span]], text: str, file: str, valu
             if root is not None and (value := builder.build(root)) is not _REFUSED:
                 result.documents.append((index, value))
     except LimitError as error:
-        result.findings.append(TOO_LARGE.at((), str(error), mark=_mark(error.node, file)))
+        result.findings.append(TOO_LARGE.at((), str(error), mark=_mark(error, file)))
     except (YAMLError, ValueError, RecursionError) as error:
         result.findings.append(_unreadable(error, text, file))
     return result
@@ -125,16 +125,20 @@ class _Builder:
         try:
             return self._value(node, 0)
         except LimitError as error:
-            mark = _mark(error.node, self._file, self._span)
+            mark = _mark(error, self._file, self._span)
             self._findings.append(TOO_LARGE.at((), str(error), mark=mark))
             return _REFUSED
 
     def _value(self, node: Any, depth: int) -> Any:
         self._values_left -= 1
         if self._values_left < 0:
-            raise LimitError(f"the aliases of this document expand to more than {self._values_max} values", node)
+            raise LimitError(
+                f"the aliases of this document expand to more than {self._values_max} values", node.start_mark
+            )
         if depth > DEPTH_MAX:
-            raise LimitError(f"the document is nested more than {DEPTH_MAX} levels deep, with aliases expanded", node)
+            raise LimitError(
+                f"the document is nested more than {DEPTH_MAX} levels deep, with aliases expanded", node.start_mark
+            )
         kind = node.id
         if kind == "scalar":
             return _scalar(node)
