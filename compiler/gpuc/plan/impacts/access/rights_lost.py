@@ -22,5 +22,6 @@ def rights_lost(change: Change) -> Impacts:
             action = f"can do less with role {new} in {one.where}"
         message = f"{action}; lost rights: {rights_text(one.rights)}"
         refused = one.namespaces if one.subject.startswith("group ") and _WORK & one.rights else ()
-        predicts = (Prediction(f"workloads of namespace {name}", "refused") for name in refused if name != EVERYWHERE)
+        outcome = "refused" if one.rights >= _WORK else "perhaps refused"
+        predicts = (Prediction(f"workloads of namespace {name}", outcome) for name in refused if name != EVERYWHERE)
         yield Raised(one.subject, message, one.binding, one.path, predicts=tuple(predicts))
