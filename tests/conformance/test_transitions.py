@@ -135,6 +135,8 @@ def test_the_report_counts_and_documents_disagreements(before: CompiledSpec) -> 
     report = markdown([good, bad, known])
     assert "| prod-use1 | 1 | 0 | 2 | 0 | 0 |" in report
     assert "karpenter drift.go" in report
+    assert "Not run" not in report
+    assert "Not run: d, e." in markdown([good], ["d", "e"])
     assert problems([good, bad, known]) == [f"b: {bad.comparison.problems[0]}"]
 
 

@@ -51,12 +51,14 @@ def summary(rows: Sequence[Row]) -> str:
     """Returns the counts in one line."""
     counts = Counter(row.comparison.verdict for row in rows)
     parts = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]]
-    return f"{len(rows)} edits: {', '.join(parts)}; {sum(row.seconds for row in rows) / 60:.0f} min"
+    duration_s = sum(row.seconds for row in rows)
+    measured = f"; {duration_s / 60:.0f} min" if duration_s else ""  # replayed observations have no duration
+    return f"{len(rows)} edits: {', '.join(parts)}{measured}"
 
 
-def markdown(rows: Sequence[Row]) -> str:
-    """Returns the report."""
-    return "\n".join([*_head(rows), *_disagreements(rows), *_edits(rows), ""])
+def markdown(rows: Sequence[Row], not_run: Sequence[str] = ()) -> str:
+    """Returns the report. `not_run` has the names of edits without an observation."""
+    return "\n".join([*_head(rows), *_not_run(not_run), *_disagreements(rows), *_edits(rows), ""])
 
 
 def _head(rows: Sequence[Row]) -> Iterator[str]:
@@ -84,6 +86,12 @@ def _head(rows: Sequence[Row]) -> Iterator[str]:
     yield ""
 
 
+def _not_run(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"Not run: {', '.join(names)}."
+        yield ""
+
+
 def _disagreements(rows: Sequence[Row]) -> Iterator[str]:
     found = [row for row in rows if row.comparison.problems]
     yield "## Disagreements"
@@ -109,7 +117,7 @@ def _edits(rows: Sequence[Row]) -> Iterator[str]:
             row.comparison.verdict,
             str(len(row.comparison.predicted)),
             str(len(row.comparison.observed)),
-            f"{row.seconds:.0f}",
+            f"{row.seconds:.0f}" if row.seconds else "",
         )
         for row in made
     ]

@@ -219,7 +219,9 @@ def main(arguments: Sequence[str]) -> int:
     rows = replay(edits, recorded(given.replay)) if given.replay else run(edits, progress, finished)
     is_complete = given.edits in ("made", "all") and not (given.name or given.cluster or given.limit or given.replay)
     if report := given.report or (RECORD if is_complete else None):
-        report.write_text(markdown(rows), encoding="utf-8")
+        finished_names = {row.edit.name for row in rows}
+        not_run = [edit.name for edit in edits if edit.name not in finished_names]
+        report.write_text(markdown(rows, not_run), encoding="utf-8")
     for problem in problems(rows):
         print(f"FAILED  {problem}")
     print(summary(rows), flush=True)
