@@ -52,9 +52,15 @@ def test_a_pipe_outside_of_ci_gets_no_lines(value: str | None, monkeypatch: pyte
 def test_a_closed_stream_does_not_stop_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
     stream = io.StringIO()
-    progress = Progress(stream, first_line_after=0)
+    now = [0.0]
+    progress = Progress(stream, lambda: now[0], 0)
+    progress("before")
+    written = stream.getvalue()
     stream.close()
-    progress("step")
+    now[0] = LINE_SECONDS
+    progress("after")
+    progress.close()
+    assert (written, stream.closed) == ("before\n", True)
 
 
 @pytest.mark.parametrize("command", [["check"], ["plan", "--against", "HEAD"]])
