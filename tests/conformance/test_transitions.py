@@ -21,8 +21,8 @@ from tests.conformance.transition_agreement import (
     compare,
     observations_of,
 )
-from tests.conformance.transition_edits import Edit, compiled, leaf_edits, made_edits, merged
-from tests.conformance.transition_record import record, recorded
+from tests.conformance.transition_edits import Edit, example_state, leaf_edits, made_edits, merged
+from tests.conformance.transition_record import Record, record, recorded
 from tests.conformance.transition_report import Row, markdown, problems
 from tests.conftest import example
 from tests.pipeline.memory import source
@@ -33,7 +33,7 @@ DRIFTED = Observation(("nodes of pool dev-l4",), "replaced", "NodePoolDrifted")
 
 @pytest.fixture(scope="module")
 def before() -> CompiledSpec:
-    spec = compiled(CLUSTER, source(CLUSTER).tree)
+    spec = example_state(CLUSTER).compiled()
     assert isinstance(spec, CompiledSpec)
     return spec
 
@@ -56,7 +56,7 @@ def test_edits_have_different_names_and_twenty_are_for_ci() -> None:
 
 @pytest.mark.parametrize("edit", [edit for edit in made_edits() if edit.is_ci], ids=lambda edit: edit.name)
 def test_the_edits_of_ci_compile_and_change_objects(edit: Edit, before: CompiledSpec) -> None:
-    after = compiled(edit.cluster, edit.after)
+    after = edit.after.compiled()
     assert isinstance(after, CompiledSpec), after
     assert [one.document() for one in after.synced] != [one.document() for one in before.synced]
 
@@ -64,8 +64,8 @@ def test_the_edits_of_ci_compile_and_change_objects(edit: Edit, before: Compiled
 @pytest.mark.slow
 @pytest.mark.parametrize("edit", [edit for edit in made_edits() if not edit.is_ci], ids=lambda edit: edit.name)
 def test_all_edits_compile(edit: Edit) -> None:
-    for tree in (edit.before, edit.after):
-        assert not isinstance(problem := compiled(edit.cluster, tree), str), problem
+    for state in (edit.before, edit.after):
+        assert not isinstance(problem := state.compiled(), str), problem
 
 
 def test_a_layer_replaces_lists_and_removes_keys() -> None:
@@ -120,7 +120,7 @@ def test_a_prediction_without_nodes_or_work_is_not_simulated(before: CompiledSpe
 
 def test_a_changed_node_class_is_not_simulated(before: CompiledSpec) -> None:
     tree = merged(source(CLUSTER).tree, {"spec": {"pools": {"general": {"rootVolume": "300Gi"}}}})
-    after = compiled(CLUSTER, tree)
+    after = example_state(CLUSTER, tree).compiled()
     assert isinstance(after, CompiledSpec)
     result = compare([impact("nodes of pool general", "replaced")], (), before, after, fillings(before.cluster))
     assert result.verdict == NOT_SIMULATED
@@ -142,6 +142,6 @@ def test_the_report_counts_and_documents_disagreements(before: CompiledSpec) -> 
 
 def test_recorded_observations_are_read_back(before: CompiledSpec, tmp_path: Path) -> None:
     edit = made_edits()[0]
-    row = Row(edit, compared(before, [], DRIFTED), (DRIFTED,))
+    row = Row(edit, compared(before, [], DRIFTED), (DRIFTED,), 3.5)
     record(tmp_path / "record.json", [row])
-    assert recorded(tmp_path / "record.json") == {edit.name: [DRIFTED]}
+    assert recorded(tmp_path / "record.json") == {edit.name: Record((DRIFTED,), 3.5)}

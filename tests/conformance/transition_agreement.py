@@ -50,6 +50,10 @@ class Comparison:
     """The comparison of one edit."""
 
     verdict: str
+    impacts: list[str] = field(default_factory=list)
+    """The ids of the impacts, each once."""
+    shown: set[str] = field(default_factory=set)
+    """The ids of the impacts with a prediction that the control plane showed."""
     predicted: list[str] = field(default_factory=list)
     observed: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -66,7 +70,7 @@ def compare(
 ) -> Comparison:
     """Compares the impacts of a change with what happened."""
     predictions = [(impact.id, prediction) for impact in impacts for prediction in impact.predicts]
-    result = Comparison(AGREES)
+    result = Comparison(AGREES, list(dict.fromkeys(impact.id for impact in impacts)))
     result.predicted = [f"{id_}: {prediction.subject} {prediction.outcome}" for id_, prediction in predictions]
     result.observed = [str(one) for one in observations]
     for one in observations:
@@ -79,6 +83,7 @@ def compare(
         if any(
             prediction.subject in one.subjects and prediction.outcome in _COVERING[one.outcome] for one in observations
         ):
+            result.shown.add(id_)
             continue
         if prediction.outcome == PERHAPS_REPLACED:
             continue

@@ -11,8 +11,12 @@ from typing import Any
 import yaml
 
 from gpuc.diagnostics.finding import StageError
+from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
+from gpuc.plan import state as plan
+from gpuc.plan.states import state_after
 from gpuc.rehearse.transition.compiled import compiled_from
+from gpuc.source import Source
 from tests.conftest import EXAMPLES, root_of
 from tests.pipeline.memory import changed, leaves, source
 from tests.pipeline.other_values import ABSENT, other
@@ -23,17 +27,38 @@ Tree = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class State:
+    """A spec in the folder of its fleet."""
+
+    root: Path
+    source: Source
+
+    def compiled(self) -> CompiledSpec | str:
+        """Compiles the spec; returns the first error if it does not compile."""
+        try:
+            return compiled_from(self.root, self.source)
+        except StageError as error:
+            first = next(finding for finding in error.findings if finding.is_error)
+            return f"{first.id}: {first.message}"
+
+    def planned(self, compiled: CompiledSpec) -> plan.State:
+        """Returns the state that `gpuc plan` reads: its components are in the namespaces of the spec."""
+        return state_after(compiled_from(self.root, self.source, keeps_namespaces=True) if compiled.moved else compiled)
+
+
+@dataclass(frozen=True)
 class Edit:
-    """A change of the merged spec of an example cluster."""
+    """A change of the spec of a cluster."""
 
     name: str
     cluster: str
-    before: Tree
-    """The merged spec of the state before."""
-    after: Tree
+    before: State
+    after: State
     base: str = ""
     """What distinguishes the state before from the example; empty for the example as it is."""
     is_ci: bool = False
+    workloads: tuple[Manifest, ...] = ()
+    """The objects of users that run before the change; empty for work that fills the quotas."""
     upstream: str = ""
     """The source line that explains a difference that gpuc cannot predict."""
 
@@ -57,16 +82,13 @@ def leaf_edits() -> Iterator[Edit]:
                 after = changed(tree, path[:-1], {key: one for key, one in parent.items() if key != path[-1]})
             else:
                 after = changed(tree, path, other(path, value))
-            yield Edit(name, cluster, tree, after)
+            yield Edit(name, cluster, example_state(cluster, tree), example_state(cluster, after))
 
 
-def compiled(cluster: str, tree: Tree) -> CompiledSpec | str:
-    """Compiles a merged spec in the place of an example's; returns the first error if it does not compile."""
-    try:
-        return compiled_from(root_of(cluster), replace(source(cluster), tree=tree, raw={}))
-    except StageError as error:
-        first = next(finding for finding in error.findings if finding.is_error)
-        return f"{first.id}: {first.message}"
+def example_state(cluster: str, tree: Tree | None = None) -> State:
+    """Returns the state of an example spec, or of another merged spec in its place."""
+    found = source(cluster)
+    return State(root_of(cluster), found if tree is None else replace(found, tree=tree, raw={}))
 
 
 def merged(tree: Tree, layer: Mapping[str, Any]) -> Tree:
@@ -97,4 +119,5 @@ def _made(row: Mapping[str, Any]) -> Edit:
     except KeyError as error:
         raise AssertionError(f"{row['name']}: the spec has no key {error}") from None
     base = yaml.safe_dump(row["before"]) if "before" in row else ""
-    return Edit(row["name"], cluster, before, after, base, bool(row.get("ci")), row.get("upstream", ""))
+    states = example_state(cluster, before), example_state(cluster, after)
+    return Edit(row["name"], cluster, *states, base, bool(row.get("ci")), upstream=row.get("upstream", ""))

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpuc.plan.impact import IMPACTS
 from gpuc.rehearse.layout import table
 from tests.conformance.transition_agreement import (
     AGREES,
@@ -58,7 +59,7 @@ def summary(rows: Sequence[Row]) -> str:
 
 def markdown(rows: Sequence[Row], not_run: Sequence[str] = ()) -> str:
     """Returns the report. `not_run` has the names of edits without an observation."""
-    return "\n".join([*_head(rows), *_not_run(not_run), *_disagreements(rows), *_edits(rows), ""])
+    return "\n".join([*_head(rows), *_not_run(not_run), *_disagreements(rows), *_impacts(rows), *_edits(rows), ""])
 
 
 def _head(rows: Sequence[Row]) -> Iterator[str]:
@@ -105,6 +106,26 @@ def _disagreements(rows: Sequence[Row]) -> Iterator[str]:
         ]
         yield from table(("edit", "difference", "reason"), cells)
     yield ""
+
+
+def _impacts(rows: Sequence[Row]) -> Iterator[str]:
+    yield "## Impacts"
+    yield ""
+    yield (
+        "Number of transitions for which `gpuc plan` reports the impact, and in how many of them the control plane "
+        "showed one of its predictions. Many impacts predict nothing that a control plane can show, such as costs and "
+        "network paths."
+    )
+    yield ""
+    reported = Counter(id_ for row in rows for id_ in row.comparison.impacts)
+    shown = Counter(id_ for row in rows for id_ in row.comparison.shown)
+    rules = sorted((check.rule for check in IMPACTS.discover()), key=lambda rule: rule.id)
+    cells = [(rule.id, rule.title, str(reported[rule.id]), str(shown[rule.id])) for rule in rules if reported[rule.id]]
+    yield from table(("impact", "title", "transitions", "shown"), cells, last="---:")
+    yield ""
+    if absent := [rule for rule in rules if not reported[rule.id]]:
+        yield f"In no transition: {', '.join(rule.id for rule in absent)}."
+        yield ""
 
 
 def _edits(rows: Sequence[Row]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Compares the impacts that gpuc plan predicts with what happens on a real control plane, for edits of the examples.
 
-`python -m tests.conformance.transitions [--edits ci|made|leaves|all] [--cluster NAME] [--name TEXT] [--limit N]`.
+`python -m tests.conformance.transitions [--edits ci|made|pull-requests|leaves|all] [--cluster NAME] [--name TEXT]
+[--limit N]`.
 `--record FILE` keeps the observations, and `--replay FILE` compares them with the impacts without a control plane.
 """
 
@@ -11,24 +12,25 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.change import Change
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.states import state_after
 from gpuc.rehearse.argocd.object_diff import diff_objects
 from gpuc.rehearse.client import ApiError, WaitError
 from gpuc.rehearse.crds import Definitions, definitions
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs, find_programs
 from gpuc.rehearse.substitute import settings
-from gpuc.rehearse.transition.filling import fillings
+from gpuc.rehearse.transition.filling import Filling, fillings
 from gpuc.rehearse.transition.programs import shared_settings
 from gpuc.rehearse.transition.running import RunningState
+from gpuc.rehearse.transition.user_work import user_work
 from tests.conformance.check_result import CheckResult
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.transition_agreement import (
@@ -39,11 +41,11 @@ from tests.conformance.transition_agreement import (
     compare,
     observations_of,
 )
-from tests.conformance.transition_edits import Edit, compiled, leaf_edits, made_edits
-from tests.conformance.transition_record import record, recorded
+from tests.conformance.transition_edits import Edit, State, example_state, leaf_edits, made_edits
+from tests.conformance.transition_pull_requests import pull_request_edits
+from tests.conformance.transition_record import Record, record, recorded
 from tests.conformance.transition_report import RECORD, Row, markdown, problems, summary
-from tests.conftest import example
-from tests.pipeline.memory import source
+from tests.conftest import EXAMPLES
 
 Progress = Callable[[str], None]
 INERT_KINDS = {
@@ -58,15 +60,28 @@ INERT_KINDS = {
 INERT_GROUPS = ("monitoring.coreos.com", "cilium.io", "karpenter.k8s.aws", "nvidia.com")
 """Kinds and API groups that no program of the control plane reads."""
 READY_ATTEMPTS = 2
+CI, ALL = "ci", "all"
 
 
-def chosen(edits: str) -> list[Edit]:
-    """Returns the edits of a selection: ci, made, leaves or all."""
-    made = made_edits()
-    if edits == "ci":
-        return [edit for edit in made if edit.is_ci]
-    leaves = list(leaf_edits()) if edits in ("leaves", "all") else []
-    return [*(made if edits in ("made", "all") else ()), *leaves]
+def ci_edits() -> list[Edit]:
+    """Returns the edits of `make conformance`."""
+    return [edit for edit in made_edits() if edit.is_ci]
+
+
+def chosen(edits: str, folder: Path) -> list[Edit]:
+    """Returns the edits of a selection.
+
+    Args:
+        edits: ci, made, pull-requests, leaves or all.
+        folder: an empty folder for the states of pull requests.
+    """
+    kinds: dict[str, Callable[[], Iterable[Edit]]] = {
+        "made": made_edits,
+        "pull-requests": lambda: pull_request_edits(folder),
+        "leaves": leaf_edits,
+    }
+    names = kinds if edits == ALL else (edits,)
+    return ci_edits() if edits == CI else [edit for name in names for edit in kinds[name]()]
 
 
 def run(edits: Sequence[Edit], progress: Progress, finished: Callable[[Row], None] = lambda row: None) -> list[Row]:
@@ -82,33 +97,39 @@ def run(edits: Sequence[Edit], progress: Progress, finished: Callable[[Row], Non
 
 
 def _run_cluster(programs: Programs, cluster: str, edits: Sequence[Edit], progress: Progress) -> Iterator[Row]:
-    before = compiled(cluster, source(cluster).tree)
-    assert isinstance(before, CompiledSpec), before
-    crds = definitions(programs, upstream_crds(), before.cluster.frameworks)
-    given = shared_settings(before, _states(edits), crds)
+    origin = _compiled(example_state(cluster) if cluster in EXAMPLES else edits[0].before)
+    frameworks = (spec.cluster.frameworks for spec in (origin, *_states(edits)))
+    crds = definitions(programs, upstream_crds(), dict.fromkeys(name for names in frameworks for name in names))
+    given = shared_settings(origin, _states(edits), crds)
     progress(f"{cluster}: {len(edits)} edits")
     with ControlPlane(programs, given, progress) as plane:
-        state = RunningState(plane, given, crds, before)
+        state = RunningState(plane, given, crds, origin)
         for problem in state.apply(lambda step: None):
             progress(f"{cluster}: {problem}")
-        for text, problem in state.fill(fillings(before.cluster, keeps_all=True)).items():
+        for text, problem in state.fill(_work(origin)).items():
             progress(f"{cluster}: {text} does not run: {problem}")
         for base, group in groupby(sorted(edits, key=lambda edit: edit.base), lambda edit: edit.base):
-            yield from _run_base(state, list(group), base, crds, progress)
+            yield from _run_base(state, origin, list(group), base, crds, progress)
 
 
 def _run_base(
-    state: RunningState, edits: Sequence[Edit], base: str, crds: Definitions, progress: Progress
+    state: RunningState, origin: CompiledSpec, edits: Sequence[Edit], base: str, crds: Definitions, progress: Progress
 ) -> Iterator[Row]:
     if base:
-        before = compiled(edits[0].cluster, edits[0].before)
-        assert isinstance(before, CompiledSpec), before
-        for text, problem in state.rebase(before, fillings(example(edits[0].cluster), keeps_all=True)).items():
-            progress(f"{base.strip()}: {text} does not run: {problem}")
+        # Work that runs before a queue or a pool leaves cannot be started afterwards.
+        for spec in (origin, _compiled(edits[0].before)):
+            work = _work(spec)
+            if edits[0].workloads:
+                state.stop()
+                work = list(user_work((one.document() for one in edits[0].workloads), spec.cluster).work)
+            for text, problem in state.rebase(spec, work).items():
+                progress(f"{base.strip()}: {text} does not run: {problem}")
     for number, edit in enumerate(edits, 1):
         started = time.monotonic()
         try:
-            row = _run_edit(state, edit, crds, progress)
+            if state.is_changed:
+                _revert(state, progress)
+            row = _run_edit(state, edit, crds)
         except (ApiError, WaitError):
             row = Row(edit, Comparison(FAILED, problems=[traceback.format_exc()]))
         row = replace(row, seconds=time.monotonic() - started)
@@ -118,51 +139,63 @@ def _run_base(
         yield row
 
 
-def _run_edit(state: RunningState, edit: Edit, crds: Definitions, progress: Progress) -> Row:
-    after = compiled(edit.cluster, edit.after)
+def _run_edit(state: RunningState, edit: Edit, crds: Definitions) -> Row:
+    after = edit.after.compiled()
     if isinstance(after, str):
         return Row(edit, Comparison(NOT_COMPILED), note=after)
-    if _is_inert(state, after, crds):
-        observed = state.check(after)
-    else:
-        try:
-            observed = state.change_to(after)
-        finally:
-            _revert(state, after, progress)
+    observed = state.check(after) if _is_inert(state, after, crds) else state.change_to(after)
     observations = observations_of(observed, state.before.cluster, after.cluster)
-    return predicted_row(edit, observations, state.before, after)
+    return predicted_row(edit, observations, state.before, after, state.work)
 
 
-def _revert(state: RunningState, after: CompiledSpec, progress: Progress) -> None:
+def _revert(state: RunningState, progress: Progress) -> None:
+    left: dict[str, str] = {}
     for _ in range(READY_ATTEMPTS):
-        left = state.revert(after)
-        if not left:
+        if not (left := state.revert()):
             return
         progress("; ".join(f"{text} does not run again: {problem}" for text, problem in left.items()))
+    state.work = [filling for filling in state.work if str(filling) not in left]
 
 
-def predicted_row(edit: Edit, observations: Sequence[Observation], before: CompiledSpec, after: CompiledSpec) -> Row:
+def _compiled(state: State) -> CompiledSpec:
+    spec = state.compiled()
+    assert isinstance(spec, CompiledSpec), spec
+    return spec
+
+
+def _work(spec: CompiledSpec) -> list[Filling]:
+    return fillings(spec.cluster, keeps_all=True)
+
+
+def predicted_row(
+    edit: Edit,
+    observations: Sequence[Observation],
+    before: CompiledSpec,
+    after: CompiledSpec,
+    work: Sequence[Filling],
+) -> Row:
     """Returns the comparison of an edit with the impacts that gpuc plan predicts now."""
-    work = fillings(example(edit.cluster), keeps_all=True)
     try:
-        impacts = plan_cluster(Change(state_after(before), state_after(after))).impacts
+        change = Change(edit.before.planned(before), edit.after.planned(after), edit.workloads)
+        impacts = plan_cluster(change).impacts
         comparison = compare(impacts, observations, before, after, work)
     except Exception:
         comparison = Comparison(FAILED, problems=[traceback.format_exc()])
     return Row(edit, comparison, tuple(observations))
 
 
-def replay(edits: Sequence[Edit], recorded: Mapping[str, Sequence[Observation]]) -> list[Row]:
+def replay(edits: Sequence[Edit], recorded: Mapping[str, Record]) -> list[Row]:
     """Compares the predictions with recorded observations, without a control plane."""
     rows = []
     for edit in edits:
-        if edit.name in recorded:
-            before, after = compiled(edit.cluster, edit.before), compiled(edit.cluster, edit.after)
-            assert isinstance(before, CompiledSpec), before
-            if isinstance(after, CompiledSpec):
-                rows.append(predicted_row(edit, recorded[edit.name], before, after))
-            else:
-                rows.append(Row(edit, Comparison(NOT_COMPILED), note=after))
+        after, known = edit.after.compiled(), recorded.get(edit.name)
+        if isinstance(after, str):
+            rows.append(Row(edit, Comparison(NOT_COMPILED), note=after))
+        elif known:
+            before = _compiled(edit.before)
+            work = _work(_compiled(example_state(edit.cluster)) if edit.cluster in EXAMPLES else before)
+            row = predicted_row(edit, known.observations, before, after, work)
+            rows.append(replace(row, seconds=known.seconds))
     return rows
 
 
@@ -179,15 +212,15 @@ def _is_inert(state: RunningState, after: CompiledSpec, crds: Definitions) -> bo
 
 def _states(edits: Sequence[Edit]) -> Iterator[CompiledSpec]:
     for edit in edits:
-        for tree in (edit.before, edit.after) if edit.base else (edit.after,):
-            spec = compiled(edit.cluster, tree)
+        for state in (edit.before, edit.after) if edit.base else (edit.after,):
+            spec = state.compiled()
             if isinstance(spec, CompiledSpec):
                 yield spec
 
 
 def check(progress: Progress) -> CheckResult:
     """Makes the twenty edits of `make conformance`."""
-    rows = run(chosen("ci"), progress)
+    rows = run(ci_edits(), progress)
     name = "gpuc plan predicts what edits do on a real control plane"
     return CheckResult(name, "\n".join(problems(rows)), summary(rows))
 
@@ -195,7 +228,7 @@ def check(progress: Progress) -> CheckResult:
 def main(arguments: Sequence[str]) -> int:
     """Makes edits, and writes the report; returns 1 if a prediction is wrong or missing."""
     parser = argparse.ArgumentParser(prog="tests.conformance.transitions")
-    parser.add_argument("--edits", choices=("ci", "made", "leaves", "all"), default="all")
+    parser.add_argument("--edits", choices=(CI, "made", "pull-requests", "leaves", ALL), default=ALL)
     parser.add_argument("--cluster", help="only the edits of this example cluster")
     parser.add_argument("--name", default="", help="only the edits whose name contains this text")
     parser.add_argument("--limit", type=int, help="at most this number of edits, spread over all")
@@ -204,10 +237,24 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--replay", type=Path, help="read the observations from this file, without a control plane")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    edits = [edit for edit in chosen(given.edits) if given.name in edit.name]
+    with TemporaryDirectory() as folder:
+        rows = _rows(given, _selected(given, Path(folder)))
+    for problem in problems(rows):
+        print(f"FAILED  {problem}")
+    print(summary(rows), flush=True)
+    return int(bool(problems(rows)))
+
+
+def _selected(given: argparse.Namespace, folder: Path) -> list[Edit]:
+    edits = [edit for edit in chosen(given.edits, folder) if given.name in edit.name]
     edits = [edit for edit in edits if given.cluster in (None, edit.cluster)]
     if given.limit and len(edits) > given.limit:
         edits = [edits[index * len(edits) // given.limit] for index in range(given.limit)]
+    return edits
+
+
+def _rows(given: argparse.Namespace, edits: Sequence[Edit]) -> list[Row]:
+    """Makes or replays the edits, and writes the report."""
 
     def progress(line: str) -> None:
         print(f"    {line}", file=sys.stderr, flush=True)
@@ -217,15 +264,12 @@ def main(arguments: Sequence[str]) -> int:
             record(given.record, [row])
 
     rows = replay(edits, recorded(given.replay)) if given.replay else run(edits, progress, finished)
-    is_complete = given.edits in ("made", "all") and not (given.name or given.cluster or given.limit or given.replay)
+    is_complete = given.edits == ALL and not (given.name or given.cluster or given.limit or given.replay)
     if report := given.report or (RECORD if is_complete else None):
         finished_names = {row.edit.name for row in rows}
         not_run = [edit.name for edit in edits if edit.name not in finished_names]
         report.write_text(markdown(rows, not_run), encoding="utf-8")
-    for problem in problems(rows):
-        print(f"FAILED  {problem}")
-    print(summary(rows), flush=True)
-    return int(bool(problems(rows)))
+    return rows
 
 
 if __name__ == "__main__":

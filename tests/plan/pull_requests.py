@@ -63,10 +63,10 @@ def comment_of(request: PullRequest, folder: Path) -> tuple[str, str]:
     """The comment about a pull request, and the JSON report."""
     repository = fleet(folder / "fleet", *CLUSTERS)
     if request.before:
-        _edit(repository, request.before)
+        apply_edits(repository.root, request.before)
         _run(repository, "compile", "--quiet")
         repository.commit("The state before")
-    _edit(repository, request.change)
+    apply_edits(repository.root, request.change)
     arguments = ["plan", "--against", "main"]
     for form in ("markdown", "json"):
         arguments += ["--output", f"{form}={folder / form}"]
@@ -79,9 +79,10 @@ def comment_of(request: PullRequest, folder: Path) -> tuple[str, str]:
     return _COMMIT.sub("main", markdown), report
 
 
-def _edit(repository: Fleet, edits: Iterable[Mapping[str, Any]]) -> None:
+def apply_edits(root: Path, edits: Iterable[Mapping[str, Any]]) -> None:
+    """Makes the edits of a pull request in a fleet."""
     for edit in edits:
-        file = repository.root / edit["file"]
+        file = root / edit["file"]
         if "text" in edit:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(edit["text"], encoding="utf-8")

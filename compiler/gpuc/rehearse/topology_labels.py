@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from itertools import count
 
 from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.model import Cluster, Pool
@@ -44,6 +46,12 @@ def _initialized_nodes(client: Client, pool: Pool) -> list[Object]:
 
 
 def _label_blocks(client: Client, pool: Pool, nodes: list[Object]) -> None:
-    for index, node in enumerate(nodes):
-        labels = {LEVEL_LABELS["block"]: f"{pool.name}-{index // BLOCK_NODES}"}
-        client.patch("v1", "Node", node["metadata"]["name"], {"metadata": {"labels": labels}})
+    """Labels the nodes without a block. Each block has BLOCK_NODES nodes."""
+    label = LEVEL_LABELS["block"]
+    sizes = Counter(node["metadata"]["labels"].get(label) for node in nodes)
+    for node in nodes:
+        if label not in node["metadata"]["labels"]:
+            names = (f"{pool.name}-{index}" for index in count())
+            block = next(name for name in names if sizes[name] < BLOCK_NODES)
+            sizes[block] += 1
+            client.patch("v1", "Node", node["metadata"]["name"], {"metadata": {"labels": {label: block}}})

@@ -22,13 +22,15 @@ def compiled_state(root: Path, file: str) -> CompiledSpec:
     return compiled_from(root, read(root, file))
 
 
-def compiled_from(root: Path, source: Source) -> CompiledSpec:
+def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:
     """Compiles a merged spec. All components are in their usual namespaces, because the control plane runs them there.
+
+    keeps_namespaces: whether the components are in the namespaces of the spec instead.
 
     Raises:
         StageError: when the spec, a policy or a fact of the fleet has errors.
     """
-    tree, moved = without_namespaces(source.tree)
+    tree, moved = (source.tree, ()) if keeps_namespaces else without_namespaces(source.tree)
     catalog = fleet_catalog(root).catalog
     files = read_files(root, source.file)
     compiled = compile_source(replace(source, tree=tree), fleet_policies(root), files=files, catalog=catalog)

@@ -64,10 +64,17 @@ class RunningState:
         self._definitions = definitions
         self.before = before
         self.before_objects = self._served(before)
+        self._present = self.before_objects
+        """The objects that Git has: those of the state before, or those of the state after until `revert`."""
         self.work: list[Filling] = []
         self.snapshot = Snapshot()
         """The objects before the change, when all work runs."""
         self._answers = Answers({}, {})
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether the control plane has the objects of the state after, from a change that was not reverted."""
+        return self._present is not self.before_objects
 
     def apply(self, progress: Callable[[str], None]) -> list[str]:
         """Applies the state before; returns sentences about objects that are refused or not healthy."""
@@ -79,8 +86,7 @@ class RunningState:
                 progress(f"{step.application}, wave {step.wave}: {len(step.manifests)} objects")
                 problems += filter(None, pool.map(self._apply_one, step.manifests))
                 problems += map(str, wait_healthy(self.client, step.manifests, HEALTH_SECONDS))
-        incomplete = place_static_nodes(self.client, self.before.cluster, STATIC_NODES_SECONDS)
-        return [*problems, *(f"pool {pool}: {problem}" for pool, problem in incomplete.items())]
+        return [*problems, *self._place_static_nodes()]
 
     def fill(self, work: Sequence[Filling]) -> dict[str, str]:
         """Starts the work; returns why workloads do not run, by their text. These workloads are not observed."""
@@ -93,7 +99,7 @@ class RunningState:
         """Applies the state after, and returns what happened."""
         observed = Observed()
         started = time.monotonic()
-        after_objects = self._served(after)
+        self._present = after_objects = self._served(after)
         self._settings = restart_changed(self.plane, self._settings, after, self._definitions)
         for document in replacement_objects(after.cluster):
             self.client.apply(document, manager=ARGO_CD)
@@ -118,23 +124,36 @@ class RunningState:
         return Observed(objects=apply_change(self.client, self.before_objects, self._served(after), dry_run=True))
 
     def rebase(self, before: CompiledSpec, work: Sequence[Filling]) -> dict[str, str]:
-        """Makes another state the state before, with other work; returns why workloads do not run, by their text."""
-        stop_work(self.client, [filling for filling in self.work if filling not in work])
-        objects = self._served(before)
-        self._replace(self.before_objects, objects, before)
-        self.before, self.before_objects = before, objects
-        self.work = list(work)
+        """Makes another state the state before; returns why workloads do not run, by their text.
+
+        Work that runs also in the other state keeps running. The other work is stopped, and the given work is started.
+        """
+        self.before, self.before_objects = before, self._served(before)
+        self._replace()
+        settle(self.client, REVERTED_SECONDS)
+        now = take_snapshot(self.client)
+        running = {str(filling): filling for filling in self.work if not why_not_running(now, filling)}
+        stop_work(self.client, [filling for filling in self.work if str(filling) not in running])
+        self.work = [*running.values(), *(filling for filling in work if str(filling) not in running)]
         problems = self._refill()
-        self.work = [filling for filling in work if str(filling) not in problems]
+        stop_work(self.client, [filling for filling in self.work if str(filling) in problems])
+        self.work = [filling for filling in self.work if str(filling) not in problems]
         return problems
 
-    def revert(self, after: CompiledSpec) -> dict[str, str]:
+    def stop(self) -> None:
+        """Stops all work."""
+        stop_work(self.client, self.work)
+        self.work = []
+
+    def revert(self) -> dict[str, str]:
         """Applies the state before again and restarts disturbed work; returns why workloads do not run."""
-        self._replace(self._served(after), self.before_objects, self.before)
+        self._replace()
         return self._refill()
 
-    def _replace(self, present: Sequence[Manifest], wanted: Sequence[Manifest], spec: CompiledSpec) -> None:
-        """Makes the objects of the control plane those of a spec, also where Argo CD would keep or ignore them."""
+    def _replace(self) -> None:
+        """Makes the objects those of the state before, also where Argo CD would keep or ignore them."""
+        present, wanted, spec = self._present, self.before_objects, self.before
+        self._present = wanted
         self._settings = restart_changed(self.plane, self._settings, spec, self._definitions)
         change = diff_objects(present, wanted)
         for manifest in change.removed:
@@ -148,6 +167,12 @@ class RunningState:
             for manifest in changed:
                 self._apply_one(manifest)
             wait_healthy(self.client, changed, HEALTH_SECONDS)
+        self._place_static_nodes()
+
+    def _place_static_nodes(self) -> list[str]:
+        """Waits for the nodes that always run; returns a sentence about each pool with too few nodes."""
+        incomplete = place_static_nodes(self.client, self.before.cluster, STATIC_NODES_SECONDS)
+        return [f"pool {pool}: {problem}" for pool, problem in incomplete.items()]
 
     def _wait_until_deleted(self, keys: Iterable[ObjectKey]) -> None:
         """Waits until the API server has deleted those of the objects that it is deleting. Work delays a deletion."""

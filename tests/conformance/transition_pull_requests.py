@@ -1,0 +1,53 @@
+"""The pull requests of tests/plan as edits whose transitions are compared."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gpuc.lint.load.load_objects import load_objects
+from gpuc.manifest.manifest import Manifest
+from gpuc.source import cluster_files, read
+from tests.conformance.transition_edits import Edit, State
+from tests.plan.pull_requests import CLUSTERS, PullRequest, apply_edits, pull_requests
+from tests.plan.repository import fleet
+
+
+def pull_request_edits(folder: Path) -> Iterator[Edit]:
+    """Yields an edit for each pull request and each cluster that it changes.
+
+    Args:
+        folder: an empty folder, which receives the two states of each pull request.
+    """
+    example = fleet(folder / "example", *CLUSTERS)
+    for request in pull_requests():
+        before, after = folder / request.name / "before", folder / request.name / "after"
+        shutil.copytree(example.root / "specs", before / "specs")
+        apply_edits(before, request.before)
+        shutil.copytree(before, after)
+        apply_edits(after, request.change)
+        workloads = _workloads(request, folder / request.name / "workloads")
+        # A new or removed cluster has no transition.
+        for file in sorted(set(cluster_files(before)) & set(cluster_files(after))):
+            if _content(before, file) != _content(after, file):
+                name, states = Path(file).stem, (State(root, read(root, file)) for root in (before, after))
+                is_example = (example.root / file).is_file() and _content(before, file) == _content(example.root, file)
+                base = "" if is_example and not workloads else request.name
+                yield Edit(f"{request.name} ({name})", name, *states, base, workloads=workloads)
+
+
+def _workloads(request: PullRequest, folder: Path) -> tuple[Manifest, ...]:
+    if not request.workloads:
+        return ()
+    folder.mkdir()
+    (folder / "objects.yaml").write_text(request.workloads, encoding="utf-8")
+    return tuple(load_objects([str(folder)]).manifests)
+
+
+def _content(root: Path, file: str) -> tuple[Mapping[str, Any], dict[str, bytes]]:
+    """Returns the merged spec of a cluster, and the files of its folder."""
+    folder = (root / file).with_suffix("")
+    files = {str(one.relative_to(root)): one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()}
+    return read(root, file).tree, files
