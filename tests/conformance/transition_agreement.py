@@ -21,7 +21,7 @@ _COVERING = {
     "evicted": ("evicted", "requeued"),
     "requeued": ("requeued", "evicted"),
     "refused": ("refused", "perhaps refused", "waiting"),
-    "waiting": ("waiting", "refused"),
+    "waiting": ("waiting", "refused", "perhaps waiting"),
     "inactive": ("inactive",),
     "pruned": ("pruned",),
     "left": ("left",),
@@ -128,7 +128,7 @@ def _observations(observed: Observed, before: Cluster, after: Cluster) -> Iterat
 def _not_shown(subject: str, outcome: str, before: CompiledSpec, after: CompiledSpec, work: Iterable[Filling]) -> str:
     """Returns why a control plane without AWS cannot show a prediction; empty if it can."""
     if outcome.startswith("perhaps "):
-        return "it depends on the nodes or on the work"
+        return "it depends on the nodes, on the work or on other queues"
     kind, _, name = subject.rpartition(" ")
     fillings = list(work)
     if kind == "nodes of pool":

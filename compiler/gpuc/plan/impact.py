@@ -39,8 +39,9 @@ class Prediction(NamedTuple):
     "object KIND NAMESPACE/NAME" (without NAMESPACE/ for cluster-scoped objects)."""
     outcome: str
     """For nodes: "replaced", "removed", or "perhaps replaced" if it depends on the node. For workloads: "evicted",
-    "requeued", "refused", "waiting", or "perhaps refused" if it depends on the workload. For a queue: "inactive" or
-    "active". For objects: "refused", "pruned" or "left"."""
+    "requeued", "refused", "waiting", "perhaps refused" if it depends on the workload, or "perhaps waiting" if it
+    depends on what other queues lend. For queues: "inactive" or "active". For objects: "refused", "pruned" or
+    "left"."""
 
 
 class Raised(NamedTuple):

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -22,6 +23,10 @@ POLL_SECONDS = 0.1
 MERGE_PATCH = "application/merge-patch+json"
 CONFLICTS = 5
 """Number of retries after a conflict with another request."""
+ATTEMPTS = 10
+"""Number of times that a request is sent which the API server wants later, as in client-go."""
+Answer = tuple[int, bytes, float | None]
+"""The status code, the body, and the seconds after which the API server wants the request again."""
 
 
 class ApiError(Exception):
@@ -287,19 +292,26 @@ class Client:
             ApiError: if the status code is an error, or if no response arrives in time (code 504).
         """
         headers = {"Content-Type": content_type, "Accept": "application/json", **self._impersonation}
-        try:
-            code, body = self._exchange(verb, address, data, headers)
-        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
-            self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
-            code, body = self._exchange(verb, address, data, headers)
-        except TimeoutError:
-            raise ApiError(504, f"no response within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
+        for attempt in range(ATTEMPTS):
+            code, body, wait_s = self._answer(verb, address, data, headers)
+            if wait_s is None or attempt == ATTEMPTS - 1:
+                break
+            time.sleep(wait_s)
         response: Object = _decoded(body)
         if code >= 300:
             raise ApiError(code, response.get("message", ""), response.get("reason", ""))
         return response
 
-    def _exchange(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+    def _answer(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> Answer:
+        try:
+            return self._exchange(verb, address, data, headers)
+        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
+            self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
+            return self._exchange(verb, address, data, headers)
+        except TimeoutError:
+            raise ApiError(504, f"no response within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
+
+    def _exchange(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> Answer:
         connection: http.client.HTTPSConnection | None = getattr(self._thread, "connection", None)
         if connection is None:
             connection = http.client.HTTPSConnection(
@@ -311,10 +323,23 @@ class Client:
             response = connection.getresponse()
             headers_of_warnings = response.headers.get_all("Warning") or ()
             self._thread.warnings = tuple(_warning_text(header) for header in headers_of_warnings)
-            return response.status, response.read()
+            return response.status, response.read(), _wait_s(response)
         except BaseException:
             connection.close()
             raise
+
+
+def _wait_s(response: http.client.HTTPResponse) -> float | None:
+    """Returns the seconds after which the API server wants the request again; None if it has answered the request.
+
+    The API server answers so while it starts the cache of a new kind, or has too many requests.
+
+    Source: k8s.io/client-go v0.35.4 rest/with_retry.go (checkWait); k8s.io/apiserver v0.35.4
+    pkg/storage/cacher/ready.go
+    """
+    value = response.headers.get("Retry-After", "")
+    is_refusal = response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= 500
+    return float(value) if is_refusal and value.isdigit() else None
 
 
 def condition(document: Object, kind: str) -> Object:

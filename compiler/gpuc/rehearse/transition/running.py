@@ -128,22 +128,26 @@ class RunningState:
 
         Work that runs also in the other state keeps running. The other work is stopped, and the given work is started.
         """
+        queues = {queue.name for queue in before.cluster.queues}
+        self._stop([filling for filling in self.work if filling.queue and filling.queue not in queues])
         self.before, self.before_objects = before, self._served(before)
         self._replace()
         settle(self.client, REVERTED_SECONDS)
         now = take_snapshot(self.client)
-        running = {str(filling): filling for filling in self.work if not why_not_running(now, filling)}
-        stop_work(self.client, [filling for filling in self.work if str(filling) not in running])
-        self.work = [*running.values(), *(filling for filling in work if str(filling) not in running)]
+        self._stop([filling for filling in self.work if why_not_running(now, filling)])
+        running = set(map(str, self.work))
+        self.work += [filling for filling in work if str(filling) not in running]
         problems = self._refill()
-        stop_work(self.client, [filling for filling in self.work if str(filling) in problems])
-        self.work = [filling for filling in self.work if str(filling) not in problems]
+        self._stop([filling for filling in self.work if str(filling) in problems])
         return problems
 
     def stop(self) -> None:
         """Stops all work."""
-        stop_work(self.client, self.work)
-        self.work = []
+        self._stop(self.work)
+
+    def _stop(self, work: Sequence[Filling]) -> None:
+        stop_work(self.client, work)
+        self.work = [filling for filling in self.work if filling not in work]
 
     def revert(self) -> dict[str, str]:
         """Applies the state before again and restarts disturbed work; returns why workloads do not run."""

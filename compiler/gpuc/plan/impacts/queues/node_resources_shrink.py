@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.quota import Key, Node
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, pool_of, queue_name, quota_changes, tree
@@ -36,9 +36,15 @@ def node_resources_shrink(change: Change) -> Impacts:
         details = ("the quotas in nodes stay the same", "pods that request a complete node do not fit any more")
         cause = pool_cause(change, flavor)
         manifest, path = (None, cause) if cause else (pair.after, (*nodes[1][pair.name].path(keys[0]), "nominalQuota"))
-        names = dict.fromkeys(queue_name(pair) for pair, _ in rows)
-        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in names)
+        waits = {queue_name(pair): _waiting(nodes[1][pair.name], keys) for pair, keys in rows}
+        predicts = tuple(Prediction(f"workloads of queue {name}", outcome) for name, outcome in waits.items())
         yield Raised(flavor_text(change, flavor), message, manifest, path, details, predicts)
+
+
+def _waiting(queue: Node, keys: list[Key]) -> str:
+    """Returns the outcome for the workloads of a full queue: other queues may lend what a node has less."""
+    borrows = any(queue.capacity(key) > queue.quotas[key].nominal for key in keys)
+    return "perhaps waiting" if borrows else "waiting"
 
 
 def _texts(change: Change, flavor: str, old: dict[str, int], new: dict[str, int]) -> Iterator[str]:
