@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
@@ -81,14 +83,28 @@ def component_of(change: Change, application: str) -> str:
     return application.removeprefix(f"{cluster_name(change)}-")
 
 
-def chart_version(manifest: Manifest | None) -> tuple[str, str]:
-    """Returns the chart and its version of an Application; empty texts for an Application without a chart."""
+class ChartSource(NamedTuple):
+    """The chart of an Application. All texts are empty for an Application without a chart."""
+
+    chart: str = ""
+    version: str = ""
+    repository: str = ""
+    path: Path = ()
+    """The path of the source in the Application."""
+
+
+def chart_source(manifest: Manifest | None) -> ChartSource:
+    """Returns the chart of an Application."""
     spec = dig(manifest.body, "spec") if manifest else None
     sources = dig(spec, "sources")
-    for source in sources if isinstance(sources, list) else [dig(spec, "source")]:
+    paths: list[Path] = [("spec", "source")]
+    if isinstance(sources, list):
+        paths = [("spec", "sources", index) for index in range(len(sources))]
+    for path in paths:
+        source = dig(manifest.body if manifest else None, *path)
         if chart := dig(source, "chart"):
-            return str(chart), str(dig(source, "targetRevision"))
-    return "", ""
+            return ChartSource(str(chart), str(dig(source, "targetRevision")), str(dig(source, "repoURL")), path)
+    return ChartSource()
 
 
 def changed_applications(change: Change) -> Iterator[Application]:

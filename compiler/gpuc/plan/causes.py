@@ -11,8 +11,11 @@ from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import GPU, mig_resource
 from gpuc.objects.object_set import dig, group
+from gpuc.plan.applications import GROUP, chart_source, component_of
 from gpuc.plan.change import Change
 from gpuc.spec.reference import effects, field_at, path_text
+
+_COMPONENTS = ("spec", "components")
 
 
 def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
@@ -30,16 +33,22 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     if own := manifest.override(path):
         return own
     names = _names(manifest, path)
+    component = _component(change, manifest)
+    names.add(component)
+
+    def affects(one: Path, field: Path) -> bool:
+        return _affects(one, manifest, field, component)
+
     paths = sorted((changed.path for changed in change.spec_changes), key=lambda one: -len(names.intersection(one)))
     origin = manifest.origin
     below = [one for one in paths if one[: len(origin)] == origin]
     element = origin[:3]
     paths = [one for one in paths if one[:2] != origin[:2] or one[: len(element)] == element]
     tests: tuple[Callable[[Path], bool], ...] = (
-        lambda one: one in below and _affects(one, manifest, path),
-        lambda one: bool(path) and _affects(one, manifest, path),
+        lambda one: one in below and affects(one, path),
+        lambda one: bool(path) and affects(one, path),
         lambda one: one in below,
-        lambda one: _affects(one, manifest, ()),
+        lambda one: affects(one, ()),
     )
     for test in tests:
         if found := next(filter(test, paths), None):
@@ -72,6 +81,12 @@ def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark
     return caused_by, *mark_of(change, caused_by)
 
 
+def _component(change: Change, manifest: Manifest) -> str:
+    """Returns the component whose chart an Application installs; an empty string for another object."""
+    is_application = (group(manifest), manifest.kind) == (GROUP, "Application")
+    return component_of(change, manifest.name) if is_application and chart_source(manifest).chart else ""
+
+
 def _names(manifest: Manifest, path: Path) -> set[str]:
     """Returns the names of an object and of the list items on a path; for GPU resources, keys of quotas."""
     names = {manifest.name, manifest.namespace, *map(str, manifest.origin[2::2])}
@@ -85,13 +100,18 @@ def _names(manifest: Manifest, path: Path) -> set[str]:
     return names
 
 
-def _affects(path: Path, manifest: Manifest, field: Path) -> bool:
-    """Returns whether the value at a path of the spec has a measured effect on a field of an object."""
+def _affects(path: Path, manifest: Manifest, field: Path, component: str) -> bool:
+    """Returns whether the value at a path of the spec has a measured effect on a field of an object.
+
+    The effects on the Application of a chart are measured with the chart of one component, and hold for all.
+    """
+    is_other = path[:2] == _COMPONENTS and path[2:3] != (component,)
     file = "/".join(manifest.file.split("/")[2:]) if manifest.file.startswith("out/") else manifest.file
     wanted = _place(field)
     return any(
         kind == manifest.kind
-        and fnmatchcase(file, pattern)
+        and (fnmatchcase(file, pattern) if is_other or not component else pattern.startswith("apps/"))
+        and not (is_other and component and pattern == file)
         and (not wanted or any(place and wanted.startswith(place) for place in places))
         for kind, pattern, *places in _effects(path)
     )

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, chart_version, component_of
+from gpuc.plan.applications import GROUP, chart_source, component_of
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.programs import restart_effect
 
-_PATH = ("spec", "sources", 0, "targetRevision")
 _RELEASES = ("spec", "releases")
 
 
@@ -37,7 +36,7 @@ class ChartChange:
     @property
     def path(self) -> Path:
         """The path of the version in the Application."""
-        return _PATH if self.pair.values("spec", "sources")[1] else ("spec", "source", "targetRevision")
+        return (*chart_source(self.pair.after).path, "targetRevision")
 
     def place(self, change: Change) -> tuple[Manifest | None, Path]:
         """Returns the version in the spec; else the Application and the path of its version."""
@@ -53,12 +52,12 @@ class ChartChange:
 def chart_changes(change: Change) -> Iterator[ChartChange]:
     """Yields the charts of both states whose version differs."""
     for pair in change.pairs(GROUP, "Application"):
-        (old_chart, before), (new_chart, after) = chart_version(pair.before), chart_version(pair.after)
-        if old_chart and old_chart == new_chart and before != after:
+        old, new = chart_source(pair.before), chart_source(pair.after)
+        if old.chart and old.chart == new.chart and old.version != new.version:
             component = component_of(change, pair.name)
-            is_definitions = new_chart.endswith("-crd")
+            is_definitions = new.chart.endswith("-crd")
             effect = "its CustomResourceDefinitions change" if is_definitions else "its programs restart"
-            yield ChartChange(pair, component, before, after, tuple(_demands(change, component)), effect)
+            yield ChartChange(pair, component, old.version, new.version, tuple(_demands(change, component)), effect)
 
 
 def _demands(change: Change, component: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, chart_version, component_of
+from gpuc.plan.applications import GROUP, chart_source, component_of
 from gpuc.plan.change import Change, Pair
 
 Installer = Literal["Argo CD", "another team", ""]
@@ -26,7 +26,7 @@ class Installation(NamedTuple):
     @property
     def chart(self) -> str:
         """The chart and its version."""
-        return " ".join(chart_version(self.pair.manifest))
+        return " ".join(chart_source(self.pair.manifest)[:2])
 
     @property
     def namespace(self) -> str:
@@ -53,7 +53,7 @@ def changed_installations(change: Change) -> Iterator[Installation]:
     values = {pair.name: pair for pair in change.helm_values()}
     names = {pair.name for pair in change.pairs(GROUP, "Application") if not pair.is_removed}
     for pair in change.pairs(GROUP, "Application"):
-        if not chart_version(pair.manifest)[0] or not (pair.is_added or pair.is_removed):
+        if not chart_source(pair.manifest).chart or not (pair.is_added or pair.is_removed):
             continue
         if pair.is_removed and pair.name in names:
             continue

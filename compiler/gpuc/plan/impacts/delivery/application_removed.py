@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP, chart_version
+from gpuc.plan.applications import GROUP, chart_source
 from gpuc.plan.change import Change
 from gpuc.plan.chart_installations import changed_installations
 from gpuc.plan.impact import Impacts, Level, Raised, impact
@@ -13,7 +13,8 @@ def application_removed(change: Change) -> Impacts:
     """An Application is removed, and what it has installed stays.
 
     The Applications of gpuc have no finalizer, so Argo CD deletes only the Application. A chart goes on running without
-    updates.
+    updates. The objects of an Application with the finalizer resources-finalizer.argocd.argoproj.io do not stay: `gpuc
+    diff` does not read finalizers.
     """
     if change.is_removed:
         return
@@ -21,7 +22,7 @@ def application_removed(change: Change) -> Impacts:
     handed_over = {one.pair.name for one in changed_installations(change) if one.after}
     for pair in change.pairs(GROUP, "Application"):
         if pair.is_removed and pair.name not in remaining | handed_over:
-            chart, version = chart_version(pair.before)
+            chart, version, *_ = chart_source(pair.before)
             what = f"chart {chart} {version} stays" if chart else "its objects stay"
             message = f"the Application is removed, and {what} in the cluster"
             namespace = pair.values("spec", "destination", "namespace")[0]

@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP, applications, chart_version
+from gpuc.plan.applications import GROUP, applications, chart_source
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -18,7 +18,7 @@ def cluster_added(change: Change) -> Impacts:
         return
     name = change.after.name
     found = applications(change.after)
-    charts = [chart for chart, _ in (chart_version(one.manifest) for one in found) if chart]
+    charts = [source.chart for source in (chart_source(one.manifest) for one in found) if source.chart]
     projects = [one for one in change.after.objects.of(GROUP, "AppProject") if one.name == name]
     files = dict.fromkeys(one.file for one in (*projects, *change.after.first_sync))
     message = (

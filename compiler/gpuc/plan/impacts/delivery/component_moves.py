@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP, chart_version, component_of
+from gpuc.plan.applications import GROUP, chart_source, component_of
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -16,7 +16,7 @@ def component_moves(change: Change) -> Impacts:
     """
     for pair in change.pairs(GROUP, "Application"):
         before, after = pair.values("spec", "destination", "namespace")
-        if pair.is_changed and before != after and chart_version(pair.after)[0]:
+        if pair.is_changed and before != after and chart_source(pair.after).chart:
             component = component_of(change, pair.name)
             message = f"moves from namespace {before} to namespace {after}: remove the old installation first"
             yield Raised(f"component {component}", message, pair.after, ("spec", "destination", "namespace"))
