@@ -18,7 +18,7 @@ from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.cilium_policies import CILIUM, enforced_policies
 from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
-from gpuc.objects.network_policies import GROUP
+from gpuc.objects.network_policies import GROUP, Policy
 from gpuc.plan.change import Change
 from gpuc.plan.pruning import is_left
 from gpuc.plan.state import State
@@ -61,19 +61,22 @@ def reachability(state: State) -> Reachability:
 
 
 def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest]]:
-    """Yields the namespaces in which only a policy that Argo CD leaves isolates the pods: tenant, names, policy."""
-    owners = labelled_tenancy(change.after.objects).tenants
-    found: dict[tuple[str, str], list[Manifest]] = defaultdict(list)
-    for kind in _KINDS[:2]:
-        for pair in change.pairs(*kind):
-            tenant = owners.get(pair.manifest.namespace)
-            if pair.is_removed and tenant and is_left(change, pair.manifest):
-                found[tenant, pair.name].append(pair.manifest)
-    open_now = unisolated(change.after)
-    for (tenant, _), manifests in found.items():
-        names = [one.namespace for one in manifests if any(one.namespace in names for names in open_now.values())]
-        if names:
-            yield tenant, tuple(sorted(names)), manifests[0]
+    """Yields the policies that stay and cut pods off: tenant, namespaces, policy.
+
+    Argo CD leaves the policy that isolates the pods, and prunes all policies that allow connections. If these stay too,
+    the pods keep their connections.
+    """
+    state = network_after(change)
+    found: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
+    for tenant, directions, names in unisolated_changes(state, change.after):
+        for name in names:
+            if _allows(change.before, name) and not _allows(state, name):
+                # The state after isolates nothing in this direction, so the policy is one that stays.
+                policies = _policies(state, name)
+                policy = next(one.manifest for one in policies if directions[0] in one.rules and not one.pods)
+                found[tenant, policy.kind, policy.name].append(policy)
+    for (tenant, _, _), manifests in found.items():
+        yield tenant, tuple(sorted(one.namespace for one in manifests)), manifests[0]
 
 
 @lru_cache(maxsize=4)
@@ -117,6 +120,15 @@ def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tup
             found[owners[name], directions].append(name)
     for (tenant, lost), names in found.items():
         yield tenant, lost, tuple(names)
+
+
+def _allows(state: State, namespace: str) -> bool:
+    """Returns whether a policy of a namespace allows connections."""
+    return any(any(policy.rules.values()) for policy in _policies(state, namespace))
+
+
+def _policies(state: State, namespace: str) -> Iterator[Policy]:
+    return (policy for policy in reachability(state).policies if policy.namespace == namespace)
 
 
 @lru_cache(maxsize=4)
