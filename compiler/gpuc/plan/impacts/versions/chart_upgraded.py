@@ -6,13 +6,15 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 @impact(
     "IMP601",
     Level.RESTRICTS,
-    source="kueue v0.19.2 charts/kueue/templates/manager/manager.yaml, image and config-checksum",
+    source="kueue v0.19.2 charts/kueue/templates/manager/manager.yaml, image and config-checksum; "
+    "argo-cd v3.5.1 util/helm/cmd.go, --include-crds",
 )
 def chart_upgraded(change: Change) -> Impacts:
     """A chart gets a newer version.
 
-    Argo CD applies the templates of the new version, and the programs of the component restart. A later revert of the
-    commit does not restore old definitions of custom resources. Read the release notes of the new version.
+    Argo CD applies the templates of the new version, and the programs of the component restart. A revert applies the
+    old definitions of custom resources again. The API server refuses a definition that lacks a stored version, and
+    stored objects keep the form of the new version. Read the release notes of the new version.
     """
     for one in chart_changes(change):
         if not one.is_older:

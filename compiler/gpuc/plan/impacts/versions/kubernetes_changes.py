@@ -1,5 +1,3 @@
-from collections.abc import Iterator
-
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
@@ -9,41 +7,50 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
     "IMP604",
     Level.DISRUPTS,
     source="aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/al2023.go, DescribeImageQuery; "
+    "pkg/controllers/nodeclass/ami.go, Reconcile; "
     "awsdocs/amazon-eks-user-guide, update-cluster",
 )
 def kubernetes_changes(change: Change) -> Impacts:
     """The spec names a newer version of Kubernetes.
 
     gpuc and Argo CD upgrade no control plane. After the control plane of EKS has the version, an image alias means
-    the image of this version, and Karpenter replaces all nodes within the budgets.
+    the image of its release for this version, and Karpenter replaces all nodes within the budgets. If AWS has no such
+    image, Karpenter finds none, and nodes and new nodes keep the image of the old version.
     """
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None or _minor(after.spec.kubernetes) <= _minor(before.spec.kubernetes):
         return
+    aliases, others = _pools_by_image(change)
+    replaces = "; after its upgrade, Karpenter replaces nodes" if aliases else ""
     message = (
         f"Kubernetes {after.spec.kubernetes} instead of {before.spec.kubernetes}: neither gpuc nor Argo CD upgrades "
-        "the control plane; after its upgrade, Karpenter replaces nodes"
+        f"the control plane{replaces}"
     )
+    details: list[str] = []
     steps = _minor(after.spec.kubernetes)[-1] - _minor(before.spec.kubernetes)[-1]
-    upgrades = () if steps == 1 else (f"EKS upgrades by one minor version at a time: {steps} upgrades",)
-    details = (*upgrades, *_images(change))
-    yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=details)
-
-
-def _images(change: Change) -> Iterator[str]:
-    """Yields sentences about the images of the nodes after the upgrade."""
-    names: dict[str, list[str]] = {"alias": [], "id": []}
-    for manifest in change.after.objects.of("karpenter.k8s.aws", "EC2NodeClass"):
-        for field, found in names.items():
-            if any(field in term for term in dig(manifest.body, "spec", "amiSelectorTerms") or ()):
-                found.append(manifest.name)
-    if names["alias"]:
-        yield (
+    if steps > 1:
+        details.append(f"EKS upgrades by one minor version at a time: {steps} upgrades")
+    if aliases:
+        details += (
             "after the upgrade, the image alias means another image, and Karpenter replaces all nodes of these pools "
-            f"within their budgets: {', '.join(names['alias'])}"
+            f"within their budgets: {', '.join(aliases)}",
+            "if AWS has no image of this release for the new version, nothing is replaced and new nodes keep the old "
+            "kubelet; choose a newer alias",
         )
-    if names["id"]:
-        yield f"pools with the id of an image keep their nodes until the spec has another id: {', '.join(names['id'])}"
+    if others:
+        details.append(f"pools without an image alias keep their nodes until they select another image: {', '.join(others)}")
+    yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=tuple(details))
+
+
+def _pools_by_image(change: Change) -> tuple[list[str], list[str]]:
+    """Returns the pools with an image alias, and the pools whose images do not depend on the version of Kubernetes."""
+    aliases: list[str] = []
+    others: list[str] = []
+    for manifest in change.after.objects.of("karpenter.k8s.aws", "EC2NodeClass"):
+        # Karpenter accepts an alias only as the single term of a list.
+        has_alias = any("alias" in term for term in dig(manifest.body, "spec", "amiSelectorTerms") or ())
+        (aliases if has_alias else others).append(manifest.name)
+    return aliases, others
 
 
 def _minor(version: str) -> tuple[int, ...]:
