@@ -1,6 +1,6 @@
 """`python -m gpuc.catalog.prices FILE` writes prices.json from Karpenter's table of on-demand prices.
 
-FILE is pkg/providers/pricing/zz_generated.pricing_aws.go of aws/karpenter-provider-aws at the version below.
+FILE is pkg/providers/pricing/zz_generated.pricing_aws.go of aws/karpenter-provider-aws at the commit below.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gpuc.catalog.records import Purchase, Sources
 
 FILE = Path(__file__).parent / "prices.json"
 REGION = "us-east-1"
-_SOURCE = "aws/karpenter-provider-aws v1.14.1 pkg/providers/pricing/zz_generated.pricing_aws.go"
+_SOURCE = "aws/karpenter-provider-aws main at 6fc13b523 (2026-07-20) pkg/providers/pricing/zz_generated.pricing_aws.go"
 _DATE = re.compile(r"^// generated at (\d{4}-\d\d-\d\d)", re.MULTILINE)
 _PRICE = re.compile(r'"([a-z0-9-]+)\.([a-z0-9-]+)": ([0-9.]+)')
 

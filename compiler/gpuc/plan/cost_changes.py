@@ -37,9 +37,15 @@ class CostChange:
         sign = "+" if self.monthly_usd > 0 else ""
         unpriced = ", without the nodes whose price is missing" if self.after.missing else ""
         return (
-            f"at most {sign}{usd(self.monthly_usd)} a month: from {usd(self.before.monthly_usd)} to "
+            f"{sign}{usd(self.monthly_usd)} a month for instances: from {usd(self.before.monthly_usd)} to "
             f"{usd(self.after.monthly_usd)} ({price_sources((self.before, self.after))}{unpriced})"
         )
+
+    @property
+    def reserved_text(self) -> tuple[str, ...]:
+        """A sentence about reserved capacity; nothing without reserved capacity."""
+        purchases = {price.purchase for cost in (self.before, self.after) for price in cost.prices}
+        return ("reserved capacity costs the same without nodes",) if "reserved" in purchases else ()
 
 
 def pool_changes(change: Change) -> Iterator[CostChange]:

@@ -1,4 +1,7 @@
-"""What nodes cost: each pool at its maximum, and each tenant at its quota, from the prices in the catalog.
+"""What instances cost: each pool at its maximum, and each tenant at its quota, from the prices in the catalog.
+
+Volumes, traffic and the control plane are not included. Reserved capacity counts only for nodes, although AWS bills all
+of it.
 
 Source of the month: AWS Pricing Calculator, assumptions: 730 hours. Source of the bound for spot: Amazon EC2 User
 Guide, spot instances: without a maximum price, a request pays at most the on-demand price.

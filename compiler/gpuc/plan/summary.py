@@ -50,7 +50,7 @@ def _cost(plan: ClusterPlan) -> Iterator[str]:
     if round(total):
         dates = price_sources(cost for one in known for cost in (one.before, one.after))
         sign = "+" if total > 0 else ""
-        yield f"at most {sign}{usd(total)} a month ({', '.join(filter(None, (dates, without)))})"
+        yield f"at the maximum {sign}{usd(total)} a month for instances ({', '.join(filter(None, (dates, without)))})"
     elif unknown:
         yield f"the costs of {', '.join(unknown)} change, and a price is missing"
 

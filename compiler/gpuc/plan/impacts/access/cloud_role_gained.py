@@ -3,13 +3,15 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.rights import cloud_roles
 
 
-@impact("IMP455", Level.NONE, source="Amazon EKS User Guide, EKS Pod Identity associations")
+@impact("IMP455", Level.NONE, source="Amazon EKS API Reference, CreatePodIdentityAssociation")
 def cloud_role_gained(change: Change) -> Impacts:
     """A service account of a tenant gets an IAM role.
 
-    The pods with this service account can use the role as soon as an administrator has created the association of EKS
-    Pod Identity with the commands in clusters/CLUSTER/README.md. Argo CD does not create the association.
+    An administrator creates the association of EKS Pod Identity with the commands in clusters/CLUSTER/README.md. Argo
+    CD does not. Pods of this service account that start after that can use the role; running pods have to be created
+    again, because EKS adds the settings of the credentials to a pod when the pod is created.
     """
     for one in cloud_roles(change):
         if one.after and not one.before:
-            yield Raised(one.subject, f"gets IAM role {one.after}; create the association", one.manifest, one.path)
+            message = f"gets IAM role {one.after}; create the association, and create running pods again"
+            yield Raised(one.subject, message, one.manifest, one.path)

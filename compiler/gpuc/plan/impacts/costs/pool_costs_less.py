@@ -3,12 +3,18 @@ from gpuc.plan.cost_changes import pool_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
-@impact("IMP704", Level.NONE, source="AWS Pricing Calculator, assumptions: a month has 730 hours")
+@impact(
+    "IMP704",
+    Level.NONE,
+    source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
+)
 def pool_costs_less(change: Change) -> Impacts:
     """A node pool costs less at its maximum number of nodes.
 
-    The difference is money only if the nodes ran until now.
+    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. The difference is money
+    only if the nodes ran until now. Reserved capacity costs the same without nodes until the reservation ends.
     """
     for one in pool_changes(change):
         if one.is_priced and one.monthly_usd < 0:
-            yield Raised(f"node pool {one.name}", one.figures, path=one.path)
+            message = f"at the maximum {one.figures}"
+            yield Raised(f"node pool {one.name}", message, path=one.path, details=one.reserved_text)

@@ -4,7 +4,10 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
-    "IMP703", Level.COSTS, source="karpenter-provider-aws v1.14.1 pkg/providers/pricing/zz_generated.pricing_aws.go"
+    "IMP703",
+    Level.COSTS,
+    source="aws/karpenter-provider-aws main at 6fc13b523 (2026-07-20) "
+    "pkg/providers/pricing/zz_generated.pricing_aws.go",
 )
 def price_missing(change: Change) -> Impacts:
     """The costs of a node pool change, and the catalog lacks a price.

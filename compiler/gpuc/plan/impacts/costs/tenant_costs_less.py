@@ -3,12 +3,19 @@ from gpuc.plan.cost_changes import tenant_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
-@impact("IMP705", Level.NONE, source="AWS Pricing Calculator, assumptions: a month has 730 hours")
+@impact(
+    "IMP705",
+    Level.NONE,
+    source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
+)
 def tenant_costs_less(change: Change) -> Impacts:
     """The quota of a tenant costs less if the tenant uses all of it.
 
-    The difference is money only if the tenant used the quota until now.
+    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. The difference is money
+    only if the tenant used the quota until now. Reserved capacity costs the same without nodes until the reservation
+    ends.
     """
     for one in tenant_changes(change):
         if one.is_priced and one.monthly_usd < 0:
-            yield Raised(f"tenant {one.name}", f"the quota costs {one.figures}", path=one.path)
+            message = f"the quota costs {one.figures}"
+            yield Raised(f"tenant {one.name}", message, path=one.path, details=one.reserved_text)

@@ -9,6 +9,8 @@ def isolation_begins(change: Change) -> Impacts:
     """Namespaces of a tenant get NetworkPolicies that isolate their pods.
 
     Only connections that a NetworkPolicy allows are possible. New connections of running pods to other addresses fail.
+    NetworkPolicies filter TCP, UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node
+    of a pod can always connect to the pod.
     """
     if not changes_network(change):
         return

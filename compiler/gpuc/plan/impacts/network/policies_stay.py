@@ -9,8 +9,8 @@ def policies_stay(change: Change) -> Impacts:
     """The policies that isolate namespaces stay, and Argo CD prunes the policies that allow connections.
 
     NetworkPolicy default-deny is protected from pruning. If the isolation of a tenant ends in the spec, its pods have
-    no connections at all, DNS included, until an administrator deletes the policy. With `delivery.prune: never`, Argo CD
-    prunes no policy: the namespaces stay isolated, and their pods keep the connections of before.
+    no connections at all, DNS included, until an administrator deletes the policy. With `delivery.prune: never`, all
+    policies stay: the namespaces stay isolated, and their pods keep the connections of before.
     """
     for tenant, namespaces, manifest in isolation_that_stays(change):
         noun = "namespace" if len(namespaces) == 1 else "namespaces"

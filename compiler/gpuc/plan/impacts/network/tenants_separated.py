@@ -9,7 +9,9 @@ from gpuc.plan.tenant_pairs import pairs_raised
 def tenants_separated(change: Change) -> Impacts:
     """Pods of a tenant can no longer connect to pods of another tenant.
 
-    New connections fail. Whether open connections end depends on the network policy engine.
+    New connections fail. Whether open connections end depends on the network policy engine. NetworkPolicies filter TCP,
+    UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node of a pod can always connect
+    to the pod.
     """
     if not changes_network(change):
         return

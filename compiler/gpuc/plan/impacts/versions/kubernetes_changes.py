@@ -38,7 +38,7 @@ def kubernetes_changes(change: Change) -> Impacts:
             "kubelet; choose a newer alias",
         )
     if others:
-        details.append(f"pools without an image alias keep their nodes until they select another image: {', '.join(others)}")
+        details.append(f"pools without an image alias keep their nodes until another image: {', '.join(others)}")
     yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=tuple(details))
 
 
