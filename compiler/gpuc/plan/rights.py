@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.isolation.access.builtin import BUILTIN
+from gpuc.isolation.access.builtin import BUILTIN, WITHOUT_NAME, Grant
 from gpuc.isolation.access.subjects import RBAC, Access, BoundRole
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.manifest.manifest import Manifest
@@ -18,8 +19,22 @@ from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change
 from gpuc.plan.state import State
 
-Right = tuple[str, str]
-"""A verb and a resource with its API group: ("create", "batch/jobs"). The core group has no prefix."""
+
+class Right(NamedTuple):
+    """A verb on a resource. The verb, the API group and the resource can be *."""
+
+    verb: str
+    group: str
+    resource: str
+    name: str = ""
+    """The name of the object; empty for all objects."""
+
+    def is_in(self, rights: set[Right]) -> bool:
+        """Returns whether some rights contain this right or a wider one."""
+        wider = product((self.verb, "*"), (self.group, "*"), (self.resource, "*"), (self.name, ""))
+        return any(Right(*one) in rights for one in wider)
+
+
 EVERYWHERE = ""
 """The namespace of rights in the complete cluster."""
 _KINDS = ("RoleBinding", "ClusterRoleBinding", "Role", "ClusterRole", "Namespace")
@@ -104,16 +119,17 @@ def cloud_roles(change: Change) -> Iterator[CloudRole]:
 
 def rights_text(rights: Iterable[Right]) -> str:
     """Returns the most important rights in words: rights to write first, for example "write pods, batch/jobs"."""
-    verbs: dict[str, set[str]] = defaultdict(set)
-    for verb, resource in rights:
-        verbs[resource].add(verb)
-    writing = {name: found & set(_WRITING) or found for name, found in verbs.items()}
-    ordered = sorted(writing, key=lambda name: (not writing[name] & set(_WRITING), _rank(name), name))
+    verbs: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for one in rights:
+        rank = _SENSITIVE.index(one.resource) if one.resource in _SENSITIVE else len(_SENSITIVE)
+        verbs[rank, f"{one.group}/{one.resource} {one.name}".strip("/ ")].add(one.verb)
+    writing = {key: found & set(_WRITING) or found for key, found in verbs.items()}
+    ordered = sorted(writing, key=lambda key: (not writing[key] & set(_WRITING), key))
     groups: dict[str, list[str]] = defaultdict(list)
-    for name in ordered[:_SHOWN]:
-        groups[_verbs(writing[name])].append(name)
+    for key in ordered[:_SHOWN]:
+        groups[_verbs(writing[key])].append(key[1])
     text = "; ".join(f"{verb} {', '.join(names)}" for verb, names in groups.items())
-    return text + (f"; and {len(ordered) - _SHOWN} more kinds" if len(ordered) > _SHOWN else "")
+    return text + (f"; and {len(ordered) - _SHOWN} more resources" if len(ordered) > _SHOWN else "")
 
 
 def _verbs(found: set[str]) -> str:
@@ -145,16 +161,16 @@ def _rights(state: State) -> dict[tuple[str, str], Rights]:
                     rights = found[name, bound.namespace]
                     rights.roles.add(bound.role_name)
                     for rule in access.rules(bound):
-                        grant = rule.grant
-                        rights.rights |= {
-                            (verb, f"{group}/{resource}".removeprefix("/"))
-                            for group in grant.groups
-                            for resource in grant.resources
-                            for verb in grant.verbs
-                        }
+                        rights.rights |= _granted(rule.grant)
                     if rights.binding is None:
                         rights.binding, rights.path = binding, ("subjects", index)
     return dict(found)
+
+
+def _granted(grant: Grant) -> set[Right]:
+    """Returns the rights of a rule."""
+    verbs = grant.verbs - WITHOUT_NAME if grant.names else grant.verbs
+    return {Right(*one) for one in product(verbs, grant.groups, grant.resources, grant.names or ("",))}
 
 
 def _subject(subject: object, binding: Manifest, tenants: object) -> str:
@@ -190,7 +206,8 @@ def _grouped(
     groups = defaultdict(list)
     for key in dict.fromkeys((*after, *before)):
         old, new = before.get(key, Rights()), after.get(key, Rights())
-        difference = new.rights - old.rights if is_gain else old.rights - new.rights
+        more, less = (new.rights, old.rights) if is_gain else (old.rights, new.rights)
+        difference = {right for right in more if not right.is_in(less)}
         if difference:
             place = new if new.binding is not None else old
             roles = tuple(sorted(old.roles)), tuple(sorted(new.roles))
@@ -198,8 +215,3 @@ def _grouped(
     for (subject, roles_before, roles_after, rights), places in groups.items():
         names, (_, place) = tuple(name for name, _ in places), places[0]
         yield RightsChange(subject, names, roles_before, roles_after, rights, place.binding, place.path)
-
-
-def _rank(resource: str) -> int:
-    name = resource.rpartition("/")[2] if resource.count("/") and "pods/" not in resource else resource
-    return _SENSITIVE.index(name) if name in _SENSITIVE else len(_SENSITIVE)

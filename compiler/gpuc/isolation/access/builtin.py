@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 READ = frozenset(("get", "list", "watch"))
 CHANGE = frozenset(("create", "delete", "deletecollection", "patch", "update"))
+WITHOUT_NAME = frozenset(("create", "deletecollection", "list", "watch"))
+"""The verbs of requests without a name, which a rule with resourceNames does not match."""
 
 
 class Grant(NamedTuple):
@@ -23,24 +25,30 @@ def _grant(group: str, resources: str, verbs: frozenset[str]) -> Grant:
 
 
 _VIEW = (
-    _grant("", "configmaps endpoints persistentvolumeclaims pods pods/log pods/status resourcequotas"
-        " replicationcontrollers limitranges serviceaccounts services namespaces events bindings", READ),
-    _grant("apps", "controllerrevisions daemonsets deployments replicasets statefulsets", READ),
-    _grant("batch", "cronjobs jobs", READ),
-    _grant("autoscaling", "horizontalpodautoscalers", READ),
-    _grant("networking.k8s.io", "ingresses networkpolicies", READ),
-    _grant("policy", "poddisruptionbudgets", READ),
+    _grant("", "configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods pods/log pods/status"
+        " resourcequotas resourcequotas/status replicationcontrollers replicationcontrollers/scale"
+        " replicationcontrollers/status limitranges serviceaccounts services services/status namespaces"
+        " namespaces/status events bindings", READ),
+    _grant("events.k8s.io", "events", READ),
+    _grant("apps", "controllerrevisions daemonsets daemonsets/status deployments deployments/scale deployments/status"
+        " replicasets replicasets/scale replicasets/status statefulsets statefulsets/scale statefulsets/status", READ),
+    _grant("batch", "cronjobs cronjobs/status jobs jobs/status", READ),
+    _grant("autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status", READ),
+    _grant("networking.k8s.io", "ingresses ingresses/status networkpolicies", READ),
+    _grant("policy", "poddisruptionbudgets poddisruptionbudgets/status", READ),
     _grant("discovery.k8s.io", "endpointslices", READ),
-    _grant("resource.k8s.io", "resourceclaims resourceclaimtemplates", READ),
+    _grant("resource.k8s.io", "resourceclaims resourceclaims/status resourceclaimtemplates", READ),
 )  # fmt: skip
 _EDIT = (
     *_VIEW,
     _grant("", "pods/attach pods/exec pods/portforward pods/proxy services/proxy secrets", READ | CHANGE),
-    _grant("", "pods configmaps persistentvolumeclaims replicationcontrollers serviceaccounts services events", CHANGE),
+    _grant("", "pods configmaps persistentvolumeclaims replicationcontrollers replicationcontrollers/scale"
+        " serviceaccounts services events", CHANGE),
     _grant("", "serviceaccounts", frozenset(("impersonate",))),
     _grant("", "serviceaccounts/token pods/eviction", frozenset(("create",))),
-    _grant("apps", "daemonsets deployments deployments/scale replicasets replicasets/scale statefulsets"
-        " statefulsets/scale", CHANGE),
+    _grant("events.k8s.io", "events", CHANGE),
+    _grant("apps", "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale"
+        " statefulsets statefulsets/scale", CHANGE),
     _grant("batch", "cronjobs jobs", CHANGE),
     _grant("autoscaling", "horizontalpodautoscalers", CHANGE),
     _grant("networking.k8s.io", "ingresses networkpolicies", CHANGE),
@@ -66,7 +74,8 @@ BUILTIN: dict[str, tuple[Grant, ...]] = {
     "cluster-admin": _EVERYTHING,
     "kueue-batch-admin-role": _BATCH_ADMIN,
 }
-"""Permissions by the name of the ClusterRole, without the permissions for jobs in the batch roles of Kueue.
+"""Permissions by the name of the ClusterRole, without the permissions for jobs in the batch roles of Kueue, and without
+the API group extensions, which no API server serves any more.
 
 Source: k8s.io/kubernetes v1.35 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go;
 sigs.k8s.io/kueue v0.19.2 config/components/rbac

@@ -7,7 +7,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
-from gpuc.isolation.access.builtin import CHANGE, READ, Grant
+from gpuc.isolation.access.builtin import CHANGE, READ, WITHOUT_NAME, Grant
 
 _RBAC = "rbac.authorization.k8s.io"
 _SOURCE = (
@@ -171,8 +171,7 @@ def granted_permissions(grant: Grant) -> Iterator[GrantedPermission]:
         for forbidden in FORBIDDEN[group, resource]:
             verbs = forbidden.verbs if "*" in grant.verbs else forbidden.verbs & grant.verbs
             if grant.names:
-                # A rule with resourceNames does not match requests without a name.
-                verbs -= {"create", "deletecollection", "list", "watch"}
+                verbs -= WITHOUT_NAME
             if verbs:
                 yield GrantedPermission(forbidden, group, resource, verbs)
 

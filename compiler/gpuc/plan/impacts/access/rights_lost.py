@@ -1,8 +1,8 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.rights import EVERYWHERE, lost, rights_text
+from gpuc.plan.rights import EVERYWHERE, Right, lost, rights_text
 
-_WORK = {("create", "batch/jobs"), ("create", "apps/deployments"), ("create", "pods")}
+_WORK = {Right("create", "batch", "jobs"), Right("create", "apps", "deployments"), Right("create", "", "pods")}
 """Rights without which a group cannot start work."""
 
 
