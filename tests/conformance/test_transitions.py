@@ -113,6 +113,14 @@ def test_a_prediction_that_is_not_seen_disagrees(before: CompiledSpec) -> None:
     assert result.problems == ["not seen: IMP101 predicts workloads of queue research: waiting"]
 
 
+def test_evicted_work_is_not_created_anew(before: CompiledSpec) -> None:
+    subject = "workloads of queue research"
+    evicted = Observation((subject,), "evicted", "the LocalQueue is stopped")
+    result = compared(before, [impact(subject, "evicted"), impact(subject, "waiting")], evicted)
+    assert result.verdict == AGREES
+    assert "evicts the work" in result.not_simulated[0]
+
+
 def test_a_prediction_without_nodes_or_work_is_not_simulated(before: CompiledSpec) -> None:
     for subject in ("nodes of pool none", "workloads of queue none", "workloads of namespace none"):
         assert compared(before, [impact(subject, "replaced")]).verdict == NOT_SIMULATED

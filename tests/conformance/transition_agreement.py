@@ -89,6 +89,12 @@ def compare(
             continue
         text = f"{id_} predicts {prediction.subject}: {prediction.outcome}"
         reason = _not_shown(prediction.subject, prediction.outcome, before, after, work)
+        if (
+            not reason
+            and prediction.outcome in ("refused", "waiting")
+            and _is_evicted(prediction.subject, observations)
+        ):
+            reason = "another impact evicts the work, so that it is not created anew"
         (result.not_simulated if reason else result.problems).append(
             f"{text}: {reason}" if reason else f"not seen: {text}"
         )
@@ -141,6 +147,10 @@ def _not_shown(subject: str, outcome: str, before: CompiledSpec, after: Compiled
     if kind == "workloads of namespace" and not any(filling.namespace == name for filling in fillings):
         return "no work runs in the namespace"
     return ""
+
+
+def _is_evicted(subject: str, observations: Iterable[Observation]) -> bool:
+    return any(subject in one.subjects and one.outcome in ("evicted", "requeued") for one in observations)
 
 
 def _always_running(spec: CompiledSpec, name: str) -> bool:

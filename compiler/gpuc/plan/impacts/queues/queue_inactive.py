@@ -17,5 +17,6 @@ def queue_inactive(change: Change) -> Impacts:
         reason = inactive_reason(change.after.objects, pair.after)
         if reason and not (pair.before and inactive_reason(change.before.objects, pair.before)):
             message = f"is inactive and admits no workloads: {reason[0]}"
-            predicts = (Prediction(f"queue {queue_name(pair)}", "inactive"),)
-            yield Raised(f"queue {queue_name(pair)}", message, pair.after, reason[1], (), predicts)
+            name = queue_name(pair)
+            predicts = (Prediction(f"queue {name}", "inactive"), Prediction(f"workloads of queue {name}", "waiting"))
+            yield Raised(f"queue {name}", message, pair.after, reason[1], (), predicts)
