@@ -2,7 +2,8 @@
 
 `python -m tests.conformance.transitions [--edits ci|made|pull-requests|leaves|all] [--cluster NAME] [--name TEXT]
 [--limit N]`.
-`--record FILE` keeps the observations, and `--replay FILE` compares them with the impacts without a control plane.
+`--record FILE` keeps the observations; edits that the file has are not made again. `--replay FILE` compares recorded
+observations with the impacts without a control plane.
 """
 
 from __future__ import annotations
@@ -137,6 +138,8 @@ def _run_base(
         for problem in row.comparison.problems:
             progress(f"        {problem}")
         yield row
+    if edits[0].workloads:
+        state.stop()
 
 
 def _run_edit(state: RunningState, edit: Edit, crds: Definitions) -> Row:
@@ -233,7 +236,9 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--name", default="", help="only the edits whose name contains this text")
     parser.add_argument("--limit", type=int, help="at most this number of edits, spread over all")
     parser.add_argument("--report", type=Path, help=f"the file of the report (default: {RECORD.name} without a filter)")
-    parser.add_argument("--record", type=Path, help="write the observations to this file")
+    parser.add_argument(
+        "--record", type=Path, help="keep the observations in this file, and make only the edits that it does not have"
+    )
     parser.add_argument("--replay", type=Path, help="read the observations from this file, without a control plane")
     given = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -263,7 +268,12 @@ def _rows(given: argparse.Namespace, edits: Sequence[Edit]) -> list[Row]:
         if given.record:
             record(given.record, [row])
 
-    rows = replay(edits, recorded(given.replay)) if given.replay else run(edits, progress, finished)
+    if given.replay:
+        rows = replay(edits, recorded(given.replay))
+    else:
+        known = recorded(given.record) if given.record and given.record.exists() else {}
+        rows = replay([edit for edit in edits if edit.name in known], known)
+        rows += run([edit for edit in edits if edit.name not in known], progress, finished)
     is_complete = given.edits == ALL and not (given.name or given.cluster or given.limit or given.replay)
     if report := given.report or (RECORD if is_complete else None):
         finished_names = {row.edit.name for row in rows}
