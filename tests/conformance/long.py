@@ -32,8 +32,8 @@ TESTS: Mapping[str, tuple[str, ...]] = {
 SUBJECTS = {
     "conformance": "`make conformance` with more random Jobs and with the undetected mutations",
     "trace": "`gpuc trace` for 2,000 random workloads; [trace.md](trace.md) has the answers that differ",
-    "transitions": "the impacts that `gpuc plan` predicts for edits of every leaf of the example specs, and for "
-    "136 edits that people make; [transitions.md](transitions.md) has the differences",
+    "transitions": "the impacts that `gpuc plan` predicts for edits of every leaf of the example specs, for 136 edits "
+    "that people make and for the pull requests of tests/plan; [transitions.md](transitions.md) has the differences",
     "gang": "the command of a gang template with torchrun on the CPU; a pod starts three minutes late, a node is lost",
     "lws": "LeaderWorkerSets of infer-euw1 with the real Kueue and the real controller of LeaderWorkerSets",
     "nodeadm": "every NodeConfig of the example clusters with the real nodeadm",

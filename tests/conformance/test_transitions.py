@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.plan.impact import Impact, Level, Prediction
+from gpuc.plan.impact import IMPACTS, Impact, Level, Prediction
 from gpuc.rehearse.transition.filling import fillings
 from gpuc.rehearse.transition.result import NodeOutcome, ObjectOutcome, QueueOutcome, WorkloadOutcome
 from gpuc.rehearse.transition.running import Observed
@@ -23,7 +24,7 @@ from tests.conformance.transition_agreement import (
 )
 from tests.conformance.transition_edits import Edit, example_state, leaf_edits, made_edits, merged
 from tests.conformance.transition_record import Record, record, recorded
-from tests.conformance.transition_report import Row, markdown, problems
+from tests.conformance.transition_report import RECORD, WITHOUT_TRANSITION, Row, markdown, problems
 from tests.conftest import example
 from tests.pipeline.memory import source
 
@@ -153,3 +154,9 @@ def test_recorded_observations_are_read_back(before: CompiledSpec, tmp_path: Pat
     row = Row(edit, compared(before, [], DRIFTED), (DRIFTED,), 3.5)
     record(tmp_path / "record.json", [row])
     assert recorded(tmp_path / "record.json") == {edit.name: Record((DRIFTED,), 3.5)}
+
+
+def test_every_impact_was_in_a_transition() -> None:
+    made = RECORD.read_text(encoding="utf-8").split("## Impacts")[1].split("## Edits")[0]
+    rows = set(re.findall(r"^\| (IMP\d{3}) ", made, re.MULTILINE))
+    assert {check.rule.id for check in IMPACTS.discover()} - rows == set(WITHOUT_TRANSITION)

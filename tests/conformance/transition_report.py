@@ -23,6 +23,11 @@ from tests.conftest import ROOT
 
 RECORD = ROOT / "benchmarks" / "transitions.md"
 VERDICTS = (AGREES, NOT_SIMULATED, DISAGREES, NOT_COMPILED, FAILED)
+WITHOUT_TRANSITION = {
+    "IMP508": "a removed cluster has no state after",
+    "IMP520": "a new cluster has no state before",
+}
+"""The impacts that no transition can have, and why."""
 _LENGTH = 300
 
 
@@ -123,9 +128,10 @@ def _impacts(rows: Sequence[Row]) -> Iterator[str]:
     cells = [(rule.id, rule.title, str(reported[rule.id]), str(shown[rule.id])) for rule in rules if reported[rule.id]]
     yield from table(("impact", "title", "transitions", "shown"), cells, last="---:")
     yield ""
-    if absent := [rule for rule in rules if not reported[rule.id]]:
-        yield f"In no transition: {', '.join(rule.id for rule in absent)}."
-        yield ""
+    absent = [rule.id for rule in rules if not reported[rule.id]]
+    reasons = [f"{id_} ({WITHOUT_TRANSITION[id_]})" if id_ in WITHOUT_TRANSITION else id_ for id_ in absent]
+    yield f"In no transition: {', '.join(reasons) or 'none'}."
+    yield ""
 
 
 def _edits(rows: Sequence[Row]) -> Iterator[str]:

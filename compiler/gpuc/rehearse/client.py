@@ -23,8 +23,18 @@ POLL_SECONDS = 0.1
 MERGE_PATCH = "application/merge-patch+json"
 CONFLICTS = 5
 """Number of retries after a conflict with another request."""
-ATTEMPTS = 10
-"""Number of times that a request is sent which the API server wants later, as in client-go."""
+ATTEMPTS = 40
+"""Number of times that a request is sent which the API server wants later: usually once in a second.
+
+The API server reads the list of kinds every 30 s (k8s.io/apiserver v0.35.4 pkg/server/options/admission.go).
+"""
+_UNKNOWN_PARAMETER_KIND = b"failed to find resource referenced by paramKind"
+"""Part of the refusal of a ValidatingAdmissionPolicy whose constraint kind is too new for the API server.
+
+In a real cluster Gatekeeper creates the binding 30 s after the kind, but the Gatekeeper of a rehearsal after 1 s.
+
+Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_source.go
+"""
 Answer = tuple[int, bytes, float | None]
 """The status code, the body, and the seconds after which the API server wants the request again."""
 
@@ -323,23 +333,26 @@ class Client:
             response = connection.getresponse()
             headers_of_warnings = response.headers.get_all("Warning") or ()
             self._thread.warnings = tuple(_warning_text(header) for header in headers_of_warnings)
-            return response.status, response.read(), _wait_s(response)
+            body = response.read()
+            return response.status, body, _wait_s(response, body)
         except BaseException:
             connection.close()
             raise
 
 
-def _wait_s(response: http.client.HTTPResponse) -> float | None:
-    """Returns the seconds after which the API server wants the request again; None if it has answered the request.
+def _wait_s(response: http.client.HTTPResponse, body: bytes) -> float | None:
+    """Returns the seconds after which a request should be sent again; None if the API server has answered the request.
 
-    The API server answers so while it starts the cache of a new kind, or has too many requests.
+    The API server sends Retry-After while it starts the cache of a new kind, and when it has too many requests.
 
     Source: k8s.io/client-go v0.35.4 rest/with_retry.go (checkWait); k8s.io/apiserver v0.35.4
     pkg/storage/cacher/ready.go
     """
     value = response.headers.get("Retry-After", "")
     is_refusal = response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= 500
-    return float(value) if is_refusal and value.isdigit() else None
+    if is_refusal and value.isdigit():
+        return float(value)
+    return 1 if response.status >= 400 and _UNKNOWN_PARAMETER_KIND in body else None
 
 
 def condition(document: Object, kind: str) -> Object:
