@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.transition.compiled import compiled_from
 from gpuc.rehearse.waves import namespaces, steps
+from gpuc.source import read
 from tests.conftest import CUSTOM, EXAMPLES, ROOT
 
 
@@ -51,6 +53,14 @@ def test_the_fleet_can_be_in_a_subfolder_of_the_repository() -> None:
     applied = [(step.application, manifest.file) for step in steps(synced) for manifest in step.manifests]
     assert ("custom-euc1-extra", "out/custom-euc1/extra/issuer.yaml") in applied
     assert ("custom-euc1-extra-vision", "out/custom-euc1/extra/vision/demo.yaml") in applied
+
+
+def test_the_output_can_have_another_name_in_the_repository() -> None:
+    found = read(ROOT, "specs/prod-use1.yaml")
+    delivery = found.tree["spec"]["delivery"] | {"path": "rendered/clusters"}
+    tree = found.tree | {"spec": found.tree["spec"] | {"delivery": delivery}}
+    synced = compiled_from(ROOT, replace(found, tree=tree)).synced
+    assert {id(manifest) for step in steps(synced) for manifest in step.manifests} == {id(one) for one in synced}
 
 
 def test_namespaces_of_applications_have_the_labels_that_argo_cd_gives_them(spec: CompiledSpec) -> None:

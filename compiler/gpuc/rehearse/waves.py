@@ -11,6 +11,7 @@ from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Object
 
+OUTPUT = "out/"
 APPLICATIONS = "/apps/"
 """Folder of the output that contains the Applications."""
 _EARLY_KINDS = ("Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "ConfigMap")
@@ -68,15 +69,14 @@ def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) ->
 def _syncs(application: Manifest, manifest: Manifest) -> bool:
     """Returns whether an Application syncs the folder of an object.
 
-    The path in an Application is relative to the repository, the file of an object to the fleet. The fleet can be in a
-    subfolder of the repository.
+    The path in an Application begins with `delivery.path` of the spec, the file of an object with OUTPUT.
     """
     spec = application.body.get("spec", {})
     sources = [spec["source"]] if "source" in spec else spec.get("sources", [])
     for source in sources if application.kind == "Application" else ():
         parents = PurePosixPath(manifest.file).parents
         folders = parents if source.get("directory", {}).get("recurse", False) else parents[:1]
-        if any(f"/{source.get('path', '')}".endswith(f"/{folder}") for folder in folders):
+        if any(f"/{source.get('path', '')}".endswith(f"/{str(folder).removeprefix(OUTPUT)}") for folder in folders):
             return True
     return False
 
