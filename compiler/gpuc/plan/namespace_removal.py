@@ -28,10 +28,7 @@ def has_left(change: Change, removed: Sequence[Pair]) -> bool:
 
 def removal_details(names: Sequence[str]) -> Iterator[str]:
     """Yields sentences about namespaces that Argo CD leaves in the cluster."""
-    yield (
-        f"Argo CD leaves {', '.join(names)} in the cluster, with all pods, ResourceQuotas and volumes; pods that "
-        "run continue"
-    )
+    yield f"Argo CD leaves {', '.join(names)} in the cluster, with all pods, ResourceQuotas and volumes"
     yield f"when their work has ended, delete them with kubectl delete namespace {' '.join(names)}"
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 from gpuc.isolation.datapath import opened_services
@@ -20,7 +19,7 @@ from gpuc.objects.cilium_policies import CILIUM, enforced_policies
 from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
 from gpuc.objects.network_policies import GROUP, Policy
 from gpuc.plan.change import Change
-from gpuc.plan.pruning import is_left
+from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State
 
 _KINDS = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY), ("", "Namespace"))
@@ -36,19 +35,11 @@ def changes_network(change: Change) -> bool:
 
 @lru_cache(maxsize=4)
 def network_after(change: Change) -> State:
-    """Returns the state after, with the policies that Argo CD leaves in namespaces that stay.
+    """Returns the state after, with the policies that Argo CD leaves in the cluster.
 
     Without the policies that allow connections, a policy that stays can cut its pods off.
     """
-    state = change.after
-    namespaces = state.objects.namespaces
-    left = [
-        pair.manifest
-        for kind in _KINDS[:2]
-        for pair in change.pairs(*kind)
-        if pair.is_removed and pair.manifest.namespace in namespaces and is_left(change, pair.manifest)
-    ]
-    return replace(state, objects=state.objects.with_objects(left)) if left else state
+    return with_left(change, _KINDS[:2])
 
 
 @lru_cache(maxsize=4)
@@ -64,19 +55,18 @@ def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...],
     """Yields the policies that stay and cut pods off: tenant, namespaces, policy.
 
     Argo CD leaves the policy that isolates the pods, and prunes all policies that allow connections. If these stay too,
-    the pods keep their connections.
+    the pods keep their connections. Argo CD can leave the namespaces too, if they or their tenant are removed.
     """
-    state = network_after(change)
-    found: dict[tuple[str, str, str], list[Manifest]] = defaultdict(list)
-    for tenant, directions, names in unisolated_changes(state, change.after):
-        for name in names:
-            if _allows(change.before, name) and not _allows(state, name):
-                # The state after isolates nothing in this direction, so the policy is one that stays.
-                policies = _policies(state, name)
-                policy = next(one.manifest for one in policies if directions[0] in one.rules and not one.pods)
-                found[tenant, policy.kind, policy.name].append(policy)
+    state, intended = network_after(change), _isolating(change.after)
+    owners = labelled_tenancy(with_left(change, _KINDS[2:]).objects).tenants
+    found: dict[tuple[str, str, str], dict[str, Manifest]] = defaultdict(dict)
+    for (direction, name), policy in _isolating(state).items():
+        is_lost = _allows(change.before, name) and not _allows(state, name)
+        if name in owners and (direction, name) not in intended and is_lost:
+            found[owners[name], policy.manifest.kind, policy.manifest.name][name] = policy.manifest
     for (tenant, _, _), manifests in found.items():
-        yield tenant, tuple(sorted(one.namespace for one in manifests)), manifests[0]
+        names = tuple(sorted(manifests))
+        yield tenant, names, manifests[names[0]]
 
 
 @lru_cache(maxsize=4)
@@ -96,12 +86,7 @@ def pair_state(verdict: Verdict | None) -> PairState:
 def unisolated(state: State) -> dict[str, frozenset[str]]:
     """Returns the namespaces of tenants without a policy that isolates all pods, by direction."""
     found: dict[str, set[str]] = {INGRESS: set(), EGRESS: set()}
-    isolating = {
-        (direction, policy.namespace)
-        for policy in reachability(state).policies
-        for direction in policy.rules
-        if not policy.pods
-    }
+    isolating = _isolating(state)
     for namespace in reachability(state).tenancy.tenants:
         for direction, names in found.items():
             if (direction, namespace) not in isolating:
@@ -122,13 +107,15 @@ def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tup
         yield tenant, lost, tuple(names)
 
 
+def _isolating(state: State) -> dict[tuple[str, str], Policy]:
+    """Returns a policy that isolates all pods of a namespace, by direction and namespace."""
+    policies = reachability(state).policies
+    return {(direction, one.namespace): one for one in policies if not one.pods for direction in one.rules}
+
+
 def _allows(state: State, namespace: str) -> bool:
     """Returns whether a policy of a namespace allows connections."""
-    return any(any(policy.rules.values()) for policy in _policies(state, namespace))
-
-
-def _policies(state: State, namespace: str) -> Iterator[Policy]:
-    return (policy for policy in reachability(state).policies if policy.namespace == namespace)
+    return any(any(one.rules.values()) for one in reachability(state).policies if one.namespace == namespace)
 
 
 @lru_cache(maxsize=4)

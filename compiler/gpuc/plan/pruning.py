@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import application_of, applications
 from gpuc.plan.change import Change
+from gpuc.plan.state import State
 
 
 def is_left(change: Change, manifest: Manifest) -> bool:
@@ -31,6 +35,18 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
     if after is None:
         return "its Application is removed too, and the removal of an Application deletes no objects"
     return "" if after.prunes else "its Application prunes nothing"
+
+
+def with_left(change: Change, kinds: Iterable[tuple[str, str]]) -> State:
+    """Returns the state after, with the removed objects of some kinds that Argo CD leaves in the cluster.
+
+    Args:
+        kinds: the API group and the kind of the objects.
+    """
+    state = change.after
+    removed = [pair.manifest for kind in kinds for pair in change.pairs(*kind) if pair.is_removed]
+    left = [manifest for manifest in removed if is_left(change, manifest)]
+    return replace(state, objects=state.objects.with_objects(left)) if left else state
 
 
 def sync_options(manifest: Manifest) -> list[str]:

@@ -1,6 +1,8 @@
+from gpuc.diagnostics.finding import Path
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.network_paths import isolation_that_stays
+from gpuc.plan.tenant_changes import tenants
 from gpuc.plan.tenant_pairs import isolation_path
 
 
@@ -8,10 +10,12 @@ from gpuc.plan.tenant_pairs import isolation_path
 def policies_stay(change: Change) -> Impacts:
     """The policies that isolate namespaces stay, and Argo CD prunes the policies that allow connections.
 
-    NetworkPolicy default-deny is protected from pruning. If the isolation of a tenant ends in the spec, its pods have
-    no connections at all, DNS included, until an administrator deletes the policy. With `delivery.prune: never`, all
-    policies stay: the namespaces stay isolated, and their pods keep the connections of before.
+    NetworkPolicy default-deny is protected from pruning. If the isolation of a tenant ends in the spec, or if a tenant
+    or a namespace is removed, the pods that run have no connections at all, DNS included, until an administrator
+    deletes the policy. With `delivery.prune: never`, all policies stay: the namespaces stay isolated, and their pods
+    keep the connections of before.
     """
+    removed_tenants = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
     for tenant, namespaces, manifest in isolation_that_stays(change):
         noun = "namespace" if len(namespaces) == 1 else "namespaces"
         names = ", ".join(namespaces)
@@ -19,6 +23,13 @@ def policies_stay(change: Change) -> Impacts:
         commands = "; ".join(
             f"kubectl delete {manifest.kind.lower()} --namespace {name} {manifest.name}" for name in namespaces
         )
-        raised = Raised(f"tenant {tenant}", message, manifest, (), (f"to end the isolation: {commands}",))
-        path = isolation_path(change, tenant)
+        details = [f"to end the isolation: {commands}"]
+        path: Path = isolation_path(change, tenant)
+        removed = [name for name in namespaces if name not in change.after.objects.namespaces]
+        if removed:
+            details.insert(0, f"merge when the work in {', '.join(removed)} has ended")
+        if removed and change.before.source is not None:
+            path = ("spec", "tenants", tenant)
+            path = path if tenant in removed_tenants else (*path, "namespaces", removed[0])
+        raised = Raised(f"tenant {tenant}", message, manifest, (), tuple(details))
         yield raised._replace(manifest=None, path=path) if path else raised
