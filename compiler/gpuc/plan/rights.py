@@ -17,6 +17,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change
+from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State
 
 
@@ -37,7 +38,7 @@ class Right(NamedTuple):
 
 EVERYWHERE = ""
 """The namespace of rights in the complete cluster."""
-_KINDS = ("RoleBinding", "ClusterRoleBinding", "Role", "ClusterRole", "Namespace")
+_KINDS = tuple((RBAC, kind) for kind in ("RoleBinding", "ClusterRoleBinding", "Role", "ClusterRole"))
 _WRITING = ("*", "create", "update", "patch", "delete", "deletecollection", "impersonate", "bind", "escalate")
 _READ = {"get", "list", "watch"}
 _WRITE = {"create", "update", "patch", "delete"}
@@ -84,7 +85,7 @@ class RightsChange:
 def gained(change: Change) -> Iterator[RightsChange]:
     """Yields the rights that only the state after gives, the same rights of several namespaces together."""
     if _changes_rights(change):
-        yield from _grouped(_rights(change.before), _rights(change.after), is_gain=True)
+        yield from _grouped(_rights(change.before), _rights(_after(change)), is_gain=True)
 
 
 def lost(change: Change) -> Iterator[RightsChange]:
@@ -93,7 +94,7 @@ def lost(change: Change) -> Iterator[RightsChange]:
         return
     kept = {EVERYWHERE, *change.after.objects.namespaces}
     before = {key: rights for key, rights in _rights(change.before).items() if key[1] in kept}
-    yield from _grouped(before, _rights(change.after), is_gain=False)
+    yield from _grouped(before, _rights(_after(change)), is_gain=False)
 
 
 class CloudRole(NamedTuple):
@@ -142,8 +143,13 @@ def _verbs(found: set[str]) -> str:
 
 
 def _changes_rights(change: Change) -> bool:
-    kinds = ((RBAC if kind != "Namespace" else "", kind) for kind in _KINDS)
-    return any(pair.fields for kind in kinds for pair in change.pairs(*kind))
+    return any(pair.fields for kind in (*_KINDS, ("", "Namespace")) for pair in change.pairs(*kind))
+
+
+@lru_cache(maxsize=4)
+def _after(change: Change) -> State:
+    """Returns the state after, with the roles and bindings that Argo CD leaves in the cluster, as their rights stay."""
+    return with_left(change, _KINDS)
 
 
 @lru_cache(maxsize=4)
