@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 from gpuc.plan.change import Change
-from gpuc.plan.costs import Cost, pool_costs, price_sources, tenant_costs, usd, warm_costs
+from gpuc.plan.costs import Cost, always_costs, difference_text, pool_costs, price_sources, tenant_costs, usd
 
 
 @dataclass(frozen=True)
 class CostChange:
-    """The costs of a node pool at its maximum, or of a tenant at its quota."""
+    """The costs of a node pool at its maximum or of its nodes that always run, or of a tenant at its quota."""
 
     name: str
     path: Path
@@ -27,6 +27,11 @@ class CostChange:
         return self.before.unpriced == self.after.unpriced
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """The missing prices because of which the difference is not known. Something that is removed needs no price."""
+        return () if self.is_priced or not self.after.parts else self.after.missing or self.before.missing
+
+    @property
     def monthly_usd(self) -> float:
         """The difference of the costs of a month."""
         return self.after.monthly_usd - self.before.monthly_usd
@@ -34,10 +39,9 @@ class CostChange:
     @property
     def figures(self) -> str:
         """The difference and the costs of both states in words."""
-        sign = "+" if self.monthly_usd > 0 else ""
         unpriced = ", without the nodes whose price is missing" if self.after.missing else ""
         return (
-            f"{sign}{usd(self.monthly_usd)} a month for instances: from {usd(self.before.monthly_usd)} to "
+            f"{difference_text(self.monthly_usd)}: from {usd(self.before.monthly_usd)} to "
             f"{usd(self.after.monthly_usd)} ({price_sources((self.before, self.after))}{unpriced})"
         )
 
@@ -48,44 +52,72 @@ class CostChange:
         return ("reserved capacity costs the same without nodes",) if "reserved" in purchases else ()
 
 
+AT_MAXIMUM, ALWAYS = "at the maximum", "nodes that always run cost"
+
+
 def pool_changes(change: Change) -> Iterator[CostChange]:
     """Yields the node pools whose costs at the maximum change, also new and removed pools."""
-    before, after = change.before.cluster, change.after.cluster
-    yield from _changes(change, "pools", pool_costs(before), pool_costs(after))
+    yield from _changes(change, "pools", pool_costs, "max")
+
+
+def always_changes(change: Change) -> Iterator[CostChange]:
+    """Yields the node pools whose nodes that always run change their costs, also new and removed pools."""
+    yield from _changes(change, "pools", always_costs, "min")
+
+
+def described_pool_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
+    """Yields the changes of both kinds with what costs. A static pool has the same change twice, and counts once."""
+    always = list(always_changes(change))
+    yield from ((AT_MAXIMUM, one) for one in pool_changes(change) if one not in always)
+    yield from ((ALWAYS, one) for one in always)
 
 
 def tenant_changes(change: Change) -> Iterator[CostChange]:
     """Yields the tenants whose costs at quota change, also new and removed tenants."""
+    yield from _changes(change, "tenants", tenant_costs)
+
+
+def newly_priced(change: Change) -> Iterator[tuple[str, Cost]]:
+    """Yields the node pools of both states that have a price only in the catalog of the state after: name, costs."""
     before, after = change.before.cluster, change.after.cluster
-    yield from _changes(change, "tenants", tenant_costs(before), tenant_costs(after))
-
-
-def always_text(cluster: Cluster | None, pool: str) -> tuple[str, ...]:
-    """Returns a sentence about the nodes of a pool that always run; nothing for a pool without such nodes."""
-    cost = warm_costs(cluster).get(pool)
-    if cost is None or cost.missing:
-        return ()
-    return (f"the nodes that always run cost {usd(cost.monthly_usd)} a month",)
+    if before is None or after is None:
+        return
+    old, repriced, new = pool_costs(before), pool_costs(replace(before, catalog=after.catalog)), pool_costs(after)
+    for name, cost in new.items():
+        if name in old and old[name].missing and not repriced[name].missing and not cost.missing:
+            yield name, cost
 
 
 def _changes(
-    change: Change, section: str, before: Mapping[str, Cost], after: Mapping[str, Cost]
+    change: Change, section: str, costs: Callable[[Cluster], Mapping[str, Cost]], size: str = ""
 ) -> Iterator[CostChange]:
+    """Yields the elements of a section whose costs change.
+
+    The prices of the state after count for both states: what nodes cost does not change when a price is written down.
+
+    Args:
+        size: the field of `nodes` that changes the costs in most cases.
+    """
     if change.before.exists and change.before.cluster is None:
         return
+    first, second = change.before.cluster, change.after.cluster
+    if first and second:
+        first = replace(first, catalog=second.catalog)
+    before, after = (costs(cluster) if cluster else {} for cluster in (first, second))
     for name in dict.fromkeys((*after, *before)):
         old, new = before.get(name, Cost()), after.get(name, Cost())
         if round(old.monthly_usd - new.monthly_usd) or old.unpriced != new.unpriced:
-            yield CostChange(name, _cause(change, section, name), old, new)
+            yield CostChange(name, _cause(change, section, name, size), old, new)
 
 
-def _cause(change: Change, section: str, name: str) -> Path:
+def _cause(change: Change, section: str, name: str, size: str) -> Path:
     """Returns the path of the value that changes costs: numbers of nodes and quotas first, else the element."""
     element: Path = ("spec", section, name)
     paths = [one.path for one in change.spec_changes]
     if section == "pools":
         below = [path for path in paths if path[:3] == element]
         sizes = [path for path in below if path[3:4] in (("nodes",), ("instances",), ("purchase",), ("reservations",))]
+        sizes.sort(key=lambda path: path[3:] not in (("nodes", size), ("nodes", "static")))
         return next(iter((*sizes, *below)), element)
     queues = {
         queue.name

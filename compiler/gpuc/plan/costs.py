@@ -1,5 +1,9 @@
 """What instances cost: each pool at its maximum, and each tenant at its quota, from the prices in the catalog.
 
+The costs of a pool at its maximum are divided evenly over its nodes, and a tenant has the costs of the nodes in its
+quotas: the tenants of a pool together never cost more than the pool. The quota of a queue counts in equal parts for its
+tenants. If all quotas for a pool are more nodes than its maximum, they share the costs of the pool.
+
 Volumes, traffic and the control plane are not included. Reserved capacity counts only for nodes, although AWS bills all
 of it.
 
@@ -9,8 +13,8 @@ Guide, spot instances: without a maximum price, a request pays at most the on-de
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -53,9 +57,9 @@ class Cost:
         return sum(part.monthly_usd for part in self.parts)
 
     @property
-    def unpriced(self) -> frozenset[tuple[Fraction, tuple[str, ...]]]:
-        """The nodes without a price, with the missing prices."""
-        return frozenset((part.nodes, part.missing) for part in self.parts if part.price is None)
+    def unpriced(self) -> tuple[tuple[Fraction, tuple[str, ...]], ...]:
+        """The nodes without a price, with the missing prices, sorted."""
+        return tuple(sorted((part.nodes, part.missing) for part in self.parts if part.price is None))
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -70,36 +74,41 @@ class Cost:
     def __add__(self, other: Cost) -> Cost:
         return Cost((*self.parts, *other.parts))
 
+    def share(self, share: Fraction) -> Cost:
+        """Returns a share of the costs."""
+        return Cost(tuple(replace(part, nodes=part.nodes * share) for part in self.parts))
 
-def pool_costs(cluster: Cluster | None) -> dict[str, Cost]:
+
+def pool_costs(cluster: Cluster) -> dict[str, Cost]:
     """Returns the costs of each node pool at its maximum number of nodes, by name."""
-    return {pool.name: _at_maximum(cluster, pool) for pool in cluster.pools} if cluster else {}
+    return {pool.name: _cost(cluster, pool, pool.nodes_max) for pool in cluster.pools}
 
 
-def warm_costs(cluster: Cluster | None) -> dict[str, Cost]:
-    """Returns the costs of the nodes of each node pool that always run, by name; only pools with such nodes."""
-    if cluster is None:
-        return {}
-    counts = {pool.name: (pool, pool.spec.nodes.static or pool.warm_nodes) for pool in cluster.pools}
-    return {name: Cost(tuple(_parts(cluster, pool, count))) for name, (pool, count) in counts.items() if count}
+def always_costs(cluster: Cluster) -> dict[str, Cost]:
+    """Returns the costs of the nodes of each node pool that always run, by name."""
+    return {pool.name: _cost(cluster, pool, pool.always_running) for pool in cluster.pools}
 
 
-def tenant_costs(cluster: Cluster | None) -> dict[str, Cost]:
-    """Returns the costs of the nodes in the quotas of each tenant, by name. Tenants of one queue share its quota."""
-    if cluster is None:
-        return {}
-    return {tenant.name: _total(_quota_costs(cluster, tenant.name)) for tenant in cluster.tenants}
-
-
-def total_cost(cluster: Cluster | None) -> Cost:
-    """Returns the costs of all node pools at their maximum number of nodes."""
-    return _total(pool_costs(cluster).values())
+def tenant_costs(cluster: Cluster) -> dict[str, Cost]:
+    """Returns the costs of the nodes in the quotas of each tenant, by name."""
+    costs = {tenant.name: Cost() for tenant in cluster.tenants}
+    for pool in cluster.pools:
+        quotas = list(_quotas(cluster, pool))
+        most = max(sum(nodes for _, nodes in quotas), pool.nodes_max)
+        for tenant, nodes in quotas:
+            costs[tenant] += _cost(cluster, pool, pool.nodes_max).share(nodes / most)
+    return costs
 
 
 def usd(amount: float) -> str:
     """Returns an amount in USD, rounded to three digits or more: "1,240 USD"."""
-    step = 10 ** max(0, len(str(int(abs(amount)))) - 3)
-    return f"{int(amount / step + (0.5 if amount >= 0 else -0.5)) * step:,} USD"
+    step = 10 ** max(0, len(str(int(amount))) - 3)
+    return f"{int(amount / step + 0.5) * step:,} USD"
+
+
+def difference_text(amount: float) -> str:
+    """Returns a difference of the costs of a month in words, for example "1,240 USD a month less for instances"."""
+    return f"{usd(abs(amount))} a month {'more' if amount > 0 else 'less'} for instances"
 
 
 def price_sources(costs: Iterable[Cost]) -> str:
@@ -115,15 +124,8 @@ def _dates(dates: set[str]) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _total(costs: Iterable[Cost]) -> Cost:
-    total = Cost()
-    for cost in costs:
-        total += cost
-    return total
-
-
-def _at_maximum(cluster: Cluster, pool: Pool) -> Cost:
-    return Cost(tuple(_parts(cluster, pool, pool.nodes_max)))
+def _cost(cluster: Cluster, pool: Pool, nodes: int) -> Cost:
+    return Cost(tuple(_parts(cluster, pool, nodes)) if nodes else ())
 
 
 def _parts(cluster: Cluster, pool: Pool, nodes: int) -> Iterator[Part]:
@@ -164,10 +166,15 @@ def _price(cluster: Cluster, instance: str, region: str, purchase: Purchase) -> 
     return found
 
 
-def _quota_costs(cluster: Cluster, tenant: str) -> Iterator[Cost]:
-    found = next(one for one in cluster.tenants if one.name == tenant)
-    amounts: list[tuple[Pool, Mapping[str, int]]] = []
-    amounts += [(one.pool, one.nominal) for queue in found.queues for one in queue.pool_quotas]
-    amounts += [(one.pool, one.amounts) for namespace in found.namespaces for one in namespace.quotas]
-    for pool, nominal in amounts:
-        yield Cost((_part(cluster, pool, node_share(pool, nominal), tuple(pool.spec.purchase)),))
+def _quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[str, Fraction]]:
+    """Yields the quotas for a pool in nodes: tenant, nodes. The tenants of a queue have equal parts of its quota."""
+    for queue in cluster.queues:
+        for quota in queue.pool_quotas:
+            if quota.pool.name == pool.name:
+                for tenant in queue.tenant_names:
+                    yield tenant, node_share(pool, quota.nominal) / len(queue.tenant_names)
+    for tenant in cluster.tenants:
+        for namespace in tenant.namespaces:
+            for quota in namespace.quotas:
+                if quota.pool.name == pool.name:
+                    yield tenant.name, node_share(pool, quota.amounts)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from gpuc.plan.cost_changes import pool_changes
-from gpuc.plan.costs import price_sources, usd
+from gpuc.plan.change import Change
+from gpuc.plan.cost_changes import ALWAYS, AT_MAXIMUM, CostChange, always_changes, newly_priced, pool_changes
+from gpuc.plan.costs import difference_text, price_sources, usd
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
 
@@ -29,30 +30,35 @@ def summary(plan: ClusterPlan) -> Iterator[str]:
     elif before and after:
         for sentences in (pool_sentences, quota_sentences, tenant_sentences):
             yield from _limited(list(sentences(before, after)))
-    yield from _cost(plan)
+    yield from _costs(change)
     dangerous = [one for one in plan.impacts if one.level in _DANGEROUS and not one.accepted]
     yield from _limited([_clause(one) for one in dangerous])
 
 
-def _cost(plan: ClusterPlan) -> Iterator[str]:
-    """Yields the difference of the costs of all node pools at their maximum; nothing without a known difference.
+def _costs(change: Change) -> Iterator[str]:
+    """Yields the differences of the costs of all node pools, and the node pools with a new price.
 
     The nodes of a removed cluster go on to cost.
     """
-    change = plan.change
-    if change.is_removed or (change.before.exists and change.before.cluster is None):
+    if change.is_removed:
         return
-    pools = list(pool_changes(change))
-    known = [one for one in pools if one.is_priced]
-    total = sum(one.monthly_usd for one in known)
-    unknown = sorted(one.name for one in pools if not one.is_priced)
-    without = f"without {', '.join(unknown)}, for which a price is missing" if unknown else ""
-    if round(total):
-        dates = price_sources(cost for one in known for cost in (one.before, one.after))
-        sign = "+" if total > 0 else ""
-        yield f"at the maximum {sign}{usd(total)} a month for instances ({', '.join(filter(None, (dates, without)))})"
-    elif unknown:
+    at_maximum = list(pool_changes(change))
+    yield from _total(AT_MAXIMUM, at_maximum)
+    yield from _total(ALWAYS, list(always_changes(change)))
+    unknown = sorted(one.name for one in at_maximum if one.missing)
+    if unknown:
         yield f"the costs of {', '.join(unknown)} change, and a price is missing"
+    for name, cost in newly_priced(change):
+        yield f"node pool {name} is now priced: at the maximum {usd(cost.monthly_usd)} a month for instances"
+
+
+def _total(what: str, changes: Iterable[CostChange]) -> Iterator[str]:
+    """Yields the difference of the costs of all changes with a known difference."""
+    known = [one for one in changes if one.is_priced]
+    total = sum(one.monthly_usd for one in known)
+    if round(total):
+        sources = price_sources(cost for one in known for cost in (one.before, one.after))
+        yield f"{what} {difference_text(total)} ({sources})"
 
 
 def _clause(one: Impact) -> str:

@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import pool_changes
+from gpuc.plan.cost_changes import described_pool_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
@@ -9,12 +9,13 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
     source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
 )
 def pool_costs_less(change: Change) -> Impacts:
-    """A node pool costs less at its maximum number of nodes.
+    """A node pool costs less, at its maximum number of nodes or for nodes that always run.
 
-    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. The difference is money
-    only if the nodes ran until now. Reserved capacity costs the same without nodes until the reservation ends.
+    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. The difference at the
+    maximum is money only if the nodes ran until now. Reserved capacity costs the same without nodes until the
+    reservation ends.
     """
-    for one in pool_changes(change):
+    for what, one in described_pool_changes(change):
         if one.is_priced and one.monthly_usd < 0:
-            message = f"at the maximum {one.figures}"
+            message = f"{what} {one.figures}"
             yield Raised(f"node pool {one.name}", message, path=one.path, details=one.reserved_text)

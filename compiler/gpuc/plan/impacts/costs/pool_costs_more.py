@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import always_text, pool_changes
+from gpuc.plan.cost_changes import described_pool_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
@@ -9,14 +9,15 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
     source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
 )
 def pool_costs_more(change: Change) -> Impacts:
-    """A node pool costs more at its maximum number of nodes.
+    """A node pool costs more, at its maximum number of nodes or for nodes that always run.
 
-    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. Karpenter starts nodes
-    only for pending pods, but reserved capacity costs the same without nodes. While Karpenter replaces nodes, a pool
-    can have more nodes than its maximum for a time. Of several instance types and purchase options, the most expensive
-    one counts. Spot capacity without a price counts as on-demand capacity.
+    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. Karpenter starts the
+    nodes that always run at once, and other nodes only for pending pods. Reserved capacity costs the same without
+    nodes. While Karpenter replaces nodes, a pool can have more nodes than its maximum for a time. Of several instance
+    types and purchase options, the most expensive one counts. Spot capacity without a price counts as on-demand
+    capacity.
     """
-    for one in pool_changes(change):
+    for what, one in described_pool_changes(change):
         if one.is_priced and one.monthly_usd > 0:
-            details = (*always_text(change.after.cluster, one.name), *one.reserved_text)
-            yield Raised(f"node pool {one.name}", f"at the maximum {one.figures}", path=one.path, details=details)
+            message = f"{what} {one.figures}"
+            yield Raised(f"node pool {one.name}", message, path=one.path, details=one.reserved_text)

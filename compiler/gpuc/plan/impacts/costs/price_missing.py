@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import pool_changes
+from gpuc.plan.cost_changes import described_pool_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
@@ -15,8 +15,7 @@ def price_missing(change: Change) -> Impacts:
     gpuc has on-demand prices of us-east-1. For reserved capacity and for other regions, write a row in specs/catalog/,
     or import the output of `aws pricing get-products` with `gpuc catalog import`.
     """
-    for one in pool_changes(change):
-        if not one.is_priced:
-            missing = "; ".join(one.after.missing or one.before.missing)
-            message = f"the costs change, but specs/catalog/ has no price of {missing}"
-            yield Raised(f"node pool {one.name}", message, path=one.path)
+    changes = {one.name: one for _, one in described_pool_changes(change) if one.missing}
+    for name, one in changes.items():
+        message = f"the costs change, but specs/catalog/ has no price of {'; '.join(one.missing)}"
+        yield Raised(f"node pool {name}", message, path=one.path)

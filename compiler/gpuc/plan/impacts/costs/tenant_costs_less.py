@@ -9,10 +9,10 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
     source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
 )
 def tenant_costs_less(change: Change) -> Impacts:
-    """The quota of a tenant costs less if the tenant uses all of it.
+    """The quota of a tenant costs less if all of it is used.
 
     These are the costs of the instances, without volumes and traffic, in a month of 730 hours. The difference is money
-    only if the tenant used the quota until now. Reserved capacity costs the same without nodes until the reservation
+    only if the quota was used until now. Reserved capacity costs the same without nodes until the reservation
     ends.
     """
     for one in tenant_changes(change):

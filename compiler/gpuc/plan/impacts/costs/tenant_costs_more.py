@@ -9,11 +9,12 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
     source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
 )
 def tenant_costs_more(change: Change) -> Impacts:
-    """The quota of a tenant costs more if the tenant uses all of it.
+    """The quota of a tenant costs more if all of it is used.
 
-    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. Each node in the quota
-    counts with the most expensive instance type and purchase option of its pool. Tenants of one queue share its quota,
-    so the queue counts for each of them. Reserved capacity costs the same without nodes.
+    These are the costs of the instances, without volumes and traffic, in a month of 730 hours. The costs of a node pool
+    at its maximum are divided evenly over its nodes, so that the tenants together cost at most as much as the pool. A
+    larger pool can therefore change the costs of the same quota, for example if only some of its nodes are reserved.
+    Tenants of one queue have equal parts of its quota. Reserved capacity costs the same without nodes.
     """
     for one in tenant_changes(change):
         if one.is_priced and one.monthly_usd > 0:
