@@ -171,10 +171,9 @@ def _quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[str, Fraction]]:
     for queue in cluster.queues:
         for quota in queue.pool_quotas:
             if quota.pool.name == pool.name:
-                for tenant in queue.tenant_names:
-                    yield tenant, node_share(pool, quota.nominal) / len(queue.tenant_names)
+                for name in queue.tenant_names:
+                    yield name, node_share(pool, quota.nominal) / len(queue.tenant_names)
     for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            for quota in namespace.quotas:
-                if quota.pool.name == pool.name:
-                    yield tenant.name, node_share(pool, quota.amounts)
+        for limit in (quota for namespace in tenant.namespaces for quota in namespace.quotas):
+            if limit.pool.name == pool.name:
+                yield tenant.name, node_share(pool, limit.amounts)
