@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import runpy
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -120,6 +123,13 @@ def test_no_comment_without_exactly_one_pull_request_with_the_commit(
     assert done.stdout.startswith("nothing")
 
 
+def test_no_comment_after_the_fork_was_deleted(github: GitHub, tmp_path: Path) -> None:
+    github.pulls[:] = [pull(7, repo=None)]
+    done = run(github, tmp_path, head_repository=None)
+    assert (done.returncode, github.comments) == (0, []), done.stderr
+    assert done.stdout.startswith("nothing to post")
+
+
 def test_the_event_decides_between_pull_requests_of_the_same_branch(github: GitHub, tmp_path: Path) -> None:
     github.pulls.append(pull(8))
     github.add_artifact(5, "gpuc-plan", {"plan.md": PLAN.encode()})
@@ -162,6 +172,19 @@ def test_an_artifact_is_never_larger_than_the_limit_whatever_the_api_states(gith
 def test_bytes_that_are_no_archive(github: GitHub, tmp_path: Path) -> None:
     github.add_archive(5, "gpuc-plan", b"plan")
     assert "no ZIP archive" in posted(github, tmp_path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_each_damaged_archive_is_refused(method: int) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.writestr("plan.md", PLAN * 9)
+    for position in range(len(file.getvalue())):
+        for flipped in (0x01, 0x80, 0xFF):
+            damaged = bytearray(file.getvalue())
+            damaged[position] ^= flipped
+            with contextlib.suppress(MODULE["Refused"]):
+                assert MODULE["text_of"](bytes(damaged)) == PLAN * 9, "only bytes that do not matter are ignored"
 
 
 def test_a_run_without_a_plan_replaces_the_plan(github: GitHub, tmp_path: Path) -> None:

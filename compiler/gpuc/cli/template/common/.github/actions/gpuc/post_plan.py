@@ -50,7 +50,7 @@ _JOINTS = (
     r"(?:`{3,}|~{3,})[ \t]*(?!diff\b)(?=[A-Za-z])",  # code blocks that GitHub draws, such as diagrams
 )
 _UNSAFE = re.compile("|".join(f"(?:{joint})(?!{_BREAK})" for joint in _JOINTS))
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Control characters, and characters that change the direction of text."""
 
 
@@ -138,6 +138,8 @@ def pull_request_of(api: Api, repository: str, run: Mapping[str, Any]) -> int | 
         Refused: when several pull requests have this commit and the event does not name one of them.
     """
     head = run["head_repository"]
+    if head is None:  # the fork was deleted
+        return None
     source = f"{head['owner']['login']}:{run['head_branch']}"
     found = {
         pull["number"]
@@ -178,11 +180,12 @@ def text_of(archive: bytes) -> str:
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as opened, opened.open(FILE) as file:
             data = file.read(PLAN_BYTES + 1)
-        if len(data) > PLAN_BYTES:
-            raise Refused(f"{FILE} is larger than {PLAN_BYTES} bytes")
-        return data.decode("utf-8")
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, KeyError, RuntimeError, NotImplementedError, EOFError):
+    except Exception:  # damaged bytes: zipfile, zlib, bz2 and lzma have no common class of errors
         raise Refused(f"the artifact is no ZIP archive with {FILE}") from None
+    if len(data) > PLAN_BYTES:
+        raise Refused(f"{FILE} is larger than {PLAN_BYTES} bytes")
+    try:
+        return data.decode("utf-8")
     except UnicodeDecodeError:
         raise Refused(f"{FILE} is not UTF-8") from None
 
