@@ -23,8 +23,9 @@ _FIELDS = 8
 def render(plans: Plans, style: Style = PLAIN) -> str:
     """Returns the report as text. Control characters from specs and manifests are escaped."""
     paint = Paint(style.colour)
-    lines = [line for plan in plans.changed for line in (*_cluster(plan, paint, style.width), "")]
-    unchanged = [plan.name for plan in plans.clusters if plan not in plans.changed]
+    changed = plans.changed
+    lines = [line for plan in changed for line in (*_cluster(plan, paint, style.width), "")]
+    unchanged = [plan.name for plan in plans.clusters if plan not in changed]
     if unchanged:
         lines.append(f"no change: {', '.join(filter(None, unchanged)) or 'the objects are equal'}")
     lines.append(f"compared with {visible(plans.before)}: {counted_impacts(one for _, one in plans.impacts())}")
