@@ -6,9 +6,15 @@ import html
 import re
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 ALLOWED_HTML = re.compile(r"</?(?:details|summary|code)>|<!-- gpuc plan -->")
 _ACTIVE = re.compile(r"@[A-Za-z0-9]|#\d|(?<=GH-)\d|\w:(?=//)|\bwww\.", re.IGNORECASE)
+
+
+def parsed(body: str) -> list[Token]:
+    """The blocks of a comment."""
+    return MarkdownIt("commonmark", {"html": True}).enable("table").parse(body)
 
 
 def effects(body: str, run_url: str = "https://github.com/acme/fleet/actions/runs/") -> list[str]:
@@ -16,7 +22,7 @@ def effects(body: str, run_url: str = "https://github.com/acme/fleet/actions/run
 
     GitHub looks for mentions, references and addresses in the text after Markdown and entities are resolved.
     """
-    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(body)
+    tokens = parsed(body)
     flat = [child for token in tokens for child in (token, *(token.children or []))]
     found = [str(token.attrs["href"]) for token in flat if token.type == "link_open"]
     found = [f"link {link}" for link in found if not link.startswith(run_url)]

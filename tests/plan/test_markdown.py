@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpuc.cli.main import main
+from gpuc.diagnostics.report.terminal import visible
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.planner import ClusterPlan
 from gpuc.plan.plans import Plans
-from gpuc.plan.report.markdown import MARKER, code, escaped, fenced, render
+from gpuc.plan.report.markdown import MARKER, render
+from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
+from gpuc.plan.report.page import Block, fitted, fixed
 from gpuc.plan.state import State
+from tests.ci.markdown import effects, parsed
 from tests.plan.repository import fleet
 
 INJECTION = "@org/team ![x](https://evil.example/a.png) <img src=x> <!-- --> `$(touch pwned)` ::error:: </details> #1"
@@ -55,18 +62,96 @@ def test_a_fence_is_longer_than_the_ticks_in_its_lines() -> None:
     assert fenced(["a", "````"]).splitlines()[0] == "`````diff"
 
 
-def test_mail_addresses_and_versions_are_not_mentions() -> None:
-    assert escaped("al2023@v20260815") == "al2023@v20260815"
-    assert escaped("ask @team") == "ask @\u200bteam"
+FRAGMENTS = (
+    "@team", "@", "a@b.example", "é", "漢", "/", "(", "https://e.x", "www.e.x", "mailto:", "#1", "#", "GH-1", "gh-",
+    "1", "org/repo", ":tada:", ":100", ":", "<!--", "-->", "<img src=x>", "<", "&#64;x", "&", "![", "[x]", "](", "(y)",
+    "`", "```", "~~", "*", "_", "a", "|", "$", "\\", ">", "-", "+", ".", ")", "=", " ", "\n", "\n\n", "\r", "\t",
+    "\x00", "\u202e", "\u2028",
+)  # fmt: skip
 
 
-def test_the_comment_is_below_the_limit_of_github_and_begins_with_the_most_dangerous() -> None:
-    impacts = [impact(f"destroys number {number}", Level.DESTROYS) for number in range(20)]
-    impacts += [impact(f"number {number} " + "ü" * 500) for number in range(300)]
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join))
+def test_a_text_has_no_effect_and_is_shown_as_it_is(text: str) -> None:
+    line = visible(" ".join(text.split()))
+    for prefix, before in (("", ""), ("- ", ""), ("- **a**:", "a:"), ("### ", "")):
+        markdown = prefix + escaped(text)
+        shown = [child.content for token in parsed(markdown) for child in token.children or []]
+        assert effects(markdown) == []
+        assert "".join(shown).replace("\u200b", "") == before + line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@team",
+        "(@team",
+        "é@org/team",
+        "漢@team",
+        "ops@e.example",
+        "org/repo#12",
+        "x@0c0ffee",
+        "GH-12",
+        "_www.e.x",
+        ":tada:",
+    ],
+)
+def test_names_references_and_addresses_are_only_text(text: str) -> None:
+    assert "\u200b" in escaped(text)
+    assert escaped(text).replace("\u200b", "").replace("\\", "") == text
+
+
+@pytest.mark.parametrize("text", ["a\u202eb", "a\x00b", "a\x1b[1mb"])
+def test_control_characters_are_visible_everywhere(text: str) -> None:
+    for shown in (escaped(text), code(text), fenced([text]), html_code(text)):
+        assert all(char.isprintable() or char == "\n" for char in shown)
+
+
+def test_the_most_dangerous_impacts_are_whole_and_each_impact_is_named() -> None:
+    impacts = [impact(f"destroys number {number} " + "x" * 99, Level.DESTROYS) for number in range(20)]
+    impacts += [impact(f"number {number} " + "ü" * 500) for number in range(100)]
     text = render(plans_of(impacts))
     assert len(text.encode()) < 65_536
-    assert all(f"destroys number {number}" in text for number in range(20))
-    assert "The comment is full" in text.splitlines()[-1]
+    assert all(text.count(f"destroys number {number} {'x' * 99}") == 3 for number in range(20)), "with the details"
+    assert all(f": number {number} ü" in text for number in range(100))
+    assert "The comment is full" in text.split("###")[0]
+    assert "does not show: 1 dis" not in text
+
+
+def test_a_long_impact_hides_no_other_one() -> None:
+    impacts = [
+        impact("long " + "x" * 62_000),
+        impact("short"),
+        impact("less", Level.RESTRICTS),
+        impact("no", Level.NONE),
+    ]
+    text = render(plans_of(impacts))
+    assert f": long {'x' * 191} ... (IMP199)" in text
+    assert all(f": {one.message} (IMP199)\n  - <details>" in text for one in impacts[1:]), "these have their details"
+    assert "Impacts that it shortens: 1." in text and "does not show" not in text
+
+
+def test_impacts_without_room_are_counted_by_level() -> None:
+    impacts = [impact(f"number {number}" + "ü" * 500) for number in range(300)] + [impact("less", Level.RESTRICTS)] * 2
+    text = render(plans_of(impacts))
+    named = text.count(": number")
+    assert 100 < named < 300
+    assert f"Impacts that the comment does not show: {300 - named} disrupts, 2 restricts." in text
+
+
+def test_a_dangerous_impact_of_the_last_cluster_has_room_before_others() -> None:
+    plan = plans_of([impact("ü" * 500, Level.RESTRICTS)] * 300).clusters[0]
+    last = replace(plan, name="d", impacts=(impact("evicted"), *plan.impacts))
+    first = replace(plan, impacts=(impact("evicted first"), *plan.impacts))
+    text = render(Plans("HEAD", (first, last)))
+    assert text.index("evicted first") < text.index("### d") < text.index("evicted (IMP199)")
+
+
+def test_blocks_have_room_by_their_rank() -> None:
+    blocks = [fixed("a", 1), Block("details", 1, "d"), Block("object", 2), fixed("b", 0), Block("o", 2)]
+    assert fitted(blocks, 100) == ["a", "details", "object", "b", "o"]
+    assert fitted(blocks, 12) == ["a", "details", None, "b", None]
+    assert fitted(blocks, 8) == ["a", "d", None, "b", "o"]
+    assert fitted(blocks, 3) == [None, None, None, "b", None]
 
 
 def test_the_comment_has_stable_wording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

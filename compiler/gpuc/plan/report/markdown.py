@@ -1,21 +1,17 @@
-"""The plan as Markdown for a comment on a pull request: first what a reviewer decides about, then the objects, folded.
-
-Specs are untrusted: their text cannot mention people, add links, images or HTML, or end a code block.
-"""
+"""The plan as Markdown for a comment on a pull request: first what a reviewer decides, then the objects, folded."""
 
 from __future__ import annotations
 
-import html
-import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
 from gpuc.plan.planner import ClusterPlan
 from gpuc.plan.plans import Plans
+from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
+from gpuc.plan.report.page import Block, fitted, fixed
 from gpuc.plan.report.values import change_lines
-from gpuc.plan.report.words import cause_text, change_word, counted_impacts, group_place, same_fields
+from gpuc.plan.report.words import cause_text, change_word, counted_impacts, counted_levels, group_place, same_fields
 
 MARKER = "<!-- gpuc plan -->"
 """The first line, by which a workflow finds its comment."""
@@ -29,111 +25,77 @@ _TITLES = {
     Level.COSTS: "Costs",
     Level.NONE: "Disturbs nothing that runs",
 }
-_MARKDOWN = re.compile(r"([\\`*\[\]|~$]|(?<!\w)_|_(?!\w))")
-"""The signs that Markdown reads inside of a line. A text never starts a line."""
-_MENTION = re.compile(r"(?<!\w)@(?=\w)")
-_REFERENCE = re.compile(r"#(?=\d)")
-_PROTOCOL = re.compile(r"\w:(?=//)")
-_HOST = re.compile(r"(?i)\bwww(?=\.)")
-_BREAK = "\u200b"
-"""A character without width, which separates @ from a name and a protocol from an address."""
-
-
-@dataclass
-class _Page:
-    """The text of the comment, up to the limit."""
-
-    blocks: list[str] = field(default_factory=list)
-    size: int = 0
-    left_out: int = 0
-
-    def add(self, block: str) -> None:
-        """Adds a block if the page has room for the block."""
-        size = len(block.encode()) + 1
-        if self.left_out or self.size + size > LIMIT_BYTES:
-            self.left_out += 1
-            return
-        self.blocks.append(block)
-        self.size += size
+_STRUCTURE, _REMARKS, _OBJECTS = -1, len(Level), len(Level) + 1
+"""The ranks of blocks. The rank of an impact is the position of its level."""
+_SHORT = 200
+"""The maximum number of characters of a message in the short form of an impact."""
+_SENTENCE = 1_000
+"""The maximum number of characters of a sentence of the summary."""
 
 
 def render(plans: Plans) -> str:
-    """Returns the comment. The most important lines come first, so that the limit cuts off the least important."""
-    page = _Page()
-    page.add(f"{MARKER}\n## {_title(plans)}\n")
-    page.add(f"Compared with {code(plans.before)}: {counted_impacts(one for _, one in plans.impacts())}.\n")
-    for plan in plans.changed:
-        page.add(_head(plan))
-        for level in Level:
-            for block in _level(plan, level):
-                page.add(block)
-        for block in _remarks(plan):
-            page.add(block)
-    for plan in plans.changed:
-        for block in _objects(plan):
-            page.add(block)
-    text = "\n".join(page.blocks)
-    if page.left_out:
-        text += f"\n\nThe comment is full: {page.left_out} more paragraphs are in the complete plan of the CI job.\n"
-    return text.rstrip("\n") + "\n"
+    """Returns the comment. If not all has room, each impact is named before the first one has its details."""
+    changed = plans.changed
+    blocks = [block for plan in changed for block in (*_impacts(plan), *_remarks(plan))]
+    blocks += [block for plan in changed for block in _objects(plan)]
+    shown = fitted(blocks, LIMIT_BYTES)
+    head = [f"{MARKER}\n## {_title(changed)}\n"]
+    head.append(f"Compared with {code(plans.before)}: {counted_impacts(one for _, one in plans.impacts())}.\n")
+    head += _missing(blocks, shown)
+    return "\n".join([*head, *(text for text in shown if text is not None)]).rstrip("\n") + "\n"
 
 
-def escaped(text: str) -> str:
-    """Returns a text that Markdown shows as it is, in one line, without mentions, references and links."""
-    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
-    line = _MARKDOWN.sub(r"\\\1", plain)
-    for pattern in (_MENTION, _REFERENCE, _PROTOCOL, _HOST):
-        line = pattern.sub(rf"\g<0>{_BREAK}", line)
-    return line
+def _missing(blocks: Sequence[Block], shown: Sequence[str | None]) -> Iterator[str]:
+    """Yields a paragraph about what has no room; nothing if all is shown."""
+    cut = [(block, text) for block, text in zip(blocks, shown, strict=True) if text != block.text]
+    if not cut:
+        return
+    hidden = [one for block, text in cut if text is None for one in block.impacts]
+    short = sum(len(block.impacts) for block, text in cut if text is not None)
+    others = sum(not block.impacts for block, _ in cut)
+    sentences = [
+        "The comment is full, and the log of the CI job has the complete plan.",
+        f"Impacts that the comment does not show: {counted_levels(hidden)}." if hidden else "",
+        f"Impacts that it shortens: {short}." if short else "",
+        f"Other paragraphs that it does not show: {others}." if others else "",
+    ]
+    yield " ".join(filter(None, sentences)) + "\n"
 
 
-def code(text: str) -> str:
-    """Returns a text as inline code, in one line."""
-    line = " ".join(text.split())
-    ticks = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
-    space = " " if line.startswith("`") or line.endswith("`") or not line else ""
-    return f"{ticks}{space}{line}{space}{ticks}"
-
-
-def fenced(lines: list[str], language: str = "diff") -> str:
-    """Returns lines as a code block that the lines cannot end."""
-    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return "\n".join([f"{fence}{language}", *(line.replace("\r", "") for line in lines), fence])
-
-
-def _title(plans: Plans) -> str:
-    names = [plan.name for plan in plans.changed if plan.name]
-    if not plans.changed:
+def _title(changed: Sequence[ClusterPlan]) -> str:
+    names = [plan.name for plan in changed if plan.name]
+    if not changed:
         return "No cluster changes"
     shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     return f"Plan for {escaped(shown)}" if names else "Plan"
 
 
-def _head(plan: ClusterPlan) -> str:
-    lines = [f"### {escaped(plan.name)}", ""] if plan.name else []
-    lines += [f"- {escaped(sentence)}" for sentence in plan.summary]
-    return "\n".join([*lines, ""])
+def _impacts(plan: ClusterPlan) -> Iterator[Block]:
+    name = f"### {escaped(plan.name)}\n" if plan.name else ""
+    sentences = [f"- {escaped(_cut(sentence, _SENTENCE))}" for sentence in plan.summary]
+    yield Block("\n".join([*([name] if name else []), *sentences, ""]), _STRUCTURE, name)
+    for rank, level in enumerate(Level):
+        if impacts := tuple(one for one in plan.impacts if one.level is level):
+            yield from _level(level, rank, impacts)
 
 
-def _level(plan: ClusterPlan, level: Level) -> Iterator[str]:
-    impacts = [one for one in plan.impacts if one.level is level]
-    if not impacts:
-        return
+def _level(level: Level, rank: int, impacts: tuple[Impact, ...]) -> Iterator[Block]:
     if level is Level.NONE:
-        rows = "\n".join(_impact(one) for one in impacts)
-        yield f"<details><summary>{_TITLES[level]} ({len(impacts)})</summary>\n\n{rows}\n</details>\n"
+        yield Block(_fold(level, map(_impact, impacts)), rank, _fold(level, map(_short, impacts)), impacts)
         return
-    yield f"**{_TITLES[level]}**\n"
-    yield from (_impact(one) for one in impacts)
-    yield ""
+    yield fixed(f"**{_TITLES[level]}**\n", rank)
+    for one in impacts:
+        yield Block(_impact(one), rank, _short(one), (one,))
+    yield fixed("", _STRUCTURE)
+
+
+def _fold(level: Level, items: Iterable[str]) -> str:
+    rows = list(items)
+    return "\n".join([f"<details><summary>{_TITLES[level]} ({len(rows)})</summary>\n", *rows, "</details>\n"])
 
 
 def _impact(one: Impact) -> str:
-    where = ""
-    if one.mark is not None:
-        where = code(f"{one.mark.file}:{one.mark.line}") + (" before the change" if one.is_before else "")
-    lines = [f"- **{escaped(one.subject)}**: {escaped(one.message)} ({', '.join(filter(None, (where, one.id)))})"]
+    lines = [_item(one, one.message)]
     if one.accepted:
         lines.append(f"  - accepted: {escaped(one.accepted)}")
     if len(one.details) == 1:
@@ -144,24 +106,41 @@ def _impact(one: Impact) -> str:
     return "\n".join(lines)
 
 
-def _remarks(plan: ClusterPlan) -> Iterator[str]:
+def _short(one: Impact) -> str:
+    return _item(one, _cut(one.message, _SHORT)) + ("\n  - accepted" if one.accepted else "")
+
+
+def _item(one: Impact, message: str) -> str:
+    where = ""
+    if one.mark is not None:
+        where = code(f"{one.mark.file}:{one.mark.line}") + (" before the change" if one.is_before else "")
+    return f"- **{escaped(one.subject)}**: {escaped(message)} ({', '.join(filter(None, (where, one.id)))})"
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 4]} ..."
+
+
+def _remarks(plan: ClusterPlan) -> Iterator[Block]:
     for finding in plan.findings:
         where = f"{code(f'{finding.mark.file}:{finding.mark.line}')} " if finding.mark else ""
-        yield f"- {where}{finding.id}: {escaped(finding.message)}; fix: {escaped(finding.fix)}\n"
+        text = f"- {where}{finding.id}: {escaped(finding.message)}; fix: {escaped(finding.fix)}\n"
+        yield fixed(text, _REMARKS)
     for note in plan.notes:
-        yield f"- note: {escaped(note)}\n"
+        yield fixed(f"- note: {escaped(note)}\n", _REMARKS)
 
 
-def _objects(plan: ClusterPlan) -> Iterator[str]:
+def _objects(plan: ClusterPlan) -> Iterator[Block]:
     groups = groups_by_cause(plan.change, plan.objects)
     if not groups:
         return
     noun = "object changes" if len(plan.objects) == 1 else "objects change"
     title = f"{len(plan.objects)} {noun}" + (f" in {plan.name}" if plan.name else "")
-    yield f"**{escaped(title)}**, by the line of the spec:\n"
+    yield Block(f"**{escaped(title)}**, by the line of the spec:\n", _OBJECTS)
     for group in groups:
-        summary = _html(f"{group_place(group)} {cause_text(group)}")
-        yield f"<details><summary>{summary}</summary>\n\n{fenced(list(_rows(group)))}\n</details>\n"
+        summary = html_code(f"{group_place(group)} {cause_text(group)}")
+        text = f"<details><summary>{summary}</summary>\n\n{fenced(list(_rows(group)))}\n</details>\n"
+        yield Block(text, _OBJECTS)
 
 
 def _rows(group: CauseGroup) -> Iterator[str]:
@@ -182,9 +161,3 @@ def _field(one: ChangedField) -> Iterator[str]:
     first, *others = change_lines(one.field.before, one.field.after)
     yield f"    {one.place}: {first}"
     yield from (f"{line[:1] if line[:1] in '+-' else ' '}      {line.lstrip('+-')}" for line in others)
-
-
-def _html(text: str) -> str:
-    """Returns a text as an HTML element with code, in one line. GitHub makes no mentions of names in code."""
-    line = " ".join(text.split())
-    return f"<code>{html.escape(line).replace('`', '&#96;')}</code>"

@@ -22,11 +22,15 @@ def counted_impacts(impacts: Iterable[Impact]) -> str:
     found = list(impacts)
     if not found:
         return "no impacts"
-    count = Counter(one.level for one in found)
-    levels = ", ".join(f"{count[level]} {level.value}" for level in Level if count[level])
     accepted = sum(bool(one.accepted) for one in found)
     noun = "impact" if len(found) == 1 else "impacts"
-    return f"{len(found)} {noun}: {levels}" + (f"; {accepted} accepted" if accepted else "")
+    return f"{len(found)} {noun}: {counted_levels(found)}" + (f"; {accepted} accepted" if accepted else "")
+
+
+def counted_levels(impacts: Iterable[Impact]) -> str:
+    """Returns the number of impacts of each level, for example "1 destroys, 2 costs"."""
+    count = Counter(one.level for one in impacts)
+    return ", ".join(f"{count[level]} {level.value}" for level in Level if count[level])
 
 
 def cause_text(group: CauseGroup) -> str:
