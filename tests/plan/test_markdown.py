@@ -154,6 +154,11 @@ def test_blocks_have_room_by_their_rank() -> None:
     assert fitted(blocks, 3) == [None, None, None, "b", None]
 
 
+def test_changed_lines_keep_their_signs_and_their_text() -> None:
+    text = render(plans_of([], ("- a\n- b\n", "- a\n+ c\n")))
+    assert "    data.text: the text changes\n-      - b\n+      + c\n```" in text
+
+
 def test_the_comment_has_stable_wording(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = []
     for name in ("first", "second"):

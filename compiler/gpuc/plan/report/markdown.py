@@ -10,8 +10,16 @@ from gpuc.plan.planner import ClusterPlan
 from gpuc.plan.plans import Plans
 from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
 from gpuc.plan.report.page import Block, fitted, fixed
-from gpuc.plan.report.values import change_lines
-from gpuc.plan.report.words import cause_text, change_word, counted_impacts, counted_levels, group_place, same_fields
+from gpuc.plan.report.values import change_lines, cut
+from gpuc.plan.report.words import (
+    cause_text,
+    change_word,
+    counted_impacts,
+    counted_levels,
+    group_place,
+    more_fields,
+    same_fields,
+)
 
 MARKER = "<!-- gpuc plan -->"
 """The first line, by which a workflow finds its comment."""
@@ -72,7 +80,7 @@ def _title(changed: Sequence[ClusterPlan]) -> str:
 
 def _impacts(plan: ClusterPlan) -> Iterator[Block]:
     name = f"### {escaped(plan.name)}\n" if plan.name else ""
-    sentences = [f"- {escaped(_cut(sentence, _SENTENCE))}" for sentence in plan.summary]
+    sentences = [f"- {escaped(cut(sentence, _SENTENCE))}" for sentence in plan.summary]
     yield Block("\n".join([*([name] if name else []), *sentences, ""]), _STRUCTURE, name)
     for rank, level in enumerate(Level):
         if impacts := tuple(one for one in plan.impacts if one.level is level):
@@ -107,7 +115,7 @@ def _impact(one: Impact) -> str:
 
 
 def _short(one: Impact) -> str:
-    return _item(one, _cut(one.message, _SHORT)) + ("\n  - accepted" if one.accepted else "")
+    return _item(one, cut(one.message, _SHORT)) + ("\n  - accepted" if one.accepted else "")
 
 
 def _item(one: Impact, message: str) -> str:
@@ -115,10 +123,6 @@ def _item(one: Impact, message: str) -> str:
     if one.mark is not None:
         where = code(f"{one.mark.file}:{one.mark.line}") + (" before the change" if one.is_before else "")
     return f"- **{escaped(one.subject)}**: {escaped(message)} ({', '.join(filter(None, (where, one.id)))})"
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 4]} ..."
 
 
 def _remarks(plan: ClusterPlan) -> Iterator[Block]:
@@ -154,10 +158,12 @@ def _rows(group: CauseGroup) -> Iterator[str]:
         for one in fields[:_FIELDS] if pair.is_changed else ():
             yield from _field(one)
         if pair.is_changed and len(fields) > _FIELDS:
-            yield f"     and {len(fields) - _FIELDS} more fields"
+            yield f"    {more_fields(len(fields) - _FIELDS)}"
 
 
 def _field(one: ChangedField) -> Iterator[str]:
     first, *others = change_lines(one.field.before, one.field.after)
     yield f"    {one.place}: {first}"
-    yield from (f"{line[:1] if line[:1] in '+-' else ' '}      {line.lstrip('+-')}" for line in others)
+    for line in others:
+        sign, text = (line[0], line[1:]) if line.startswith(("+", "-")) else (" ", line)
+        yield f"{sign}      {text}"

@@ -13,7 +13,7 @@ from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
 from gpuc.plan.planner import ClusterPlan
 from gpuc.plan.plans import Plans
 from gpuc.plan.report.values import change_lines
-from gpuc.plan.report.words import cause_text, change_word, counted_impacts, group_place, same_fields
+from gpuc.plan.report.words import cause_text, change_word, counted_impacts, group_place, more_fields, same_fields
 
 _COLOURS = {Level.DESTROYS: "1;31", Level.DISRUPTS: "1;33", Level.RESTRICTS: "1;35", Level.COSTS: "1;36"}
 _FIELDS = 8
@@ -95,4 +95,4 @@ def _fields(fields: tuple[ChangedField, ...]) -> Iterator[str]:
         yield f"      {visible(one.place)}: {visible(first)}"
         yield from (f"        {visible(line)}" for line in others)
     if len(fields) > _FIELDS:
-        yield f"      and {len(fields) - _FIELDS} more fields"
+        yield f"      {more_fields(len(fields) - _FIELDS)}"

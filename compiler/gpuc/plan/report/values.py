@@ -15,7 +15,7 @@ LENGTH = 160
 
 
 def change_lines(before: Any, after: Any) -> list[str]:
-    """Returns the change of a value: one line, or the changed lines of a text with several lines."""
+    """Returns the change of a value in one line. For a text of several lines, its changed lines follow."""
     if isinstance(before, str) and isinstance(after, str) and "\n" in before + after:
         return _line_changes(before, after)
     if isinstance(before, list) and isinstance(after, list):
@@ -30,7 +30,12 @@ def change_lines(before: Any, after: Any) -> list[str]:
 def value_text(value: Any) -> str:
     """Returns a value in one line, shortened if it is long."""
     text = value if isinstance(value, str) and value and "\n" not in value else json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= LENGTH else f"{text[: LENGTH - 4]} ..."
+    return cut(text, LENGTH)
+
+
+def cut(text: str, length: int) -> str:
+    """Returns a text with at most this number of characters. An ellipsis stands for the rest."""
+    return text if len(text) <= length else f"{text[: length - 4]} ..."
 
 
 def _list_change(before: list[Any], after: list[Any]) -> str:
@@ -40,12 +45,14 @@ def _list_change(before: list[Any], after: list[Any]) -> str:
         return f"the order changes: {value_text(before)} -> {value_text(after)}"
     parts = ["added " + ", ".join(added)] if added else []
     parts += ["removed " + ", ".join(removed)] if removed else []
-    text = "; ".join(parts)
-    return text if len(text) <= 2 * LENGTH else f"{text[: 2 * LENGTH - 4]} ..."
+    return cut("; ".join(parts), 2 * LENGTH)
 
 
 def _line_changes(before: str, after: str) -> list[str]:
     rows = list(difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm=""))[2:]
-    changed = [row[:LENGTH] for row in rows if not row.startswith("@@")]
+    changed = [cut(row, LENGTH) for row in rows if not row.startswith("@@")]
+    if not changed:
+        return ["only line breaks change"]
     rest = len(changed) - LINES
-    return [*changed[:LINES], *([f"and {rest} more lines"] if rest > 0 else [])]
+    more = [f"and {rest} more {'line' if rest == 1 else 'lines'}"] if rest > 0 else []
+    return ["the text changes", *changed[:LINES], *more]

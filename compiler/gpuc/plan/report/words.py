@@ -33,6 +33,11 @@ def counted_levels(impacts: Iterable[Impact]) -> str:
     return ", ".join(f"{count[level]} {level.value}" for level in Level if count[level])
 
 
+def more_fields(count: int) -> str:
+    """Returns the number of fields that are not shown, for example "and 2 more fields"."""
+    return f"and {count} more {'field' if count == 1 else 'fields'}"
+
+
 def cause_text(group: CauseGroup) -> str:
     """Returns the change of the spec, for example "pools.train-h100.nodes.max: 16 -> 20"."""
     path = place(group.cause[1:] if group.cause[:1] == ("spec",) else group.cause)
