@@ -6,6 +6,7 @@ from gpuc.plan.applications import Application, application_of, changed_applicat
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.removed_objects import kinds_text
 
 
 @impact(
@@ -63,7 +64,7 @@ def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]
         and application_of(change.after, pair.after) == found
     ]
     if later:
-        yield f"objects of the Application that are not applied either: {', '.join(map(str, later))}"
+        yield f"objects of the Application that are not applied either: {kinds_text(later)}"
     names = [
         one.name
         for one in changed_applications(change)
