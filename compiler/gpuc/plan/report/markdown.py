@@ -24,7 +24,7 @@ from gpuc.plan.report.words import (
 MARKER = "<!-- gpuc plan -->"
 """The first line, by which a workflow finds its comment."""
 LIMIT_BYTES = 60_000
-"""The maximum size. GitHub refuses a comment with more than 65,536 characters."""
+"""The maximum size below the first lines. GitHub refuses a comment with more than 65,536 characters."""
 _FIELDS = 12
 _TITLES = {
     Level.DESTROYS: "Destroys: data, running work or capacity is lost",
