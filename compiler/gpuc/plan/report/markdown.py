@@ -55,12 +55,12 @@ def render(plans: Plans) -> str:
 
 def _missing(blocks: Sequence[Block], shown: Sequence[str | None]) -> Iterator[str]:
     """Yields a paragraph about what has no room; nothing if all is shown."""
-    cut = [(block, text) for block, text in zip(blocks, shown, strict=True) if text != block.text]
-    if not cut:
+    parts = [(block, text) for block, text in zip(blocks, shown, strict=True) if text != block.text]
+    if not parts:
         return
-    hidden = [one for block, text in cut if text is None for one in block.impacts]
-    short = sum(len(block.impacts) for block, text in cut if text is not None)
-    others = sum(not block.impacts for block, _ in cut)
+    hidden = [one for block, text in parts if text is None for one in block.impacts]
+    short = sum(len(block.impacts) for block, text in parts if text is not None)
+    others = sum(not block.impacts for block, _ in parts)
     sentences = [
         "The comment is full, and the log of the CI job has the complete plan.",
         f"Impacts that the comment does not show: {counted_levels(hidden)}." if hidden else "",
