@@ -23,6 +23,7 @@ def product(usd: str = "98.3200000000", day: str = "2026-07-01", **changed: str)
         "tenancy": "Shared",
         "preInstalledSw": "NA",
         "capacitystatus": "Used",
+        "marketoption": "OnDemand",
         "licenseModel": "No License required",
         **changed,
     }
@@ -58,13 +59,26 @@ def test_other_offers_have_no_row(key: str, value: str) -> None:
     assert imported(product(**{key: value})) == ([], 1, 0)
 
 
+@pytest.mark.parametrize("usd", ["0.0000000000", "31.4640000000"])
+def test_a_capacity_block_is_not_on_demand(usd: str) -> None:
+    found, others, findings = imported(product("55.04"), product(usd, "2026-08-01", marketoption="CapacityBlock"))
+    assert [row[3] for row in found] == [55.04]
+    assert (others, findings) == (1, 0)
+
+
 def test_the_latest_price_counts() -> None:
     found, _, _ = imported(product("1.0", "2026-06-01"), product("2.0", "2026-07-01"), product("3.0", "2026-05-01"))
     assert [row[3] for row in found] == [2.0]
 
 
 @pytest.mark.parametrize(
-    "wrong", [product("0.0"), product("-1"), product(regionCode="mars"), product(instanceType="; rm -rf"), {}]
+    "wrong",
+    [
+        *(product(usd) for usd in ("0.0", "-1", "1.2.3", ".", "")),
+        product(regionCode="mars"),
+        product(instanceType="; rm -rf"),
+        {},
+    ],
 )
 def test_a_price_that_is_not_valid_is_a_finding_and_not_a_row(wrong: dict[str, Any]) -> None:
     found, others, findings = imported(wrong)

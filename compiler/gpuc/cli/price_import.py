@@ -25,13 +25,15 @@ NO_PRICE = declare_rule(
 
 _PURCHASES = {"Used": "on-demand", "UnusedCapacityReservation": "reserved"}
 """The purchase options by capacitystatus. Reserved capacity costs its price whether or not an instance uses it."""
+_USD = re.compile(r"\d+(\.\d+)?", re.ASCII)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def price_rows(products: list[Any], file: str, source: str) -> tuple[list[dict[str, Any]], int, list[Finding]]:
     """Returns the prices, the number of products that are other offers, and the findings.
 
-    Other offers are for example Windows, dedicated hosts, and Reserved Instances, which are a discount of the account.
+    Other offers are for example Windows, dedicated hosts, Capacity Blocks, which are paid in advance, and Reserved
+    Instances, which are a discount of the account.
 
     Args:
         products: the list PriceList.
@@ -88,8 +90,11 @@ def _document(text: Any) -> Any:
 
 
 def _purchase(attributes: Any) -> str | None:
-    """Returns the purchase option of an offer for Linux on shared hardware; None for another offer."""
-    expected = {"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA"}
+    """Returns the purchase option of an offer for Linux on shared hardware; None for another offer.
+
+    Source: karpenter-provider-aws v1.14.1 pkg/providers/pricing/pricing.go (fetchOnDemandPricing)
+    """
+    expected = {"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "marketoption": "OnDemand"}
     if any(dig(attributes, key) != value for key, value in expected.items()):
         return None
     return _PURCHASES.get(str(dig(attributes, "capacitystatus")))
@@ -101,6 +106,6 @@ def _hourly(product: Any) -> dict[str, Any]:
         for _, dimension in pairs(dig(term, "priceDimensions")):
             day = _DAY.match(str(dig(term, "effectiveDate")))
             usd = dig(dimension, "pricePerUnit", "USD")
-            if dig(dimension, "unit") == "Hrs" and day and isinstance(usd, str) and re.fullmatch(r"[\d.]+", usd):
+            if dig(dimension, "unit") == "Hrs" and day and isinstance(usd, str) and _USD.fullmatch(usd):
                 return {"hourlyUsd": float(usd), "date": day[0]}
     return {}
