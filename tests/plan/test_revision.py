@@ -104,3 +104,15 @@ def test_a_folder_without_git_needs_against(tmp_path: Path) -> None:
     (tmp_path / "specs").mkdir()
     with pytest.raises(UsageError, match="is not in a Git repository"), revision_root(tmp_path, None):
         pass
+
+
+@pytest.mark.parametrize("name", ["specs/prod-use1.yaml", "specs"])
+def test_a_clone_without_a_file_of_the_revision_is_a_usage_error(name: str, tmp_path: Path) -> None:
+    repository = fleet(tmp_path / "fleet")
+    missing = repository.git("rev-parse", f"HEAD:{name}")
+    (repository.root / f".git/objects/{missing[:2]}/{missing[2:]}").unlink()
+    with (
+        pytest.raises(UsageError, match="the clone does not have all files of"),
+        revision_root(repository.root, "HEAD"),
+    ):
+        pass

@@ -105,17 +105,30 @@ def _folder(against: str) -> Path | None:
 
 
 def _copy(root: Path, commit: str, target: Path) -> None:
-    """Copies the files of the fleet at a commit. The root can be a subfolder of the repository."""
+    """Copies the files of the fleet at a commit. The root can be a subfolder of the repository.
+
+    Raises:
+        UsageError: when the clone does not have all files of the commit, and git cannot fetch them.
+    """
     prefix = _output(root, "rev-parse", "--show-prefix")
     folders = [f"{prefix}{name}" for name in FOLDERS]
-    listing = _run(root, ["ls-tree", "-r", "-z", "--full-tree", commit, "--", *folders])
-    files = [_entry(row) for row in listing.decode("utf-8", "surrogateescape").split("\0") if row]
-    regular = [(blob, path) for mode, blob, path in files if mode in ("100644", "100755") and _is_plain(path)]
-    contents = _run(root, ["cat-file", "--batch"], "".join(f"{blob}\n" for blob, _ in regular).encode())
+    incomplete = UsageError(
+        f"the clone does not have all files of {commit[:12]}, and git cannot fetch them: clone without --filter"
+    )
+    try:
+        listing = _run(root, ["ls-tree", "-r", "-z", "--full-tree", commit, "--", *folders])
+        files = [_entry(row) for row in listing.decode("utf-8", "surrogateescape").split("\0") if row]
+        regular = [(blob, path) for mode, blob, path in files if mode in ("100644", "100755") and _is_plain(path)]
+        contents = _run(root, ["cat-file", "--batch"], "".join(f"{blob}\n" for blob, _ in regular).encode())
+    except subprocess.CalledProcessError:
+        raise incomplete from None
     position = 0
     for _, path in regular:
         end = contents.index(b"\n", position)
-        size = int(contents[position:end].rsplit(b" ", 1)[1])
+        size_or_missing = contents[position:end].rsplit(b" ", 1)[1]
+        if size_or_missing == b"missing":
+            raise incomplete
+        size = int(size_or_missing)
         file = target / path.removeprefix(prefix)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(contents[end + 1 : end + 1 + size])
