@@ -64,7 +64,7 @@ def run_rehearsal(arguments: list[str]) -> int:
     try:
         if options.argocd:
             return run_argocd(root, files, programs, options, outputs, progress)
-        if options.before:
+        if options.before is not None:
             return run_transitions(root, files, programs, options, outputs, progress)
         results = list(_results(root, files, programs, options, progress))
         for output in outputs:

@@ -31,10 +31,10 @@ def require_transition_options(options: RehearsalOptions) -> None:
     Raises:
         UsageError: for --workloads without --from, and for --from with --case or --argocd.
     """
-    if options.workloads and not options.before:
+    if options.workloads and options.before is None:
         raise UsageError("--workloads needs --from: it names the work that runs before the change")
     for name, value in (("--case", options.case), ("--argocd", options.argocd)):
-        if options.before and value:
+        if options.before is not None and value:
             raise UsageError(f"--from observes a change instead of test cases: remove {name}")
 
 
@@ -48,6 +48,8 @@ def run_transitions(
 ) -> int:
     """Runs the transition of each spec, writes the reports, and returns 0: an observation is not a failure.
 
+    If a program fails, the reports have the transitions before the failure.
+
     Raises:
         UsageError: when the state before has no spec of a cluster, or its spec does not compile.
         ProgramError: if a program fails.
@@ -55,19 +57,22 @@ def run_transitions(
     from gpuc.plan.revision import revision_root
     from gpuc.rehearse.transition.report import render
 
-    results = []
     with revision_root(root, options.before) as before:
-        for change in _transitions(before, root, files, options):
+        changes = list(_transitions(before, root, files, options))
+    results: list[TransitionResult] = []
+    try:
+        for change in changes:
             with _result(change, programs, options, progress) as result:
                 results.append(result)
                 if options.format == "text":
                     write_stdout(render("text", [result], colour=wants_colour(sys.stdout, os.environ)))
                 if options.keep:
                     _wait_for_interrupt(result)
-    if options.format != "text":
-        write_stdout(render(options.format, results))
-    for output in outputs:
-        output.write(render(output.format, results))
+    finally:
+        if results and options.format != "text":
+            write_stdout(render(options.format, results))
+        for output in outputs if results else ():
+            output.write(render(output.format, results))
     return 0
 
 
@@ -82,17 +87,24 @@ def _transitions(before: Path, root: Path, files: Sequence[str], options: Rehear
     if not present:
         raise UsageError(f"{options.before} has none of the specs: a transition needs the spec of the state before")
     for file in present:
-        yield Transition(str(options.before), _compiled(before, file), _compiled(root, file), workloads)
+        old, new = _compiled(before, file, "the state before"), _compiled(root, file, "the state after")
+        yield Transition(str(options.before), old, new, workloads)
 
 
-def _compiled(root: Path, file: str) -> CompiledSpec:
+def _compiled(root: Path, file: str, state: str) -> CompiledSpec:
+    """Compiles a spec of a state.
+
+    Raises:
+        UsageError: when the spec does not compile.
+    """
+    from gpuc.pipeline.pipeline import located_errors
     from gpuc.rehearse.transition.compiled import compiled_state
 
     try:
         return compiled_state(root, file)
     except StageError as error:
-        first = next(finding for finding in error.findings if finding.is_error)
-        raise UsageError(f"{first.mark}: {first.message}") from None
+        first = next(finding for finding in located_errors(root, file, error) if finding.is_error)
+        raise UsageError(f"{state} does not compile: {first.mark}: {first.message}") from None
 
 
 @contextmanager
@@ -107,7 +119,7 @@ def _result(
 
 
 def _documents(folder: Path) -> list[dict[str, Any]]:
-    """Returns the objects in the files of a folder.
+    """Returns the objects in the files of a folder, also with the metadata that shows which controller owns an object.
 
     Raises:
         UsageError: when the folder has no objects.
@@ -119,7 +131,7 @@ def _documents(folder: Path) -> list[dict[str, Any]]:
         write_message(sentence)
     if not loaded.manifests:
         raise UsageError(f"--workloads {folder} has no Kubernetes objects")
-    return [manifest.document() for manifest in loaded.manifests]
+    return [loaded.document(manifest) for manifest in loaded.manifests]
 
 
 def _wait_for_interrupt(result: TransitionResult) -> None:

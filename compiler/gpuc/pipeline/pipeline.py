@@ -264,6 +264,16 @@ def _spec_findings(
     return _located(independent_findings(source, inputs), source, name)
 
 
+def located_errors(root: Path, file: str, error: StageError) -> list[Finding]:
+    """Returns the findings about a spec that does not compile, with the cluster and the positions in its files."""
+    from gpuc.source import read_all
+
+    try:
+        return _located(error.findings, read_all(root, file), Path(file).stem)
+    except StageError:  # gpuc cannot read the files, and the findings have the positions
+        return list(error.findings)
+
+
 def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Finding]:
     """Returns the findings with the name of the cluster, and with the file, line and column of their spec paths."""
     return [replace(source.located(finding), cluster=name) for finding in findings]

@@ -1,0 +1,78 @@
+"""`gpuc rehearse --from`: what is checked before the first control plane starts, and the reports after a failure."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpuc.cli.options import RehearsalOptions
+from gpuc.cli.transition_command import require_transition_options, run_transitions
+from gpuc.diagnostics.report.output import ReportFile
+from gpuc.diagnostics.usage import UsageError
+from gpuc.rehearse.process import ProgramError
+from gpuc.rehearse.transition import run
+from gpuc.rehearse.transition.result import TransitionResult
+from tests.plan.repository import fleet
+
+FILES = ["specs/infer-euw1.yaml", "specs/prod-use1.yaml"]
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The clusters whose control plane starts, without a control plane. The one of prod-use1 fails."""
+    names: list[str] = []
+
+    @contextmanager
+    def transition(change: run.Transition, *_: Any) -> Iterator[TransitionResult]:
+        names.append(change.after.cluster.name)
+        if names[-1] == "prod-use1":
+            raise ProgramError("etcd ended")
+        yield TransitionResult(names[-1], change.after.cluster.file, change.name)
+
+    monkeypatch.setattr(run, "transition", transition)
+    return names
+
+
+def run_from(before: Path, root: Path, report: Path) -> None:
+    options = RehearsalOptions()
+    options.before = str(before)
+    output = ReportFile("json", str(report))
+    try:
+        run_transitions(root, FILES, None, options, [output], lambda step: None)  # type: ignore[arg-type]
+    finally:
+        output.discard()
+
+
+def test_a_spec_of_the_state_before_with_an_error_stops_before_the_first_control_plane(
+    tmp_path: Path, started: list[str]
+) -> None:
+    root = fleet(tmp_path / "fleet", "infer-euw1", "prod-use1").root
+    before = tmp_path / "before"
+    shutil.copytree(root, before)
+    spec = before / FILES[1]
+    spec.write_text(spec.read_text().replace("environment: prod", "surroundings: prod", 1))
+    with pytest.raises(UsageError, match=r"^the state before does not compile: specs/prod-use1.yaml:\d+:\d+: "):
+        run_from(before, root, tmp_path / "report.json")
+    assert started == []
+    assert not (tmp_path / "report.json").exists()
+
+
+def test_a_failure_leaves_the_reports_of_the_transitions_before(tmp_path: Path, started: list[str]) -> None:
+    root = fleet(tmp_path / "fleet", "infer-euw1", "prod-use1").root
+    with pytest.raises(ProgramError):
+        run_from(root, root, tmp_path / "report.json")
+    assert started == ["infer-euw1", "prod-use1"]
+    assert "infer-euw1" in json.dumps(json.loads((tmp_path / "report.json").read_text()))
+
+
+def test_from_without_a_name_is_not_a_rehearsal_of_one_state() -> None:
+    options = RehearsalOptions()
+    options.before, options.case = "", ["x"]
+    with pytest.raises(UsageError, match="remove --case"):
+        require_transition_options(options)
