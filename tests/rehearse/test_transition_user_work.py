@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from gpuc.cli.transition_command import _documents
 from gpuc.model import Cluster
 from gpuc.rehearse.transition.user_work import as_written, user_work
 
@@ -57,3 +62,30 @@ def test_a_job_of_a_cluster_is_as_its_user_wrote_it() -> None:
         "annotations": {"gpuc.dev/rehearsal": "hold"},
     }
     assert JOB["spec"]["selector"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"kind": "Job"}, {"kind": "Deployment"}, {"spec": "x"}, {"spec": {"replicas": "three"}}],
+)
+def test_work_that_is_not_valid_is_left_to_the_api_server(changed: dict[str, Any], prod: Cluster) -> None:
+    document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, **changed}
+    own = user_work([document], prod)
+    assert own.work == ()
+    assert [one["metadata"]["name"] for one in own.others] == ["a"]
+
+
+def test_a_template_of_pods_with_values_that_are_no_maps_is_read(prod: Cluster) -> None:
+    pod = {"metadata": {"labels": 1, "annotations": None}, "spec": {"nodeSelector": []}}
+    document = {**JOB, "metadata": {"name": "a", "labels": []}, "spec": {"template": pod}}
+    (job,) = user_work([document], prod).work
+    assert (job.namespace, job.queue, job.pool, job.pods) == ("default", "", "", 1)
+
+
+def test_objects_of_controllers_in_a_folder_are_left_out(tmp_path: Path, prod: Cluster) -> None:
+    (tmp_path / "dump.json").write_text(
+        json.dumps({"apiVersion": "v1", "kind": "List", "items": [SERVICE, REPLICA_SET]})
+    )
+    documents = [*_documents(tmp_path)]
+    assert [one["kind"] for one in documents] == ["Service", "ReplicaSet"]
+    assert [one["kind"] for one in user_work(documents, prod).others] == ["Service"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gpuc.kubernetes.argocd import WAVE
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.transition.compiled import compiled_from
 from gpuc.rehearse.waves import namespaces, steps
@@ -16,6 +17,14 @@ from tests.conftest import CUSTOM, EXAMPLES, ROOT
 @pytest.fixture(scope="module", params=EXAMPLES)
 def spec(request: pytest.FixtureRequest) -> CompiledSpec:
     return compiled_spec(ROOT, f"specs/{request.param}.yaml")
+
+
+@pytest.mark.parametrize(("text", "wave"), [("-3", -3), ("+2", 2), ("--1", 0), ("first", 0)])
+def test_a_wave_that_is_not_a_number_is_wave_0(text: str, wave: int, spec: CompiledSpec) -> None:
+    pool = next(manifest for manifest in spec.synced if manifest.kind == "NodePool")
+    changed = replace(pool, annotations={WAVE: text})
+    synced = [changed if manifest is pool else manifest for manifest in spec.synced]
+    assert [step.wave for step in steps(synced) if changed in step.manifests] == [wave]
 
 
 def test_every_object_is_applied_once(spec: CompiledSpec) -> None:

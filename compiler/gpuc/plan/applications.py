@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,9 +42,12 @@ class Application:
 
 
 def wave_of(manifest: Manifest) -> int:
-    """Returns the sync wave of an object; 0 without a wave."""
+    """Returns the sync wave of an object; 0 without a wave, and for text that is not a number.
+
+    Source: argo-cd v3.5.1 gitops-engine/pkg/sync/syncwaves/waves.go
+    """
     text = str(manifest.annotations.get(WAVE, "0"))
-    return int(text) if text.lstrip("-").isdecimal() else 0
+    return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else 0
 
 
 @lru_cache(maxsize=4)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import PurePosixPath
 
-from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
+from gpuc.plan.applications import wave_of
 from gpuc.rehearse.client import Object
 
 OUTPUT = "out/"
@@ -36,10 +36,10 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
     objects = tuple(synced)
     applications = [manifest for manifest in objects if APPLICATIONS in manifest.file]
     ordered: list[Step] = []
-    for application in sorted(applications, key=_wave):
-        ordered.append(Step(application.name, _wave(application), (application,)))
+    for application in sorted(applications, key=wave_of):
+        ordered.append(Step(application.name, wave_of(application), (application,)))
         synced_objects = sorted((manifest for manifest in objects if _syncs(application, manifest)), key=_rank)
-        ordered += [Step(application.name, wave, tuple(group)) for wave, group in groupby(synced_objects, _wave)]
+        ordered += [Step(application.name, wave, tuple(group)) for wave, group in groupby(synced_objects, wave_of)]
     _require_exactly_once(objects, ordered)
     return ordered
 
@@ -81,10 +81,6 @@ def _syncs(application: Manifest, manifest: Manifest) -> bool:
     return False
 
 
-def _wave(manifest: Manifest) -> int:
-    return int(manifest.annotations.get(WAVE, "0"))
-
-
 def _rank(manifest: Manifest) -> tuple[int, int]:
     kind = _EARLY_KINDS.index(manifest.kind) if manifest.kind in _EARLY_KINDS else len(_EARLY_KINDS)
-    return _wave(manifest), kind
+    return wave_of(manifest), kind

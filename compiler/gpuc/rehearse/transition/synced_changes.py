@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from gpuc.kubernetes.argocd import OPTIONS, WAVE
+from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
+from gpuc.plan.applications import wave_of
 from gpuc.rehearse.argocd.object_diff import (
     ARGO_CD_API,
     NO_PRUNE,
@@ -113,7 +114,7 @@ def _prune(
 ) -> Iterator[ObjectOutcome]:
     """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes."""
     orphans = set(_without_application(*states))
-    for manifest in sorted(change.removed, key=_wave, reverse=True):
+    for manifest in sorted(change.removed, key=wave_of, reverse=True):
         key = key_of(manifest)
         if key in orphans:
             yield _left(key, "its Application is removed, and Argo CD keeps the objects of a removed Application")
@@ -148,10 +149,6 @@ def _steps_without(before: Sequence[Manifest], kept: set[str]) -> Iterator[Step]
 
 def _is_application(manifest: Manifest) -> bool:
     return manifest.kind == "Application" and manifest.api.startswith("argoproj.io/")
-
-
-def _wave(manifest: Manifest) -> int:
-    return int(manifest.annotations.get(WAVE, "0"))
 
 
 def _value(document: Any, path: Sequence[str]) -> Any:

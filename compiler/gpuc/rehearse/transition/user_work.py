@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL, QUEUE_LABEL
+from gpuc.objects.object_set import dig, items, pairs
 from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.rehearse.context import HOLD
 from gpuc.rehearse.transition.filling import Filling
@@ -38,7 +39,7 @@ class UserWork:
     work: tuple[Filling, ...]
     """The objects that get pods."""
     others: tuple[Object, ...]
-    """All other objects, which are created first."""
+    """All other objects, which are created first. Work that is not valid is here too: the API server says why."""
 
 
 def user_work(documents: Iterable[Object], cluster: Cluster) -> UserWork:
@@ -47,18 +48,17 @@ def user_work(documents: Iterable[Object], cluster: Cluster) -> UserWork:
     tenants = {namespace.name: tenant.name for tenant, namespace in cluster.namespaces}
     work, others = [], []
     for given in documents:
-        if any(reference.get("controller") for reference in given["metadata"].get("ownerReferences", ())):
+        if any(dig(reference, "controller") for _, reference in items(given["metadata"].get("ownerReferences"))):
             continue
         document = as_written(given)
-        namespace = document["metadata"].get("namespace", "")
-        label = document["metadata"].get("labels", {}).get(QUEUE_LABEL, "")
-        if document["kind"] not in OBSERVED_KINDS:
+        pods = _pods_of(document)
+        if pods is None:
             others.append(document)
             continue
-        pod = document["spec"].get("template", {}).get("spec", {})
-        pool = pod.get("nodeSelector", {}).get(POOL_LABEL, "")
-        filling = Filling(document, tenants.get(namespace, ""), queues.get(label, ""), pool, _pods_of(document))
-        work.append(filling)
+        tenant = tenants.get(str(document["metadata"]["namespace"]), "")
+        queue = queues.get(str(dig(document, "metadata", "labels", QUEUE_LABEL)), "")
+        pool = dig(document, "spec", "template", "spec", "nodeSelector", POOL_LABEL)
+        work.append(Filling(document, tenant, queue, str(pool or ""), pods))
     return UserWork(tuple(work), tuple(others))
 
 
@@ -68,14 +68,14 @@ def as_written(given: Object) -> Object:
     document["metadata"] = {key: value for key, value in document["metadata"].items() if key not in _GENERATED}
     if document["kind"] in OBSERVED_KINDS:
         document["metadata"].setdefault("namespace", "default")
-    if document["kind"] == "Job":
-        spec = document.setdefault("spec", {})
-        if not spec.get("manualSelector"):
-            spec.pop("selector", None)
-        metadata = spec.setdefault("template", {}).setdefault("metadata", {})
-        metadata["labels"] = {key: value for key, value in metadata.get("labels", {}).items() if key not in _JOB_LABELS}
-        metadata["annotations"] = metadata.get("annotations", {}) | HOLD
-        metadata.pop("creationTimestamp", None)
+    template = dig(document, "spec", "template")
+    if document["kind"] == "Job" and isinstance(template, dict):
+        if not document["spec"].get("manualSelector"):
+            document["spec"].pop("selector", None)
+        metadata = {key: value for key, value in pairs(template.get("metadata")) if key != "creationTimestamp"}
+        labels = {key: value for key, value in pairs(metadata.get("labels")) if key not in _JOB_LABELS}
+        annotations = dict(pairs(metadata.get("annotations"))) | HOLD
+        template["metadata"] = metadata | {"labels": labels, "annotations": annotations}
     return document
 
 
@@ -91,10 +91,17 @@ def create_others(client: Client, documents: Iterable[Object]) -> list[str]:
     return problems
 
 
-def _pods_of(document: Object) -> int:
-    """Returns the number of pods that the controller of an object starts at the same time."""
-    spec = document["spec"]
+def _pods_of(document: Object) -> int | None:
+    """Returns the number of pods that the controller of an object starts at the same time.
+
+    The result is None for an object without a controller that runs, and for a number that is not valid.
+    """
+    spec = document.get("spec")
+    if document["kind"] not in OBSERVED_KINDS or not isinstance(spec, dict):
+        return None
     if document["kind"] != "Job":
-        return int(spec.get("replicas", 1))
-    parallelism = int(spec.get("parallelism", 1))
-    return min(parallelism, int(spec.get("completions") or parallelism))
+        numbers = [spec.get("replicas", 1)]
+    else:
+        parallelism = spec.get("parallelism", 1)
+        numbers = [parallelism, spec.get("completions") or parallelism]
+    return min(numbers) if all(isinstance(number, int) for number in numbers) else None
