@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +116,70 @@ def test_a_new_and_a_removed_cluster_are_planned(repository: Fleet, capsys: pyte
     assert summaries == {"new-use1": "cluster new-use1 is new", "prod-use1": "cluster prod-use1 is removed"}
 
 
+def test_a_removed_cluster_is_planned_by_its_name(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    spec = repository.root / "specs/prod-use1.yaml"
+    spec.rename(spec.with_name("other.yaml"))
+    _, document = plan(capsys, "prod-use1")
+    assert [cluster["summary"][0] for cluster in document["clusters"]] == ["cluster prod-use1 is removed"]
+    assert main(["plan", "--against", "HEAD", "no-such-cluster"]) == 2
+
+
+LOCK = "out/prod-use1/gpuc.lock"
+POOL = "out/prod-use1/karpenter/pools/train-h100.yaml"
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n" for before, name in pairwise("abcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        (LOCK, "<<<<<<< HEAD\n{}\n", f"{LOCK} has an unresolved Git conflict"),
+        (LOCK, '{"gpuc": "", "cdk8s": "", "files": []}', f"{LOCK} was not written by gpuc"),
+        (LOCK, '{"gpuc": "", "cdk8s": "", "files": {"out/prod-use1/a.yaml": "x"}}', f"{LOCK} was not written by gpuc"),
+        (LOCK, '{"gpuc": "", "cdk8s": "", "files": {}}', f"{LOCK} lists no file that exists"),
+        (POOL, "spec: [", f"{POOL}:2:1: not YAML"),
+        (POOL, BOMB, f"{POOL}:1:20: the aliases of this document expand to more than 1000000 values"),
+        (POOL, "- a\n", f"{POOL} has a document that is not a map"),
+        (POOL, "kind: NodePool\n", f"{POOL} has a document that is not a Kubernetes object"),
+    ],
+)
+def test_a_state_before_that_cannot_be_read_is_not_a_new_cluster(
+    file: str, text: str, message: str, repository: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository.root / file).write_text(text)
+    repository.commit()
+    assert main(["plan", "--against", "HEAD", "--fail-on", "disrupts"]) == 2
+    assert f"the state before cannot be read: {message}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", ["out", "out/prod-use1", LOCK, POOL])
+def test_a_link_in_the_state_before_is_not_a_new_cluster(
+    path: str, repository: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = repository.root.parent / "before"
+    shutil.copytree(repository.root, before)
+    (before / path).rename(before / "elsewhere")
+    (before / path).symlink_to(before / "elsewhere")
+    assert main(["plan", "--against", str(before), "--fail-on", "disrupts"]) == 2
+    assert f"the state before cannot be read: {path} is a link" in capsys.readouterr().err
+
+
+def test_dates_in_the_state_before_are_text(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (repository.root / POOL).read_text()
+    start = "spec:\n  disruption:"
+    assert start in text
+    (repository.root / POOL).write_text(
+        text.replace(start, "spec:\n  from: 2026-08-01\n  to: 2026-13-45\n  disruption:")
+    )
+    repository.commit()
+    _, document = plan(capsys)
+    fields = {
+        one["field"]: one["before"] for changed in document["clusters"][0]["objects"] for one in changed["fields"]
+    }
+    assert (fields["spec.from"], fields["spec.to"]) == ("2026-08-01", "2026-13-45")
+
+
 def test_a_spec_of_an_older_language_is_compared_by_its_objects(
     repository: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,3 +212,25 @@ def test_diff_compares_folders_without_a_spec(repository: Fleet, capsys: pytest.
 def test_diff_of_a_missing_folder_is_a_usage_error(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "missing", "out"]) == 2
     assert "missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "spec: ["])
+def test_diff_with_a_side_without_objects_is_a_usage_error(
+    text: str, repository: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = repository.root / "new.yaml"
+    file.write_text(text)
+    for sides in (("out", str(file)), (str(file), "out")):
+        assert main(["diff", *sides, "--fail-on", "disrupts"]) == 2
+        error = capsys.readouterr().err
+        assert f"{file} has no Kubernetes objects" in error
+        assert ("not YAML" in error) == bool(text)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_diff_reports_what_it_cannot_read(form: str, repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    old, new = repository.root / "old.yaml", repository.root / "new.yaml"
+    old.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n")
+    new.write_text(f"{old.read_text()}---\nspec: [")
+    assert main(["diff", str(old), str(new), "--format", form]) == 0
+    assert "this part of the file is ignored" in capsys.readouterr().out

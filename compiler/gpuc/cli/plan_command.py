@@ -63,7 +63,7 @@ def run_plan(arguments: list[str]) -> int:
         UsageError: for wrong arguments, and if the state before cannot be read.
     """
     from gpuc.cli.arguments import parser_of
-    from gpuc.cli.specs import find_root, repository_prefix, select
+    from gpuc.cli.specs import find_root, repository_prefix
     from gpuc.plan.revision import revision_name, revision_root
 
     options: PlanOptions = parser_of("plan").parse(arguments, PlanOptions())
@@ -72,12 +72,12 @@ def run_plan(arguments: list[str]) -> int:
     progress = Progress(sys.stderr)
     try:
         with revision_root(root, options.against) as before:
-            names = _names(root, before, select(root, Path.cwd(), options.specs) if options.specs else None)
+            files = _selected(root, before, options.specs)
             findings: list[Finding] = []
-            changes = list(_changes(root, before, names, _workloads(options.workloads), findings, progress))
+            changes = list(_changes(root, before, files, _workloads(options.workloads), findings, progress))
             if findings:
                 progress.close()
-                return _refused(root, findings, names)
+                return _refused(root, findings, list(files))
             plans = _plans(changes, revision_name(root, options.against), repository_prefix(root))
         progress.close()
         _report(plans, options.format, outputs)
@@ -93,22 +93,20 @@ def run_diff(arguments: list[str]) -> int:
     """Runs `gpuc diff` and returns the exit code.
 
     Raises:
-        UsageError: for wrong arguments, and for paths that do not exist.
+        UsageError: for wrong arguments, and for paths that do not exist or have no objects.
     """
+    from dataclasses import replace
+
     from gpuc.cli.arguments import parser_of
     from gpuc.plan.manifest_state import manifest_state
+    from gpuc.plan.planner import plan_cluster
 
     options: DiffOptions = parser_of("diff").parse(arguments, DiffOptions())
     outputs = _report_files(options.output)
     try:
-        states = []
-        for path in (options.old, options.new):
-            state, unread = manifest_state(path)
-            states.append(state)
-            for sentence in unread:
-                write_message(sentence)
-        change = _change(states[0], states[1], _workloads(options.workloads))
-        plans = _plans([change], options.old, "")
+        (old, unread), (new, unread_new) = (manifest_state(path) for path in (options.old, options.new))
+        plan = plan_cluster(_change(old, new, _workloads(options.workloads)))
+        plans = Plans(options.old, (replace(plan, notes=(*plan.notes, *unread, *unread_new)),))
         _report(plans, options.format, outputs)
     finally:
         for output in outputs:
@@ -119,35 +117,29 @@ def run_diff(arguments: list[str]) -> int:
 def _changes(
     root: Path,
     before: Path,
-    names: list[str],
+    files: dict[str, str],
     workloads: tuple[Manifest, ...],
     findings: list[Finding],
     progress: Progress,
 ) -> Iterable[Change]:
     """Yields the change of each cluster. Adds the errors of specs to `findings`."""
-    from dataclasses import replace
-
     from gpuc.pipeline.stages import compiled_spec
-    from gpuc.plan.planner import spec_file
     from gpuc.plan.state import no_state
     from gpuc.plan.states import state_after, state_before
-    from gpuc.source import read_all
 
-    for name in names:
+    old_files = _spec_files(before)
+    for name, file in files.items():
         progress(f"planning {name}")
-        file = spec_file(root, name)
         compiled = None
         try:
             compiled = compiled_spec(root, file) if file else None
         except StageError as error:
-            try:
-                source = read_all(root, file)
-                findings += [replace(source.located(finding), cluster=name) for finding in error.findings]
-            except StageError:
-                findings += error.findings
+            from gpuc.pipeline.pipeline import located_errors
+
+            findings += located_errors(root, file, error)
             continue
         after = state_after(compiled) if compiled else no_state(name)
-        old_file = file if (before / file).is_file() and file else spec_file(before, name)
+        old_file = file if (before / file).is_file() and file else old_files.get(name, "")
         yield _change(state_before(before, name, old_file, compiled), after, workloads)
 
 
@@ -157,14 +149,28 @@ def _change(before: State, after: State, workloads: tuple[Manifest, ...]) -> Cha
     return Change(before, after, workloads)
 
 
-def _names(root: Path, before: Path, files: list[str] | None) -> list[str]:
-    """Returns the names of the clusters of both states, or of the selected spec files, sorted."""
+def _selected(root: Path, before: Path, specs: list[str]) -> dict[str, str]:
+    """Returns the spec files of the clusters to plan, sorted by name; an empty string for a removed cluster.
+
+    specs: spec files, and names of clusters of either state; empty for all clusters of both states.
+    """
+    from gpuc.cli.specs import select
     from gpuc.plan.states import clusters_with_output
+
+    present = _spec_files(root)
+    removed = [name for name in clusters_with_output(before) if name not in present]
+    if specs:
+        files = select(root, Path.cwd(), [spec for spec in specs if spec not in removed]) or ()
+        present = {Path(file).stem: file for file in files}
+        removed = [name for name in removed if name in specs]
+    return dict(sorted((present | dict.fromkeys(removed, "")).items()))
+
+
+def _spec_files(root: Path) -> dict[str, str]:
+    """Returns the spec file of each cluster, relative to the root, by the name of the cluster."""
     from gpuc.source import cluster_files
 
-    if files is not None:
-        return sorted({Path(file).stem for file in files})
-    return sorted({*(Path(file).stem for file in cluster_files(root)), *clusters_with_output(before)})
+    return {Path(file).stem: file for file in reversed(cluster_files(root))}  # the first file of a name counts
 
 
 def _workloads(folder: Path | None) -> tuple[Manifest, ...]:

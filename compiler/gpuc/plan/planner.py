@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.finding import Path as SpecPath
@@ -115,10 +114,3 @@ def _notes(change: Change) -> Iterator[str]:
         if count:
             noun = "object changes" if count == 1 else "objects change"
             yield f"{count} {noun} without a change of the spec: this gpuc, or a file of the fleet, differs"
-
-
-def spec_file(root: Path, name: str) -> str:
-    """Returns the spec file of a cluster, relative to the root; an empty string without a file."""
-    from gpuc.source import cluster_files
-
-    return next((file for file in cluster_files(root) if Path(file).stem == name), "")

@@ -24,8 +24,8 @@ class Plans:
 
     @property
     def changed(self) -> tuple[ClusterPlan, ...]:
-        """The clusters with changes, impacts or findings; those with the most dangerous impacts first."""
-        found = [plan for plan in self.clusters if plan.objects or plan.impacts or plan.findings]
+        """The clusters with changes, impacts, findings or notes; those with the most dangerous impacts first."""
+        found = [plan for plan in self.clusters if plan.objects or plan.impacts or plan.findings or plan.notes]
         return tuple(sorted(found, key=lambda plan: (min(map(_rank, plan.impacts), default=len(_LEVELS)), plan.name)))
 
     def impacts(self) -> Iterator[tuple[str, Impact]]:

@@ -5,27 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
+from gpuc.diagnostics.usage import UsageError
+from gpuc.lint.load.yaml_text import DUPLICATE_KEY, read
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written
 from gpuc.manifest.output_file import OutputFile, output_files
 from gpuc.plan.state import State, no_state, resolved_spec, state_of
 from gpuc.write.filesystem import RefusedError, SafeDir
-from gpuc.write.lockfile import is_output, lock_file
+from gpuc.write.lockfile import is_output, lock_file, parse
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
     from gpuc.pipeline.fleet_policies import FleetPolicies
     from gpuc.pipeline.stages import CompiledSpec
 
-_Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _METADATA = {"name", "namespace", "labels", "annotations"}
 
 
@@ -41,17 +40,20 @@ def state_before(root: Path, name: str, file: str, after: CompiledSpec | None) -
         root: the folder with the files of the state before.
         file: the spec file of the cluster.
         after: the compiled spec of the state after, whose objects are used for the files that have not changed.
+
+    Raises:
+        UsageError: when gpuc.lock or a file that it lists cannot be read: without its objects, the plan would be wrong.
     """
     known: dict[str, OutputFile] = {}
     if after is not None:
         known = output_files(after.artifacts, after.cluster.file)
-    try:
-        with SafeDir(root) as folder:
-            artifacts = list(_artifacts(folder, name, known))
-    except (OSError, RefusedError):
-        artifacts = []
+    with _readable(root) as folder:
+        lock = folder.read(lock_file(name))
+        if lock is None:
+            return no_state(name)
+        artifacts = list(_artifacts(folder, name, lock, known))
     if not artifacts:
-        return no_state(name)
+        raise _unreadable(lock_file(name), "lists no file that exists")
     cluster, source = None, None
     if (root / file).is_file():
         cluster, source = resolved_spec(root, file, *_fleet(root))
@@ -59,13 +61,24 @@ def state_before(root: Path, name: str, file: str, after: CompiledSpec | None) -
 
 
 def clusters_with_output(root: Path) -> list[str]:
-    """Returns the names of the clusters that have a gpuc.lock below a folder, sorted."""
+    """Returns the names of the clusters that have a gpuc.lock below a folder, sorted.
+
+    Raises:
+        UsageError: when out/ or a gpuc.lock cannot be read.
+    """
+    with _readable(root) as folder:
+        names = [name for name, is_folder in folder.entries("out") if is_folder]
+        return [name for name in names if is_output(lock_file(name)) and folder.read(lock_file(name)) is not None]
+
+
+@contextmanager
+def _readable(root: Path) -> Iterator[SafeDir]:
+    """Yields the files of the state before. Raises a UsageError for a file that cannot be read."""
     try:
         with SafeDir(root) as folder:
-            names = [name for name, is_folder in folder.entries("out") if is_folder]
-            return sorted(name for name in names if is_output(lock_file(name)) and folder.read(lock_file(name)))
-    except (OSError, RefusedError):
-        return []
+            yield folder
+    except (OSError, RefusedError) as error:
+        raise UsageError(f"the state before cannot be read: {error}") from None
 
 
 def _fleet(root: Path) -> tuple[FleetPolicies | None, Catalog | None]:
@@ -81,44 +94,55 @@ def _fleet(root: Path) -> tuple[FleetPolicies | None, Catalog | None]:
     return policies, catalog
 
 
-def _artifacts(folder: SafeDir, name: str, known: Mapping[str, OutputFile]) -> Iterator[Artifact]:
+def _artifacts(folder: SafeDir, name: str, lock: bytes, known: Mapping[str, OutputFile]) -> Iterator[Artifact]:
     """Yields the content of all files that the gpuc.lock of a cluster lists."""
-    lock = folder.read(lock_file(name))
-    if lock is None:
-        return
     try:
-        files = json.loads(lock)["files"]
-    except (ValueError, KeyError, TypeError):
-        return
-    for file, entry in files.items():
-        if not is_output(file, name):
-            continue
+        entries = _entries(lock, name)
+    except ValueError as error:
+        raise _unreadable(lock_file(name), str(error)) from None
+    for file, entry in entries.items():
         content = folder.read(file)
         if content is None:
             continue
         same = known.get(file)
-        is_same = same is not None and same.digest() == entry.get("data")
-        if same and is_same and hashlib.sha256(content).hexdigest() == entry.get("sha256"):
+        is_same = same is not None and same.digest() == entry["data"]
+        if same and is_same and hashlib.sha256(content).hexdigest() == entry["sha256"]:
             yield from same.artifacts
         else:
             yield from _read(file, content.decode("utf-8", "replace"), entry.get("from", ()))
 
 
+def _entries(lock: bytes, name: str) -> dict[str, dict[str, Any]]:
+    """Returns the entries of the files in a gpuc.lock, by path.
+
+    Raises:
+        ValueError: when the text is not a gpuc.lock of the cluster.
+    """
+    parse(lock, name)
+    entries: dict[str, dict[str, Any]] = json.loads(lock)["files"]
+    for entry in entries.values():
+        for row in entry.get("from", ()):
+            if not (isinstance(row["path"], list) and all(isinstance(step, str | int) for step in row["path"])):
+                raise ValueError("was not written by gpuc")
+    return entries
+
+
+def _unreadable(file: str, reason: str) -> UsageError:
+    return UsageError(f"the state before cannot be read: {file} {reason}")
+
+
 def _read(file: str, text: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Artifact]:
     """Yields the objects of a file, the values of a chart, or a text."""
-    origins: list[SpecPath] = [tuple(row.get("path", ())) for row in rows]
+    origins: list[SpecPath] = [tuple(row["path"]) for row in rows]
     first = origins[0] if origins else ()
     if rows and all("kind" not in row for row in rows):
-        values = _documents(text) if file.endswith(".yaml") else []
         if file.rsplit("/", 1)[-1] == "values.yaml" or "/values/" in file:
-            yield Values(file, first, _component(file), values[0] if values else {})
+            yield Values(file, first, _component(file), next(_documents(file, text), {}))
         else:
             yield Text(file, first, text)
         return
-    for index, document in enumerate(_documents(text)):
-        origin = origins[index] if index < len(origins) else first
-        if manifest := _manifest(file, origin, document):
-            yield manifest
+    for index, document in enumerate(_documents(file, text)):
+        yield _manifest(file, origins[index] if index < len(origins) else first, document)
 
 
 def _component(file: str) -> str:
@@ -127,19 +151,32 @@ def _component(file: str) -> str:
     return folder if name == "values.yaml" else name.removesuffix(".yaml")
 
 
-def _documents(text: str) -> list[dict[str, Any]]:
-    try:
-        return [document for document in yaml.load_all(text, _Loader) if isinstance(document, dict)]
-    except yaml.YAMLError:
-        return []
+def _documents(file: str, text: str) -> Iterator[dict[str, Any]]:
+    """Yields the maps in a file.
+
+    Raises:
+        UsageError: when the file is not YAML, or a document is not a map.
+    """
+    parsed = read(text, file)
+    for finding in parsed.findings:
+        if finding.id != DUPLICATE_KEY.id:  # the last value counts, as for the API server
+            raise UsageError(f"the state before cannot be read: {finding.mark}: {finding.message}")
+    for _, document in parsed.documents:
+        if isinstance(document, dict):
+            yield document
+        elif document is not None:
+            raise _unreadable(file, "has a document that is not a map")
 
 
-def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest | None:
-    """Returns the manifest of an object; None if the document is not an object."""
-    metadata = document.get("metadata")
-    api, kind = document.get("apiVersion"), document.get("kind")
+def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest:
+    """Returns the manifest of an object.
+
+    Raises:
+        UsageError: when the document is not an object.
+    """
+    api, kind, metadata = document.get("apiVersion"), document.get("kind"), document.get("metadata")
     if not (isinstance(metadata, dict) and isinstance(api, str) and isinstance(kind, str)):
-        return None
+        raise _unreadable(file, "has a document that is not a Kubernetes object")
     body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
     start = Mark(file, 1, 1)
     written = None if metadata.keys() <= _METADATA else Written(file, document, partial(_start, start))
@@ -151,10 +188,14 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
         str(metadata.get("name", "")),
         body,
         str(metadata.get("namespace", "")),
-        metadata.get("labels") or {},
-        metadata.get("annotations") or {},
+        _map(metadata.get("labels")),
+        _map(metadata.get("annotations")),
         written,
     )
+
+
+def _map(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _start(start: Mark, path: SpecPath, on_key: bool) -> Mark:
