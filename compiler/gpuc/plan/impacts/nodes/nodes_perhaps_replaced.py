@@ -4,7 +4,12 @@ from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.replacement import details, pace
 
 
-@impact("IMP112", Level.DISRUPTS, source="aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go")
+@impact(
+    "IMP112",
+    Level.DISRUPTS,
+    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areRequirementsDrifted); "
+    "aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go",
+)
 def nodes_perhaps_replaced(change: Change) -> Impacts:
     """Karpenter replaces nodes if other resources of AWS match a new selector.
 
