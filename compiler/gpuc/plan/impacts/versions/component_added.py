@@ -9,7 +9,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 def component_added(change: Change) -> Impacts:
     """The cluster needs another component, so Argo CD installs its chart.
 
-    The DaemonSets of the chart take resources of each node, also of nodes that run.
+    The DaemonSets of the chart take resources of the nodes that they select, also of nodes that run.
     """
     for one in changed_installations(change):
         if not one.before:
