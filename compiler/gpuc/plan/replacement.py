@@ -33,6 +33,11 @@ def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
     return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
 
 
+def is_static(pair: Pair) -> bool:
+    """Returns whether a NodePool has a fixed number of nodes, which Karpenter does not consolidate."""
+    return isinstance(pair.values("spec", "replicas")[1], int)
+
+
 def most_nodes(document: Any) -> int | None:
     """Returns the largest number of nodes of a NodePool: its replicas, else its limit; None without a number."""
     replicas, limit = dig(document, "spec", "replicas"), dig(document, "spec", "limits", "nodes")
@@ -75,26 +80,30 @@ def replaced_words(pairs: Sequence[Pair], cluster: Cluster | None) -> str:
 
 
 def pace(pair: Pair, cluster: Cluster | None) -> str:
-    """Returns how many nodes Karpenter replaces at a time, and when, by the budgets of the state after."""
+    """Returns how many nodes Karpenter replaces at a time, and when, by the budgets of the state after.
+
+    Without the field, the API server adds a budget of 10%. An empty list has no limit.
+    """
+    value = pair.values("spec", "disruption", "budgets")[1]
     budgets = [
         budget
-        for _, budget in items(pair.values("spec", "disruption", "budgets")[1])
+        for _, budget in items([{"nodes": "10%"}] if value is None else value)
         if not dig(budget, "reasons") or "Drifted" in dig(budget, "reasons")
     ]
     always = [str(dig(budget, "nodes")) for budget in budgets if not dig(budget, "schedule")]
     closed = [budget for budget in budgets if dig(budget, "schedule") and str(dig(budget, "nodes")) in ("0", "0%")]
     if any(value in ("0", "0%") for value in always):
         return "none while the budget is 0"
-    text = f"{_at_a_time(always)} at a time" if budgets else "10% at a time"
-    return text + (f", outside of {_hours(closed, cluster)}" if closed else "")
+    return f"{_at_a_time(always)} at a time" + (f", outside of {_hours(closed, cluster)}" if closed else "")
 
 
 def _at_a_time(values: list[str]) -> str:
-    """Returns the strictest number; Karpenter rounds a percentage up."""
-    numbers = [int(value) for value in values if value.isdecimal()]
-    if numbers:
-        return "one" if min(numbers) == 1 else str(min(numbers))
-    return min(values, key=lambda value: int(value.rstrip("%") or 100), default="100%")
+    """Returns the strictest number and the strictest percentage, which Karpenter rounds up to at least one node."""
+    most = min((int(value) for value in values if value.isdecimal()), default=None)
+    share = min((int(value.rstrip("%")) for value in values if value.endswith("%")), default=100)
+    if most is None or (share < 100 and most > 1):
+        return f"{share}%" if most is None else f"{share}% and at most {most}"
+    return "one" if most == 1 else str(most)
 
 
 def _hours(closed: list[Any], cluster: Cluster | None) -> str:
@@ -108,7 +117,7 @@ def details(pairs: Sequence[Pair], change: Change) -> Iterator[str]:
     """Yields sentences about the order, the time, static pools, and the grace of running pods."""
     pool = pool_of(change.after.cluster, pool_name(pairs[0]))
     fixed = [pair for pair in pairs if not is_replaceable(pair)]
-    static = [pair.name for pair in fixed if isinstance(pair.values("spec", "replicas")[1], int)]
+    static = [pair.name for pair in fixed if is_static(pair)]
     if static:
         yield (
             f"the limit of the static NodePool {', '.join(static)} leaves no place for a new node: "
