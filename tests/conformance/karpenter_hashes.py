@@ -2,7 +2,8 @@
 
 `make conformance-all` runs this module after `gpuc tools --karpenter-hash`. Without the program the test does not run.
 The objects are the NodePools and EC2NodeClasses of the example clusters. The edits are: another value for each leaf,
-each field and list item removed, each list in another order, and each field of the CRD added that the object lacks.
+another text of each duration and quantity, each field and list item removed, each list in another order, and each
+field of the CRD added that the object lacks.
 The first object of each kind is also edited after all fields of the CRD have been added. Requirements of NodePools are
 in no hash: karpenter_requirements.py compares them.
 """
@@ -58,6 +59,8 @@ def edits(body: Body, schema: Mapping[str, Any]) -> Iterator[Edit]:
             yield f"{name} in another order", _set(body, path, value[::-1])
         if not isinstance(value, dict | list):
             yield f"another {name}", _set(body, path, _other(_schema_at(schema, path), value))
+            for text in _respelled(value):
+                yield f"{name} as {text}", _set(body, path, text)
         if isinstance(value, dict):
             known = _schema_at(schema, path).get("properties", {})
             for key in known.keys() - value.keys():
@@ -174,6 +177,14 @@ def _other(schema: Mapping[str, Any], value: Any) -> Any:
     if amount := re.fullmatch(r"(\d+)(\D*)", value):
         return f"{int(amount[1]) + 1}{amount[2]}"
     return "24h" if value == "Never" else f"{value}-2"
+
+
+def _respelled(value: Any) -> Iterator[str]:
+    """Yields other texts for the value of a duration or a quantity."""
+    if match := re.fullmatch(r"(\d+)h", str(value)):
+        yield from (f"{value}0m0s", f"{int(match[1]) * 60}m")
+    if match := re.fullmatch(r"(\d+)Gi", str(value)):
+        yield from (f"{int(match[1]) * 1024}Mi", str(int(match[1]) * 1024**3))
 
 
 def _values(root: Mapping[str, Any], schema: Mapping[str, Any], key: str = "") -> Iterator[Any]:

@@ -11,7 +11,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
 from gpuc.plan.drift import Scope, drifts
-from gpuc.plan.state import State
+from gpuc.plan.state import HELM_VALUES, State
 
 POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {
     "spec": {"template": {"spec": {
@@ -86,6 +86,30 @@ def test_an_alias_of_another_family_changes_the_hash_too() -> None:
         for one in (_alias("al2023@v1"), _alias("bottlerocket@v1"))
     )
     assert [scope for scope, _ in scopes(before, after)] == [Scope.ALL, Scope.ALL]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ({"settings": {"clusterCABundle": "a"}}, {"settings": {"clusterCABundle": "b"}}, [Scope.ALL]),
+        ({}, {"settings": {"clusterCABundle": "a"}}, [Scope.ALL]),
+        ({"settings": {"clusterCABundle": "a"}}, {}, [Scope.ALL]),
+        ({}, {"settings": {"clusterCABundle": ""}}, []),
+        ({}, {"replicas": 3}, []),
+    ],
+)
+def test_the_certificates_of_the_api_server_are_in_the_hash(
+    before: dict[str, Any], after: dict[str, Any], expected: list[Scope]
+) -> None:
+    states = [
+        State(
+            "test",
+            ObjectSet([POOL, CLASS], is_complete=True),
+            values=(Manifest("", (), "", HELM_VALUES, "karpenter", values),),
+        )
+        for values in (before, after)
+    ]
+    assert [scope for scope, _ in scopes(*states)] == expected
 
 
 def _alias(alias: str) -> Manifest:

@@ -29,6 +29,11 @@ def manifest(kind: str) -> Manifest:
 def hashed(kind: str, path: Path, value: Any) -> list[Path]:
     """The hashed fields that differ after an edit of an object."""
     before = manifest(kind)
+    return [field.path for field in hashed_fields(Pair(before, with_field(before, path, value)))]
+
+
+def with_field(before: Manifest, path: Path, value: Any) -> Manifest:
+    """The object with another value of a field."""
     body = deepcopy(before.body)
     node: Any = body
     for step in path[:-1]:
@@ -37,7 +42,7 @@ def hashed(kind: str, path: Path, value: Any) -> list[Path]:
         del node[path[-1]]
     else:
         node[path[-1]] = value
-    return [field.path for field in hashed_fields(Pair(before, replace(before, body=body)))]
+    return replace(before, body=body)
 
 
 @pytest.mark.parametrize(
@@ -53,6 +58,7 @@ def hashed(kind: str, path: Path, value: Any) -> list[Path]:
         ("EC2NodeClass", ("spec", "subnetSelectorTerms"), [{"id": "subnet-0a1b2c3d"}]),
         ("EC2NodeClass", ("spec", "ipPrefixCount"), 4),
         ("EC2NodeClass", ("spec", "networkInterfaces", 0, "deviceIndex"), ABSENT),
+        ("EC2NodeClass", ("spec", "blockDeviceMappings", 0, "ebs", "volumeSize"), "204800Mi"),
     ],
 )
 def test_a_field_outside_of_the_hash(kind: str, path: Path, value: Any) -> None:
@@ -85,6 +91,19 @@ def test_the_family_of_an_alias_is_in_the_hash_and_its_version_is_not() -> None:
 def test_the_default_of_a_missing_expiry_is_in_the_hash() -> None:
     (field,) = hashed("NodePool", (*SPEC, "expireAfter"), ABSENT)
     assert field == (*SPEC, "expireAfter")
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "value", "same"),
+    [
+        ("NodePool", (*SPEC, "expireAfter"), "240h", "14400m"),
+        ("NodePool", (*SPEC, "terminationGracePeriod"), "72h", "72h0m0s"),
+        ("EC2NodeClass", ("spec", "kubelet", "evictionSoftGracePeriod"), {"pid": "90s"}, {"pid": "1m30s"}),
+    ],
+)
+def test_the_text_of_a_duration_is_not_in_the_hash(kind: str, path: Path, value: Any, same: Any) -> None:
+    before = with_field(manifest(kind), path, value)
+    assert not hashed_fields(Pair(before, with_field(before, path, same)))
 
 
 def test_the_order_of_a_list_is_not_in_the_hash() -> None:

@@ -25,6 +25,8 @@ from gpuc.plan.node_hash import TEMPLATE, hashed_fields
 from gpuc.plan.replacement import pool_name
 
 KARPENTER, AWS = "karpenter.sh", "karpenter.k8s.aws"
+_CA_BUNDLE = ("settings", "clusterCABundle")
+"""The path in the Helm values of Karpenter. The default is the bundle with which Karpenter connects."""
 _TERMS = {
     "subnetSelectorTerms": "subnets",
     "securityGroupSelectorTerms": "security groups",
@@ -102,10 +104,22 @@ def _reasons(change: Change, pair: Pair) -> dict[Scope, list[Reason]]:
 
 
 def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iterator[Reason]:
+    """Yields the changes of the hash of the NodePool or of the EC2NodeClass.
+
+    The hash of each EC2NodeClass also has the certificates of the API server.
+
+    Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go (Hash), pkg/operator/operator.go
+    (GetCABundle)
+    """
     for pair in (pool, *([node_class] if node_class else [])):
         for field in hashed_fields(pair):
             manifest = pair.before if field.after is MISSING and pair.before else pair.manifest
             yield Reason(field_words(change, pair, field), manifest, field.path)
+    values = next((pair for pair in change.helm_values() if pair.name == "karpenter" and pair.is_changed), None)
+    before, after = values.values(*_CA_BUNDLE) if values else (None, None)
+    if values and (before or "") != (after or ""):
+        manifest = values.before if after is None and values.before else values.manifest
+        yield Reason("CA bundle of the API server", manifest, _CA_BUNDLE)
 
 
 def _requirement_reasons(pair: Pair) -> Iterator[tuple[Reason, Scope]]:

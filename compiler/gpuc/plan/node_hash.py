@@ -14,6 +14,8 @@ from collections import Counter
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.duration import format_duration, parse_duration
+from gpuc.kubernetes.quantity import canonical_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Pair
@@ -33,6 +35,13 @@ _ONLY_NEW = ("ipPrefixCount",)
 """Fields of spec of an EC2NodeClass that are not in the hash, and are compared with no node."""
 _ZEROS = ("rootVolume", "networkCardIndex", "deviceIndex")
 """Fields without a pointer in Go: the hash does not distinguish false or 0 from a missing field."""
+_DURATIONS = ("expireAfter", "terminationGracePeriod", "evictionSoftGracePeriod")
+"""Durations, and maps of durations. The hash is of their length, not of their text.
+
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/duration.go (Raw)
+"""
+_QUANTITIES = ("volumeSize",)
+"""Quantities. The hash is of their canonical text."""
 _EXPIRE_AFTER = "720h"
 """The default of the API server for expireAfter.
 
@@ -60,17 +69,29 @@ def _hashed(manifest: Manifest | None) -> dict[str, Any]:
     if manifest is not None and manifest.kind == "NodePool":
         template = dig(document, *TEMPLATE) or {}
         spec = {key: value for key, value in (template.get("spec") or {}).items() if key not in COMPARED_TEMPLATE}
-        return {"metadata": template.get("metadata") or {}, "spec": {"expireAfter": _EXPIRE_AFTER, **spec}}
+        return {"metadata": template.get("metadata") or {}, "spec": _canonical({"expireAfter": _EXPIRE_AFTER, **spec})}
     spec = {
         key: value for key, value in (dig(document, "spec") or {}).items() if key not in (*COMPARED_CLASS, *_ONLY_NEW)
     }
-    return {**_without_zeros(spec), "amiFamily": _ami_family(document)}
+    return {**_canonical(spec), "amiFamily": _ami_family(document)}
 
 
-def _without_zeros(value: Any) -> Any:
+def _canonical(value: Any, field: str = "") -> Any:
+    """Returns a value in the form that equal values share. A field without a pointer and its zero value are equal."""
     if isinstance(value, dict):
-        return {key: _without_zeros(one) for key, one in value.items() if one or key not in _ZEROS}
-    return [_without_zeros(one) for one in value] if isinstance(value, list) else value
+        return {
+            key: _canonical(one, field if field in _DURATIONS else key)
+            for key, one in value.items()
+            if one or key not in _ZEROS
+        }
+    if isinstance(value, list):
+        return [_canonical(one, field) for one in value]
+    try:
+        if field in _DURATIONS:
+            return format_duration(parse_duration(str(value)))
+        return canonical_quantity(str(value)) if field in _QUANTITIES else value
+    except ValueError:
+        return value
 
 
 def _ami_family(document: Any) -> str:
