@@ -34,8 +34,8 @@ def layout_not_applied(change: Change) -> Impacts:
             details = (
                 "quotas and new nodes have the new layout at once",
                 f"delete the NodeClaims by hand: kubectl get nodeclaims -l karpenter.sh/nodepool={pair.name}",
-                "a MIG manager that restarts on an old node stops the device plugin, tries the new layout, and fails on "
-                "GPUs that pods use",
+                "a MIG manager that restarts on an old node stops the device plugin, tries the new layout, and fails "
+                "on GPUs that pods use",
             )
             pool = pool_of(change.after.cluster, name)
             manifest = pair.after if pool is None else None
