@@ -17,7 +17,6 @@ from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.difference import FieldChange
 from gpuc.plan.drift import KARPENTER
 from gpuc.plan.node_hash import TEMPLATE
 from gpuc.plan.replacement import pool_name
@@ -46,16 +45,6 @@ def pools_with_another_layout(change: Change) -> Iterator[Pair]:
         names = pair.values(*TEMPLATE, "metadata", "labels", MIG_CONFIG_LABEL)
         if names[0] == names[1] and names[0] in before and before[names[0]] != after.get(names[0]):
             yield pair
-
-
-def restarting_settings(pair: Pair) -> list[FieldChange]:
-    """Returns the changed fields of a ClusterPolicy with which the GPU Operator restarts operands.
-
-    The DaemonSet of the driver has the update strategy OnDelete.
-    """
-    if not pair.is_changed:
-        return []
-    return [field for field in pair.fields if field.is_below("spec") and field.path[1:2] != ("driver",)]
 
 
 def mps_pools(change: Change) -> list[str]:

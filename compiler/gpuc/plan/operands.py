@@ -1,0 +1,142 @@
+"""The operands of the GPU Operator that a change of the ClusterPolicy restarts, starts or deletes.
+
+The operator renders a DaemonSet for each operand. The pods restart if their template changes, and the operator deletes
+the DaemonSet of a disabled operand. gpuc enables no operands for virtual machines, and they are not here. The driver is
+not here either, because its DaemonSet has the update strategy OnDelete.
+
+Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet, preProcessDaemonSet and the functions
+Transform*), controllers/state_manager.go (isStateEnabled)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from gpuc.diagnostics.finding import Path
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.difference import FieldChange
+
+TOOLKIT, DEVICE_PLUGIN, MPS = "the container toolkit", "the device plugin", "the MPS control daemon"
+MIG_MANAGER = "the MIG manager"
+_FEATURES, _DCGM, _EXPORTER = "GPU Feature Discovery", "DCGM", "the DCGM exporter"
+_VALIDATOR, _STATUS = "the validator", "the node status exporter"
+OPERANDS = {
+    TOOLKIT: "toolkit",
+    DEVICE_PLUGIN: "devicePlugin",
+    MPS: "devicePlugin",
+    _FEATURES: "gfd",
+    _DCGM: "dcgm",
+    _EXPORTER: "dcgmExporter",
+    MIG_MANAGER: "migManager",
+    _VALIDATOR: "validator",
+    _STATUS: "nodeStatusExporter",
+}
+"""The section of the ClusterPolicy whose field `enabled` is for the operand. The validator is always enabled."""
+_DISABLED = (_STATUS,)
+"""The operands that are not enabled by default."""
+_WAITING = (TOOLKIT, DEVICE_PLUGIN, MPS, _FEATURES, _DCGM, _EXPORTER, MIG_MANAGER, _VALIDATOR)
+"""The operands whose pods have init containers with the image and settings of the validator."""
+_USERS = _WAITING[1:]
+"""The operands that need the container toolkit. Their pods have a runtime class, or an annotation of the NRI plugin."""
+_READERS: dict[Path, tuple[str, ...]] = {
+    ("daemonsets",): tuple(OPERANDS),
+    ("daemonsets", "updateStrategy"): (),
+    ("daemonsets", "rollingUpdate"): (),
+    ("operator", "runtimeClass"): _USERS,
+    ("validator",): _WAITING,
+    **{("validator", name): (_VALIDATOR,) for name in ("args", "cuda", "env", "hostNetwork", "plugin")},
+    ("validator", "driver"): (TOOLKIT, _VALIDATOR),
+    **{("validator", name): () for name in ("vfioPCI", "vgpuManager", "vgpuDevices")},
+    ("mig",): (DEVICE_PLUGIN, MPS, _FEATURES, _VALIDATOR),
+    ("cdi",): (TOOLKIT, DEVICE_PLUGIN, MIG_MANAGER),
+    ("cdi", "nriPluginEnabled"): _WAITING,
+    ("hostPaths",): (TOOLKIT, DEVICE_PLUGIN, MIG_MANAGER, _VALIDATOR),
+    ("hostPaths", "rootFS"): (TOOLKIT, DEVICE_PLUGIN, MIG_MANAGER, _VALIDATOR, _STATUS),
+    ("hostPaths", "kubeletRootDir"): (_EXPORTER,),
+    ("toolkit",): (TOOLKIT,),
+    **{("toolkit", name): (TOOLKIT, DEVICE_PLUGIN, MIG_MANAGER) for name in ("enabled", "installDir")},
+    ("devicePlugin",): (DEVICE_PLUGIN, MPS),
+    **{
+        ("devicePlugin", name): (DEVICE_PLUGIN, MPS, _FEATURES)
+        for name in ("config", "image", "imagePullPolicy", "repository", "version")
+    },
+    **{("devicePlugin", name): (DEVICE_PLUGIN,) for name in ("args", "env")},
+    ("devicePlugin", "enabled"): (_VALIDATOR,),
+    ("gds", "enabled"): (DEVICE_PLUGIN,),
+    ("gdrcopy", "enabled"): (DEVICE_PLUGIN,),
+    ("gfd",): (_FEATURES,),
+    ("dcgm",): (_DCGM,),
+    ("dcgm", "enabled"): (_EXPORTER,),
+    ("dcgmExporter",): (_EXPORTER,),
+    ("dcgmExporter", "service"): (),
+    ("dcgmExporter", "serviceMonitor"): (),
+    ("migManager",): (MIG_MANAGER,),
+    ("nodeStatusExporter",): (_STATUS,),
+}
+"""The operands whose pods have a field of spec, by the path below spec. The longest path counts.
+
+The image of the device plugin is also the image of the container that chooses the configuration, which GPU Feature
+Discovery has too.
+"""
+
+
+@dataclass(frozen=True)
+class OperandChange:
+    """What a changed ClusterPolicy does to the operands."""
+
+    policy: Pair
+    """The ClusterPolicy, which is in both states."""
+
+    @cached_property
+    def restarted(self) -> dict[str, list[FieldChange]]:
+        """The changed fields by the operand that restarts; empty if the DaemonSets are updated only by hand."""
+        if self.policy.values("spec", "daemonsets", "updateStrategy")[1] == "OnDelete":
+            return {}
+        found: dict[str, list[FieldChange]] = {}
+        for field in self.policy.fields:
+            for operand in _readers(field.path[1:]):
+                if self._is_enabled(operand) == (True, True):
+                    found.setdefault(operand, []).append(field)
+        return {operand: found[operand] for operand in OPERANDS if operand in found}
+
+    @cached_property
+    def started(self) -> list[str]:
+        """The operands that the change enables."""
+        return [operand for operand in OPERANDS if self._is_enabled(operand) == (False, True)]
+
+    @cached_property
+    def deleted(self) -> list[str]:
+        """The operands that the change disables."""
+        return [operand for operand in OPERANDS if self._is_enabled(operand) == (True, False)]
+
+    def fields(self, *operands: str) -> list[FieldChange]:
+        """Returns the changed fields that restart, start or delete one of the operands, in the order of the object."""
+        switches = [("spec", OPERANDS[one], "enabled") for one in (*self.started, *self.deleted) if one in operands]
+        restarting = [field for one in operands for field in self.restarted.get(one, ())]
+        return [
+            field
+            for field in self.policy.fields
+            if field in restarting or any(path[: len(field.path)] == field.path for path in switches)
+        ]
+
+    def _is_enabled(self, operand: str) -> tuple[bool, bool]:
+        """Returns whether the operand is enabled before and after the change."""
+        before, after = self.policy.values("spec", OPERANDS[operand], "enabled")
+        default = operand not in _DISABLED
+        return default if before is None else before is True, default if after is None else after is True
+
+
+def operand_changes(change: Change) -> Iterator[OperandChange]:
+    """Yields the changed ClusterPolicies."""
+    for pair in change.pairs("nvidia.com", "ClusterPolicy"):
+        if pair.is_changed:
+            yield OperandChange(pair)
+
+
+def _readers(path: Path) -> set[str]:
+    """Returns the operands whose pods have a field; of a whole section, those of all its fields."""
+    known = [_READERS[path[:length]] for length in range(1, len(path) + 1) if path[:length] in _READERS]
+    below = (readers for other, readers in _READERS.items() if other[: len(path)] == path)
+    return set(known[-1]) if known else {operand for readers in below for operand in readers}
