@@ -57,6 +57,11 @@ class Pair:
         after = MISSING if self.after is None else self.after.document()
         return tuple(differences(before, after))
 
+    @cached_property
+    def leaves(self) -> tuple[FieldChange, ...]:
+        """The fields that differ: instead of an added or removed map, its scalars and lists."""
+        return tuple(leaf for field in self.fields for leaf in _leaves(field.path, field.before, field.after))
+
     def changes(self, *prefix: str | int) -> bool:
         """Returns whether a field at a path or below the path differs. False for added and removed objects."""
         return self.is_changed and any(field.is_below(*prefix) for field in self.fields)

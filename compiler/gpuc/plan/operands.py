@@ -95,7 +95,7 @@ class OperandChange:
         if self.policy.values("spec", "daemonsets", "updateStrategy")[1] == "OnDelete":
             return {}
         found: dict[str, list[FieldChange]] = {}
-        for field in self.policy.fields:
+        for field in self.policy.leaves:
             for operand in _readers(field.path[1:]):
                 if self._is_enabled(operand) == (True, True):
                     found.setdefault(operand, []).append(field)
@@ -113,13 +113,9 @@ class OperandChange:
 
     def fields(self, *operands: str) -> list[FieldChange]:
         """Returns the changed fields that restart, start or delete one of the operands, in the order of the object."""
-        switches = [("spec", OPERANDS[one], "enabled") for one in (*self.started, *self.deleted) if one in operands]
+        switches = {("spec", OPERANDS[one], "enabled") for one in (*self.started, *self.deleted) if one in operands}
         restarting = [field for one in operands for field in self.restarted.get(one, ())]
-        return [
-            field
-            for field in self.policy.fields
-            if field in restarting or any(path[: len(field.path)] == field.path for path in switches)
-        ]
+        return [field for field in self.policy.leaves if field.path in switches or field in restarting]
 
     def _is_enabled(self, operand: str) -> tuple[bool, bool]:
         """Returns whether the operand is enabled before and after the change."""
@@ -135,8 +131,7 @@ def operand_changes(change: Change) -> Iterator[OperandChange]:
             yield OperandChange(pair)
 
 
-def _readers(path: Path) -> set[str]:
-    """Returns the operands whose pods have a field; of a whole section, those of all its fields."""
-    known = [_READERS[path[:length]] for length in range(1, len(path) + 1) if path[:length] in _READERS]
-    below = (readers for other, readers in _READERS.items() if other[: len(path)] == path)
-    return set(known[-1]) if known else {operand for readers in below for operand in readers}
+def _readers(path: Path) -> tuple[str, ...]:
+    """Returns the operands whose pods have a field."""
+    known = [path[:length] for length in range(1, len(path) + 1) if path[:length] in _READERS]
+    return _READERS[known[-1]] if known else ()
