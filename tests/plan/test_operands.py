@@ -43,7 +43,7 @@ def test_the_fields_are_in_the_schema_of_the_cluster_policy(path: Path) -> None:
     ],
 )
 def test_a_field_restarts_the_operands_that_have_it(spec: dict[str, Any], restarted: list[str]) -> None:
-    before = {section: {} for section in spec}
+    before: dict[str, Any] = {section: {} for section in spec}
     assert list(OperandChange(Pair(policy(before), policy(spec))).restarted) == restarted
 
 
