@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
+from gpuc.plan.moved_objects import moved_objects
 from gpuc.plan.planner import plan_cluster
 from gpuc.plan.pruning import reason_to_leave
 from gpuc.plan.state import no_state
@@ -27,6 +30,46 @@ spec:
       isolation: namespace
       namespaces: {red-main: {podSecurity: baseline}}
 """
+DEFINITION = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]
+"""
+SETTINGS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: monitoring}\n"
+OTHER_SETTINGS = SETTINGS.replace("name: settings", "name: other")
+
+
+def test_a_removed_definition_stays(tmp_path: Path) -> None:
+    """Argo CD does not track CustomResourceDefinitions, so it deletes the other objects only."""
+    text = HEAD + "extends: [minimal.yaml]\n"
+    before = compiled(tmp_path / "before", text, {"a.yaml": DEFINITION, "b.yaml": SETTINGS, "c.yaml": OTHER_SETTINGS})
+    after = compiled(tmp_path / "after", text, {"c.yaml": OTHER_SETTINGS})
+    found = list(plan_cluster(Change(state_after(before), state_after(after))).impacts)
+    (left,) = (one for one in found if one.id == "IMP502")
+    assert "things.example.com stays in the cluster, because Argo CD does not track" in left.message
+    assert "deletes all objects of its kind" in left.details[-1]
+    assert "things.example.com" not in _message(found, "IMP503")
+    assert all(one.id != "IMP504" for one in found)
+
+
+def test_a_definition_moves_without_impact(tmp_path: Path) -> None:
+    change = _change(tmp_path, WITH_ALERTS, WITH_ALERTS)
+    definition = Manifest("", (), "apiextensions.k8s.io/v1", "CustomResourceDefinition", "things.example.com", {})
+    settings = Manifest("", (), "v1", "ConfigMap", "settings", {}, namespace="monitoring")
+    old, new = (
+        replace(
+            state,
+            objects=state.objects.with_objects(
+                replace(one, file=f"out/case/{folder}/a.yaml") for one in (definition, settings)
+            ),
+        )
+        for state, folder in ((change.before, "monitoring"), (change.after, "karpenter/pools"))
+    )
+    assert [one.manifest.kind for one in moved_objects(Change(old, new))] == ["ConfigMap"]
 
 
 def test_objects_of_a_removed_application_stay(tmp_path: Path) -> None:

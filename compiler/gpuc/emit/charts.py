@@ -30,7 +30,7 @@ def charts(cluster: Cluster) -> Iterator[Artifact]:
             sources=_sources(cluster, name, chart),
             namespace=chart.namespace,
             wave=chart.wave,
-            # A chart's templates can contain CRDs, and a pruned CRD deletes all of its objects.
+            # Argo CD tracks and prunes a CRD if its template has a namespace, and that deletes all objects of its kind.
             prune=("apiextensions.k8s.io", "CustomResourceDefinition") not in permitted.cluster_kinds,
             creates_namespace=chart.namespace not in (*cluster.platform_namespaces, *cluster.tenant_namespaces),
         )

@@ -100,7 +100,11 @@ class Component:
     is_needed: Callable[[Cluster], bool] = lambda cluster: True
     """Returns whether a cluster needs the component. Default: every cluster needs it."""
     keeps_definitions: bool = False
-    """Whether the chart's templates contain CRDs. Argo CD then prunes nothing: a removed CRD deletes its objects."""
+    """Whether the chart's templates contain CRDs. Argo CD then prunes nothing.
+
+    Argo CD prunes a CRD only if it tracks resources by label, or if the template has a namespace. A deleted CRD deletes
+    all objects of its kind, so Argo CD may not delete it in these cases either.
+    """
     chart_cluster_kinds: tuple[Kind, ...] = ()
     """Cluster-scoped kinds of the objects that the chart renders, hooks included.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import application_of
 from gpuc.plan.change import Change
-from gpuc.plan.pruning import reason_to_leave
+from gpuc.plan.pruning import is_definition, reason_to_leave
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,12 @@ class MovedObject:
 
 
 def moved_objects(change: Change) -> Iterator[MovedObject]:
-    """Yields the objects that another Application applies after the change."""
+    """Yields the objects that another Application applies after the change.
+
+    A CustomResourceDefinition belongs to no Application, so its move changes nothing in the cluster.
+    """
     for pair in change.all_pairs:
-        if pair.before is None or pair.after is None or not pair.manifest.api:
+        if pair.before is None or pair.after is None or not pair.manifest.api or is_definition(pair.manifest):
             continue
         old, new = application_of(change.before, pair.before), application_of(change.after, pair.after)
         if old is not None and new is not None and old.name != new.name:

@@ -7,9 +7,23 @@ from dataclasses import replace
 
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import group
 from gpuc.plan.applications import application_of, applications
 from gpuc.plan.change import Change
 from gpuc.plan.state import State
+
+
+def is_definition(manifest: Manifest) -> bool:
+    """Returns whether an object is a CustomResourceDefinition.
+
+    Argo CD sets no tracking annotation on a CustomResourceDefinition, so no Application owns it. This is different if
+    Argo CD tracks objects by label, which gpuc does not configure, and if the manifest has a namespace, which is an
+    error of gpuc (MAN006).
+
+    Source: argo-cd v3.5.1 reposerver/repository/repository.go (GenerateManifests), controller/state.go
+    (NormalizeTargetObjects), gitops-engine/pkg/cache/cluster.go (GetManagedLiveObjs)
+    """
+    return (group(manifest), manifest.kind) == ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 def is_left(change: Change, manifest: Manifest) -> bool:
@@ -28,6 +42,8 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
         return "the cluster is removed, and Argo CD syncs nothing any more"
     if "Prune=false" in sync_options(manifest):
         return "it has the sync option Prune=false"
+    if is_definition(manifest):
+        return "Argo CD does not track CustomResourceDefinitions"
     found = application_of(change.before, manifest)
     if found is None:
         return ""

@@ -24,7 +24,7 @@ NOT_PERMITTED = (
 )
 _NAMED = 3
 _KINDS = 6
-DATA = (("", "PersistentVolumeClaim"), ("apps", "StatefulSet"), ("apiextensions.k8s.io", "CustomResourceDefinition"))
+DATA = (("", "PersistentVolumeClaim"), ("apps", "StatefulSet"))
 """Kinds whose deletion deletes data."""
 
 

@@ -5,15 +5,19 @@ from gpuc.plan.removed_objects import removed_objects
 _LOST = {
     "PersistentVolumeClaim": "its volume is deleted, unless the reclaim policy is Retain",
     "StatefulSet": "its pods end",
-    "CustomResourceDefinition": "all its custom resources are deleted",
 }
 
 
-@impact("IMP504", Level.DESTROYS, source="argo-cd v3.5 docs/user-guide/auto_sync.md, Automatic Pruning")
+@impact(
+    "IMP504",
+    Level.DESTROYS,
+    source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/sync-options.md, No Prune "
+    "Resources, Resource Pruning With Confirmation",
+)
 def data_pruned(change: Change) -> Impacts:
-    """Argo CD deletes an object that holds data: a volume, a stateful program, or the definition of custom resources.
+    """Argo CD deletes an object that holds data: a volume or a stateful program.
 
-    The sync option Prune=false or Prune=confirm of the object prevents the deletion.
+    The sync option Prune=false of the object prevents the deletion. With Prune=confirm, a person must confirm it first.
     """
     for one in removed_objects(change):
         if one.fate == "pruned" and one.has_data:

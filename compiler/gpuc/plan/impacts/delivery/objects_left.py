@@ -4,13 +4,15 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.pruning import is_definition
 from gpuc.plan.removed_objects import RemovedObject, kinds_text, removed_objects
 
 
 @impact(
     "IMP502",
     Level.NONE,
-    source="argo-cd v3.5.1 docs/user-guide/sync-options.md; docs/user-guide/app_deletion.md; controller/state.go",
+    source="argo-cd v3.5.1 docs/user-guide/sync-options.md; docs/user-guide/app_deletion.md; controller/state.go; "
+    "reposerver/repository/repository.go, GenerateManifests: no tracking of CustomResourceDefinitions",
 )
 def objects_left(change: Change) -> Impacts:
     """Objects are removed from Git, and Argo CD leaves them in the cluster.
@@ -27,8 +29,10 @@ def objects_left(change: Change) -> Impacts:
         why = reason if len(found) == 1 else reason.replace("it has", "they have").replace("its ", "their ")
         message = f"{kinds_text(manifests)} {stays} in the cluster, because {why}"
         predicts = tuple(Prediction(f"object {one.manifest}", "left") for one in found if one.is_certain)
-        details = (f"to remove them after the sync: {'; '.join(_commands(manifests))}",)
-        yield Raised(f"Application {application}", message, manifests[0], (), details, predicts)
+        details = [f"to remove them after the sync: {'; '.join(_commands(manifests))}"]
+        if any(map(is_definition, manifests)):
+            details.append("the deletion of a CustomResourceDefinition deletes all objects of its kind")
+        yield Raised(f"Application {application}", message, manifests[0], (), tuple(details), predicts)
 
 
 def _commands(manifests: list[Manifest]) -> list[str]:
