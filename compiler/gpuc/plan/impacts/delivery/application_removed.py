@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP, chart_source
+from gpuc.plan.applications import GROUP, application_of, chart_source
 from gpuc.plan.change import Change
 from gpuc.plan.chart_installations import changed_installations
 from gpuc.plan.impact import Impacts, Level, Raised, impact
@@ -14,14 +14,15 @@ def application_removed(change: Change) -> Impacts:
 
     The Applications of gpuc have no finalizer, so Argo CD deletes only the Application. A chart goes on running without
     updates. The objects of an Application with the finalizer resources-finalizer.argocd.argoproj.io do not stay: `gpuc
-    diff` does not read finalizers.
+    diff` does not read finalizers. Other impacts describe the objects that the change removes from Git.
     """
     if change.is_removed:
         return
-    remaining = {pair.name for pair in change.pairs(GROUP, "Application") if not pair.is_removed}
-    handed_over = {one.pair.name for one in changed_installations(change) if one.after}
+    described = {pair.name for pair in change.pairs(GROUP, "Application") if not pair.is_removed}
+    described |= {one.pair.name for one in changed_installations(change) if one.after}
+    described |= _described(change)
     for pair in change.pairs(GROUP, "Application"):
-        if pair.is_removed and pair.name not in remaining | handed_over:
+        if pair.is_removed and pair.name not in described:
             chart, version, *_ = chart_source(pair.before)
             what = f"chart {chart} {version} stays" if chart else "its objects stay"
             message = f"the Application is removed, and {what} in the cluster"
@@ -36,3 +37,13 @@ def application_removed(change: Change) -> Impacts:
                 else ()
             )
             yield Raised(f"Application {pair.name}", message, pair.before, (), details)
+
+
+def _described(change: Change) -> set[str]:
+    """Returns the Applications before the change whose objects are removed or move, which other impacts describe."""
+    found = set()
+    for pair in change.all_pairs:
+        if pair.before and pair.before.api and (pair.is_removed or application_of(change.after, pair.manifest)):
+            old = application_of(change.before, pair.before)
+            found |= {old.name} if old else set()
+    return found
