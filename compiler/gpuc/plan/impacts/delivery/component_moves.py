@@ -1,4 +1,7 @@
-from gpuc.plan.applications import GROUP, chart_source, component_of
+from fnmatch import fnmatchcase
+
+from gpuc.objects.object_set import dig, items
+from gpuc.plan.applications import GROUP, Application, applications, chart_source, component_of
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -6,17 +9,39 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 @impact(
     "IMP512",
     Level.DISRUPTS,
-    source="argo-cd v3.5 docs/user-guide/helm.md; helm v3 docs, releases belong to a namespace",
+    source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning, Automatic Self-Healing; "
+    "controller/state.go, CompareAppState; controller/cache/cache.go, GetManagedLiveObjs: objects of all namespaces",
 )
 def component_moves(change: Change) -> Impacts:
     """A component is installed in another namespace.
 
-    Argo CD installs the chart a second time in the new namespace. The old installation stays if the Application prunes
-    nothing, and two controllers then work on the same objects.
+    Argo CD creates the namespaced objects of the chart in the new namespace, and changes cluster-scoped objects, such
+    as webhooks, in place. It deletes the objects in the old namespace if the Application prunes and its AppProject
+    permits the old namespace. Otherwise two controllers work on the same objects until a person deletes the old one.
     """
     for pair in change.pairs(GROUP, "Application"):
         before, after = pair.values("spec", "destination", "namespace")
         if pair.is_changed and before != after and chart_source(pair.after).chart:
             component = component_of(change, pair.name)
-            message = f"moves from namespace {before} to namespace {after}: remove the old installation first"
-            yield Raised(f"component {component}", message, pair.after, ("spec", "destination", "namespace"))
+            new = next(one for one in applications(change.after) if one.manifest is pair.after)
+            fate, details = "deletes", ()
+            if not _prunes(change, new, str(before)):
+                fate = "leaves"
+                details = (
+                    f"after the sync, delete the namespaced objects of the chart in {before}, because two controllers "
+                    "work until then; before the merge, Argo CD would create them again",
+                )
+            message = (
+                f"moves from namespace {before} to {after}: Argo CD creates its objects in {after} and {fate} those in "
+                f"{before}"
+            )
+            yield Raised(f"component {component}", message, pair.after, ("spec", "destination", "namespace"), details)
+
+
+def _prunes(change: Change, application: Application, namespace: str) -> bool:
+    """Returns whether Argo CD deletes objects of an Application in a namespace that the Application no longer uses."""
+    name = dig(application.manifest.body, "spec", "project")
+    project = change.after.objects.find(GROUP, "AppProject", str(name), application.manifest.namespace)
+    permitted = items(dig(project.body, "spec", "destinations")) if project else ()
+    is_permitted = project is None or any(fnmatchcase(namespace, str(dig(one, "namespace"))) for _, one in permitted)
+    return application.prunes and is_permitted
