@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.argocd import WAVE
@@ -34,6 +34,11 @@ class Application:
     def wave(self) -> int:
         """The sync wave in the root Application."""
         return wave_of(self.manifest)
+
+    @property
+    def has_only_charts(self) -> bool:
+        """Whether Argo CD reads nothing of the Application from Git, neither a folder nor values."""
+        return all(dig(source, "chart") for _, source in _sources(self.manifest))
 
     @property
     def prunes(self) -> bool:
@@ -99,16 +104,18 @@ class ChartSource(NamedTuple):
 
 def chart_source(manifest: Manifest | None) -> ChartSource:
     """Returns the chart of an Application."""
-    spec = dig(manifest.body, "spec") if manifest else None
-    sources = dig(spec, "sources")
-    paths: list[Path] = [("spec", "source")]
-    if isinstance(sources, list):
-        paths = [("spec", "sources", index) for index in range(len(sources))]
-    for path in paths:
-        source = dig(manifest.body if manifest else None, *path)
+    for path, source in _sources(manifest) if manifest else ():
         if chart := dig(source, "chart"):
             return ChartSource(str(chart), str(dig(source, "targetRevision")), str(dig(source, "repoURL")), path)
     return ChartSource()
+
+
+def _sources(manifest: Manifest) -> list[tuple[Path, Any]]:
+    """Returns the sources of an Application with their paths."""
+    sources = dig(manifest.body, "spec", "sources")
+    if isinstance(sources, list):
+        return [(("spec", "sources", index), source) for index, source in enumerate(sources)]
+    return [(("spec", "source"), dig(manifest.body, "spec", "source"))]
 
 
 def changed_applications(change: Change) -> Iterator[Application]:

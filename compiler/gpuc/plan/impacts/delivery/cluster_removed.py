@@ -1,5 +1,6 @@
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
 from gpuc.objects.object_set import dig
+from gpuc.plan.applications import applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.replacement import most_nodes, nodes_text
@@ -8,13 +9,15 @@ from gpuc.plan.replacement import most_nodes, nodes_text
 @impact(
     "IMP508",
     Level.RESTRICTS,
-    source="argo-cd v3.5.1 docs/user-guide/app_deletion.md; controller/sync.go, ComparisonError",
+    source="argo-cd v3.5.1 docs/user-guide/app_deletion.md; controller/state.go, ComparisonError; "
+    "util/app/path/path.go, ErrMessageAppPathDoesNotExist",
 )
 def cluster_removed(change: Change) -> Impacts:
     """A cluster is removed from the fleet, and everything in the cluster stays.
 
-    The Applications find no folder any more, and Argo CD neither changes nor deletes their objects. Karpenter goes on
-    to start nodes, which cost, until an administrator deletes the node pools.
+    The Applications find no folder or no values any more, and Argo CD neither changes nor deletes their objects. An
+    Application that reads only a chart goes on to sync. Karpenter goes on to start nodes, which cost, until an
+    administrator deletes the node pools.
     """
     if not change.is_removed:
         return
@@ -25,13 +28,17 @@ def cluster_removed(change: Change) -> Impacts:
     labels = ("spec", "template", "metadata", "labels", POOL_LABEL)
     pool_names = {dig(pool.body, *labels) or pool.name for pool in pools}
     tenants = {one.labels[TENANT_KEY] for one in before.of("", "Namespace") if TENANT_KEY in one.labels}
+    found = applications(change.before)
+    charts = " and ".join(one.name for one in found if one.has_only_charts)
+    besides = f" except {charts}" if charts else ""
+    namespace = next((one.manifest.namespace for one in found), "argocd")
     message = (
-        f"everything stays in the cluster, and Argo CD syncs nothing any more: {len(pool_names)} node pools with "
-        f"{nodes_text(most)}, {len(tenants)} tenants and their workloads"
+        f"everything stays in the cluster, and Argo CD syncs nothing any more{besides}: {len(pool_names)} node pools "
+        f"with {nodes_text(most)}, {len(tenants)} tenants and their workloads"
     )
     details = (
         f"to keep the cluster, restore its spec; to end it, first delete the root Application: kubectl delete "
-        f"application {name}-root, then the other Applications",
+        f"application {name}-root --namespace {namespace}, then the other Applications",
         "then kubectl delete nodepools --all, and wait until no NodeClaim is left: Karpenter has to drain and end its "
         "instances before EKS deletes the cluster",
     )
