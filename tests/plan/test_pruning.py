@@ -13,7 +13,7 @@ from gpuc.plan.planner import plan_cluster
 from gpuc.plan.pruning import reason_to_leave
 from gpuc.plan.state import no_state
 from gpuc.plan.states import state_after
-from tests.plan.cases import HEAD, compiled
+from tests.plan.cases import HEAD, cases, change_of, compiled
 
 WITH_ALERTS = """extends: [minimal.yaml]
 spec:
@@ -101,6 +101,21 @@ def test_members_of_a_tenant_lose_their_roles_if_other_tenants_remain(tmp_path: 
     change = _change(tmp_path, before + other, before)
     found = [one for one in plan_cluster(change).impacts if one.subject == "tenant blue"]
     assert "members lose access" in _message(found, "IMP251")
+
+
+def test_objects_of_a_moved_component(tmp_path: Path) -> None:
+    """Argo CD deletes them if the Application prunes, and if its AppProject permits the old namespace."""
+    change = change_of(tmp_path, next(case for case in cases() if case.name == "delivery/component_moves-1"))
+    found = {one.subject: one.message for one in plan_cluster(change).impacts if one.id == "IMP512"}
+    assert "deletes those in gpu-operator" in found["component gpu-operator"]
+    assert "leaves those in kueue-system" in found["component kueue"]
+    assert "leaves those in reloader" in found["component reloader"]
+
+
+def test_an_application_of_a_chart_without_values_goes_on_to_sync(tmp_path: Path) -> None:
+    before = state_after(compiled(tmp_path, HEAD + WITH_ALERTS))
+    (found,) = plan_cluster(Change(before, no_state("case"))).impacts
+    assert "Argo CD syncs nothing any more except case-karpenter-crd:" in found.message
 
 
 def _message(found: list[Impact], identifier: str) -> str:
