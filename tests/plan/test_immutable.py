@@ -23,6 +23,9 @@ def refused(kind: str, before: str, after: str) -> list[str]:
 
 
 JOB = "spec: {template: {metadata: {labels: {a: b}}, spec: {nodeSelector: {pool: x}, containers: [{image: a}]}}}"
+RAY = "{managedBy: BY, rayClusterConfig: {managedBy: BY}, rayClusterSpec: {managedBy: BY}}"
+RAY_A, RAY_B = (RAY.replace("BY", value) for value in ("ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue"))
+QUEUE = "spec: {runPolicy: {schedulingPolicy: {queue: %s}}}"
 CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
 
 
@@ -47,6 +50,26 @@ CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
         ("kueue.x-k8s.io/v1beta2/Topology", "spec: {levels: [a]}", "spec: {levels: [b]}", ["spec.levels"]),
         ("karpenter.sh/v1/NodePool", "spec: {replicas: 1}", "spec: {}", ["spec.replicas"]),
         ("rbac.authorization.k8s.io/v1/RoleBinding", "roleRef: {name: a}", "roleRef: {name: b}", ["roleRef"]),
+        (
+            "ray.io/v1/RayService",
+            f"spec: {RAY_A}",
+            f"spec: {RAY_B}",
+            ["spec.managedBy", "spec.rayClusterConfig.managedBy"],
+        ),
+        ("ray.io/v1/RayJob", f"spec: {RAY_A}", f"spec: {RAY_B}", ["spec.managedBy", "spec.rayClusterSpec.managedBy"]),
+        (
+            "ray.io/v1/RayCronJob",
+            f"spec: {{jobTemplate: {RAY_A}}}",
+            f"spec: {{jobTemplate: {RAY_B}}}",
+            ["spec.jobTemplate.managedBy", "spec.jobTemplate.rayClusterSpec.managedBy"],
+        ),
+        ("kubeflow.org/v1/PyTorchJob", QUEUE % "a", QUEUE % "b", ["spec.runPolicy.schedulingPolicy.queue"]),
+        (
+            "trainer.kubeflow.org/v1alpha1/ClusterTrainingRuntime",
+            "spec: {template: {spec: {network: {enableDNSHostnames: true}}}}",
+            "spec: {template: {spec: {network: {enableDNSHostnames: false}}}}",
+            ["spec.template.spec.network"],
+        ),
         (
             "jobset.x-k8s.io/v1alpha2/JobSet",
             "spec: {replicatedJobs: [{name: a, replicas: 1}]}",
@@ -74,6 +97,8 @@ SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
             JOB,
             "annotations: {argocd.argoproj.io/hook: PreSync}\n" + JOB.replace("image: a", "image: b"),
         ),
+        ("ray.io/v1/RayService", "spec: {}", "spec: {managedBy: kueue.x-k8s.io/multikueue}"),
+        ("kubeflow.org/v2beta1/MPIJob", QUEUE % "a", QUEUE % "b"),
         ("v1/Service", "spec: {}", "spec: {clusterIP: 10.0.0.1}"),
         ("v1/Service", "spec: {clusterIP: None}", "spec: {}"),
         ("v1/PersistentVolumeClaim", CLAIM % "10Gi", CLAIM % "20Gi"),

@@ -7,7 +7,8 @@ ValidateSecretUpdate, ValidatePersistentVolumeUpdate, ValidatePersistentVolumeCl
 ValidateResourceQuotaUpdate), pkg/apis/apps/validation/validation.go, pkg/apis/batch/validation/validation.go
 (ValidateJobSpecUpdate), pkg/apis/scheduling, storage, node, networking and resource/validation/validation.go;
 apiextensions-apiserver v0.35.4 pkg/apis/apiextensions/validation/validation.go; rules with oldSelf in the CRDs of
-karpenter v1.14.1, kueue v0.19.2, jobset v0.12.0, trainer v2.3.0, kuberay v1.6.2 and gpu-operator v26.7.0;
+karpenter v1.14.1, kueue v0.19.2, jobset v0.12.0, trainer v2.3.0, training-operator v1.9.4, kuberay v1.6.2 and
+gpu-operator v26.7.0;
 jobset v0.12.0 pkg/webhooks/jobset_webhook.go (ValidateUpdate)
 """
 
@@ -53,6 +54,10 @@ _IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
         ("spec", "template", "spec", "nodeClassRef", "group"): _SET,
         ("spec", "template", "spec", "nodeClassRef", "kind"): _SET,
     },
+    **{
+        ("kubeflow.org", kind): {("spec", "runPolicy", "schedulingPolicy", "queue"): _SET}
+        for kind in ("JAXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")
+    },
     ("kueue.x-k8s.io", "AdmissionCheck"): {("spec", "controllerName"): _SET},
     ("kueue.x-k8s.io", "Topology"): {("spec", "levels"): _SET},
     ("networking.k8s.io", "IngressClass"): {("spec", "controller"): _SET},
@@ -61,7 +66,12 @@ _IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): {("roleRef",): _SET},
     ("rbac.authorization.k8s.io", "RoleBinding"): {("roleRef",): _SET},
     ("ray.io", "RayCluster"): {("spec", "managedBy"): _SET},
-    ("ray.io", "RayJob"): {("spec", "managedBy"): _SET},
+    ("ray.io", "RayCronJob"): {
+        ("spec", "jobTemplate", "managedBy"): _SET,
+        ("spec", "jobTemplate", "rayClusterSpec", "managedBy"): _SET,
+    },
+    ("ray.io", "RayJob"): {("spec", "managedBy"): _SET, ("spec", "rayClusterSpec", "managedBy"): _SET},
+    ("ray.io", "RayService"): {("spec", "managedBy"): _SET, ("spec", "rayClusterConfig", "managedBy"): _SET},
     ("resource.k8s.io", "ResourceClaim"): {("spec",): _SET},
     ("resource.k8s.io", "ResourceClaimTemplate"): {("spec",): _SET},
     ("resource.nvidia.com", "ComputeDomain"): {("spec",): _SET},
@@ -72,12 +82,22 @@ _IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
         ("reclaimPolicy",): "Delete",
         ("volumeBindingMode",): "Immediate",
     },
+    **{
+        ("trainer.kubeflow.org", kind): {
+            ("spec", "template", "spec", field): _SET
+            for field in ("failurePolicy", "network", "startupPolicy", "successPolicy", "volumeClaimPolicies")
+        }
+        for kind in ("ClusterTrainingRuntime", "TrainingRuntime")
+    },
     ("trainer.kubeflow.org", "TrainJob"): {
         ("spec", field): _SET
         for field in ("activeDeadlineSeconds", "initializer", "managedBy", "runtimeRef", "trainer")
     },
 }
 """The immutable fields by API group and kind, with the value of a field that an object does not have.
+
+The queue of an MPIJob is immutable in version v1 of the training operator, and not in version v2beta1 of the MPI
+operator, so the table does not contain it.
 
 Argo CD creates a binding with another roleRef again only without server-side apply, which the Applications of gpuc use.
 Source: argo-cd v3.5.7 gitops-engine pkg/utils/kube/resource_ops.go (ApplyResource)
@@ -162,7 +182,7 @@ def _immutable_spec(pair: Pair) -> Iterator[tuple[Path, str]]:
     path = ("spec", "resources", "requests", "storage")
     before, after = (quantity(value) for value in pair.values(*path))
     if before is not None and after is not None and after < before:
-        yield path, "a PersistentVolumeClaim cannot become smaller"
+        yield path, "a PersistentVolumeClaim cannot become smaller, except to more than status.capacity"
 
 
 def _cluster_address(pair: Pair) -> Iterator[tuple[Path, str]]:
