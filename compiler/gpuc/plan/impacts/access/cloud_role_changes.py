@@ -3,7 +3,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.rights import cloud_roles
 
 
-@impact("IMP453", Level.RESTRICTS, source="Amazon EKS User Guide, EKS Pod Identity associations")
+@impact("IMP453", Level.RESTRICTS, source="Amazon EKS API Reference, DeletePodIdentityAssociation")
 def cloud_role_changes(change: Change) -> Impacts:
     """A service account of a tenant loses its IAM role, or has another one.
 

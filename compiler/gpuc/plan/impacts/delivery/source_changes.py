@@ -6,11 +6,18 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 _FIELDS = {"repoURL": "repository", "targetRevision": "revision", "path": "path"}
 
 
-@impact("IMP511", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/tracking_strategies.md")
+@impact(
+    "IMP511",
+    Level.DISRUPTS,
+    source="argo-cd v3.5.1 docs/user-guide/tracking_strategies.md; docs/user-guide/auto_sync.md, Automatic Pruning "
+    "with Allow-Empty, Automated Sync Semantics; util/app/path/path.go, ErrMessageAppPathDoesNotExist",
+)
 def source_changes(change: Change) -> Impacts:
     """The Applications read their objects from another repository, branch or path.
 
-    If the new place lacks files, Argo CD prunes their objects. Check that it has the complete folder out/ first.
+    If the new place lacks files, Argo CD prunes their objects. Check that it has the complete folder out/ first. If a
+    path does not exist, the comparison fails, and if a folder has no objects, Argo CD does not sync automatically. In
+    both cases the objects stay.
     """
     for pair in change.pairs(GROUP, "Application"):
         before, after = pair.values("spec", "source")

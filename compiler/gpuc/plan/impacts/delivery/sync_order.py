@@ -4,7 +4,12 @@ from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
-@impact("IMP510", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/sync-waves.md, How Sync Waves work?")
+@impact(
+    "IMP510",
+    Level.NONE,
+    source="argo-cd v3.5.1 docs/user-guide/sync-waves.md, How sync waves work?; "
+    "docs/operator-manual/health.md, Argocd App",
+)
 def sync_order(change: Change) -> Impacts:
     """Several Applications are new, and the root Application creates them in the order of their sync waves.
 

@@ -6,7 +6,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.removed_objects import kinds_text
 
 
-@impact("IMP513", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automated Sync Semantics")
+@impact("IMP513", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Retry with a limit")
 def version_with_objects(change: Change) -> Impacts:
     """The version of a chart and objects of its kinds change in one commit.
 
