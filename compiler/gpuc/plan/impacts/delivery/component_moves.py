@@ -24,7 +24,8 @@ def component_moves(change: Change) -> Impacts:
         if pair.is_changed and before != after and chart_source(pair.after).chart:
             component = component_of(change, pair.name)
             new = next(one for one in applications(change.after) if one.manifest is pair.after)
-            fate, details = "deletes", ()
+            fate = "deletes"
+            details: tuple[str, ...] = ()
             if not _prunes(change, new, str(before)):
                 fate = "leaves"
                 details = (
