@@ -34,8 +34,8 @@ def pull_request_edits(folder: Path) -> Iterator[Edit]:
             if _content(before, file) != _content(after, file):
                 name, states = Path(file).stem, (State(root, read(root, file)) for root in (before, after))
                 is_example = (example.root / file).is_file() and _content(before, file) == _content(example.root, file)
-                base = "" if is_example and not workloads else request.name
-                yield Edit(f"{request.name} ({name})", name, *states, base, workloads=workloads)
+                plane = "" if is_example and not workloads else request.name
+                yield Edit(f"{request.name} ({name})", name, *states, plane=plane, workloads=workloads)
 
 
 def _workloads(request: PullRequest, folder: Path) -> tuple[Manifest, ...]:

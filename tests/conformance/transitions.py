@@ -46,7 +46,6 @@ from tests.conformance.transition_edits import Edit, State, example_state, leaf_
 from tests.conformance.transition_pull_requests import pull_request_edits
 from tests.conformance.transition_record import Record, record, recorded
 from tests.conformance.transition_report import RECORD, Row, markdown, problems, summary
-from tests.conftest import EXAMPLES
 
 Progress = Callable[[str], None]
 INERT_KINDS = {
@@ -86,28 +85,36 @@ def chosen(edits: str, folder: Path) -> list[Edit]:
 
 
 def run(edits: Sequence[Edit], progress: Progress, finished: Callable[[Row], None] = lambda row: None) -> list[Row]:
-    """Makes the edits, on one control plane for each cluster. `finished` receives each result at once."""
+    """Makes the edits, those of a cluster on one control plane. `finished` receives each result at once."""
     programs = find_programs()
     rows: list[Row] = []
-    for cluster, of_cluster in groupby(sorted(edits, key=lambda edit: edit.cluster), lambda edit: edit.cluster):
-        for row in _run_cluster(programs, cluster, list(of_cluster), progress):
+    for _, of_plane in groupby(sorted(edits, key=_plane), _plane):
+        for row in _run_plane(programs, list(of_plane), progress):
             finished(row)
             rows.append(row)
     order = {edit.name: number for number, edit in enumerate(edits)}
     return sorted(rows, key=lambda row: order[row.edit.name])
 
 
-def _run_cluster(programs: Programs, cluster: str, edits: Sequence[Edit], progress: Progress) -> Iterator[Row]:
-    origin = _compiled(example_state(cluster) if cluster in EXAMPLES else edits[0].before)
+def _plane(edit: Edit) -> tuple[str, str]:
+    return edit.cluster, edit.plane
+
+
+def _run_plane(programs: Programs, edits: Sequence[Edit], progress: Progress) -> Iterator[Row]:
+    cluster, own = _plane(edits[0])
+    origin = _compiled(edits[0].before if own else example_state(cluster))
+    work = _work(origin)
+    if edits[0].workloads:
+        work = list(user_work((one.document() for one in edits[0].workloads), origin.cluster).work)
     frameworks = (spec.cluster.frameworks for spec in (origin, *_states(edits)))
     crds = definitions(programs, upstream_crds(), dict.fromkeys(name for names in frameworks for name in names))
     given = shared_settings(origin, _states(edits), crds)
-    progress(f"{cluster}: {len(edits)} edits")
+    progress(f"{cluster} {own}: {len(edits)} edits")
     with ControlPlane(programs, given, progress) as plane:
         state = RunningState(plane, given, crds, origin)
         for problem in state.apply(lambda step: None):
             progress(f"{cluster}: {problem}")
-        for text, problem in state.fill(_work(origin)).items():
+        for text, problem in state.fill(work).items():
             progress(f"{cluster}: {text} does not run: {problem}")
         for base, group in groupby(sorted(edits, key=lambda edit: edit.base), lambda edit: edit.base):
             yield from _run_base(state, origin, list(group), base, crds, progress)
@@ -119,11 +126,7 @@ def _run_base(
     if base:
         # Work that runs before a queue or a pool leaves cannot be started afterwards.
         for spec in (origin, _compiled(edits[0].before)):
-            work = _work(spec)
-            if edits[0].workloads:
-                state.stop()
-                work = list(user_work((one.document() for one in edits[0].workloads), spec.cluster).work)
-            for text, problem in state.rebase(spec, work).items():
+            for text, problem in state.rebase(spec, _work(spec)).items():
                 progress(f"{base.strip()}: {text} does not run: {problem}")
     for number, edit in enumerate(edits, 1):
         started = time.monotonic()
@@ -138,8 +141,6 @@ def _run_base(
         for problem in row.comparison.problems:
             progress(f"        {problem}")
         yield row
-    if edits[0].workloads:
-        state.stop()
 
 
 def _run_edit(state: RunningState, edit: Edit, crds: Definitions) -> Row:
@@ -196,7 +197,7 @@ def replay(edits: Sequence[Edit], recorded: Mapping[str, Record]) -> list[Row]:
             rows.append(Row(edit, Comparison(NOT_COMPILED), note=after))
         elif known:
             before = _compiled(edit.before)
-            work = _work(_compiled(example_state(edit.cluster)) if edit.cluster in EXAMPLES else before)
+            work = _work(before if edit.plane else _compiled(example_state(edit.cluster)))
             row = predicted_row(edit, known.observations, before, after, work)
             rows.append(replace(row, seconds=known.seconds))
     return rows

@@ -141,10 +141,6 @@ class RunningState:
         self._stop([filling for filling in self.work if str(filling) in problems])
         return problems
 
-    def stop(self) -> None:
-        """Stops all work."""
-        self._stop(self.work)
-
     def _stop(self, work: Sequence[Filling]) -> None:
         stop_work(self.client, work)
         self.work = [filling for filling in self.work if filling not in work]
