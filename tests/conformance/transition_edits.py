@@ -122,4 +122,4 @@ def _made(row: Mapping[str, Any]) -> Edit:
         raise AssertionError(f"{row['name']}: the spec has no key {error}") from None
     base = yaml.safe_dump(row["before"]) if "before" in row else ""
     states = example_state(cluster, before), example_state(cluster, after)
-    return Edit(row["name"], cluster, *states, base, bool(row.get("ci")), upstream=row.get("upstream", ""))
+    return Edit(row["name"], cluster, *states, base, is_ci=bool(row.get("ci")), upstream=row.get("upstream", ""))

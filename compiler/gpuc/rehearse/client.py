@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
+
+from gpuc.rehearse.retry import ATTEMPTS, wait_s
 
 Object = dict[str, Any]
 
@@ -23,18 +24,6 @@ POLL_SECONDS = 0.1
 MERGE_PATCH = "application/merge-patch+json"
 CONFLICTS = 5
 """Number of retries after a conflict with another request."""
-ATTEMPTS = 40
-"""Number of times that a request is sent which the API server wants later: usually once in a second.
-
-The API server reads the list of kinds every 30 s (k8s.io/apiserver v0.35.4 pkg/server/options/admission.go).
-"""
-_UNKNOWN_PARAMETER_KIND = b"failed to find resource referenced by paramKind"
-"""Part of the refusal of a ValidatingAdmissionPolicy whose constraint kind is too new for the API server.
-
-In a real cluster Gatekeeper creates the binding 30 s after the kind, but the Gatekeeper of a rehearsal after 1 s.
-
-Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_source.go
-"""
 Answer = tuple[int, bytes, float | None]
 """The status code, the body, and the seconds after which the API server wants the request again."""
 
@@ -303,10 +292,10 @@ class Client:
         """
         headers = {"Content-Type": content_type, "Accept": "application/json", **self._impersonation}
         for attempt in range(ATTEMPTS):
-            code, body, wait_s = self._answer(verb, address, data, headers)
-            if wait_s is None or attempt == ATTEMPTS - 1:
+            code, body, seconds = self._answer(verb, address, data, headers)
+            if seconds is None or attempt == ATTEMPTS - 1:
                 break
-            time.sleep(wait_s)
+            time.sleep(seconds)
         response: Object = _decoded(body)
         if code >= 300:
             raise ApiError(code, response.get("message", ""), response.get("reason", ""))
@@ -334,25 +323,10 @@ class Client:
             headers_of_warnings = response.headers.get_all("Warning") or ()
             self._thread.warnings = tuple(_warning_text(header) for header in headers_of_warnings)
             body = response.read()
-            return response.status, body, _wait_s(response, body)
+            return response.status, body, wait_s(response, body)
         except BaseException:
             connection.close()
             raise
-
-
-def _wait_s(response: http.client.HTTPResponse, body: bytes) -> float | None:
-    """Returns the seconds after which a request should be sent again; None if the API server has answered the request.
-
-    The API server sends Retry-After while it starts the cache of a new kind, and when it has too many requests.
-
-    Source: k8s.io/client-go v0.35.4 rest/with_retry.go (checkWait); k8s.io/apiserver v0.35.4
-    pkg/storage/cacher/ready.go
-    """
-    value = response.headers.get("Retry-After", "")
-    is_refusal = response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= 500
-    if is_refusal and value.isdigit():
-        return float(value)
-    return 1 if response.status >= 400 and _UNKNOWN_PARAMETER_KIND in body else None
 
 
 def condition(document: Object, kind: str) -> Object:
