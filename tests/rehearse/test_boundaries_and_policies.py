@@ -207,7 +207,7 @@ def test_the_refusing_component_is_found_by_the_message() -> None:
 
 def test_the_message_contains_warnings() -> None:
     client = Client.__new__(Client)
-    client._thread = type("Thread", (), {"warnings": ("[images] not from here",)})()
+    client._connection = type("Connection", (), {"warnings": ("[images] not from here",)})()
     assert classify_response(client, lambda: None).message == "[images] not from here"
 
     def refuse() -> None:

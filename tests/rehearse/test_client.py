@@ -13,7 +13,7 @@ import pytest
 
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client
-from gpuc.rehearse.retry import ATTEMPTS
+from gpuc.rehearse.connection import ATTEMPTS
 
 LATER = (429, {"Retry-After": "0"}, b'{"message": "storage is (re)initializing", "reason": "TooManyRequests"}')
 UNKNOWN_KIND = (422, {}, b'{"message": "failed to find resource referenced by paramKind: Kind=GpucImages"}')

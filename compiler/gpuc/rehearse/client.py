@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
@@ -14,18 +13,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
-from gpuc.rehearse.retry import ATTEMPTS, wait_s
+from gpuc.rehearse.connection import REQUEST_TIMEOUT_SECONDS, Connection
 
 Object = dict[str, Any]
 
 FIELD_MANAGER = "gpuc"
-REQUEST_TIMEOUT_SECONDS = 60
 POLL_SECONDS = 0.1
 MERGE_PATCH = "application/merge-patch+json"
 CONFLICTS = 5
 """Number of retries after a conflict with another request."""
-Answer = tuple[int, bytes, float | None]
-"""The status code, the body, and the seconds after which the API server wants the request again."""
 
 
 class ApiError(Exception):
@@ -61,22 +57,21 @@ class Client:
         self._address = urlsplit(url).netloc
         self._context = ssl.create_default_context(cafile=str(authority))
         self._context.load_cert_chain(*map(str, certificate))
-        self._thread = threading.local()
+        self._connection = Connection(self._address, self._context)
         self._resources: dict[str, dict[str, Resource]] = {}
         self._impersonation: dict[str, str] = {}
 
     def impersonate(self, user: str, group: str) -> Client:
         """Returns a client that impersonates a user with one group."""
         impersonating = copy(self)
-        impersonating._thread = threading.local()
+        impersonating._connection = Connection(self._address, self._context)
         impersonating._impersonation = {"Impersonate-User": user, "Impersonate-Group": group}
         return impersonating
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings in the last response to the calling thread."""
-        warnings: tuple[str, ...] = getattr(self._thread, "warnings", ())
-        return warnings
+        return self._connection.warnings
 
     def apply(self, document: Object, *, dry_run: bool = False, manager: str = FIELD_MANAGER) -> Object:
         """Applies an object on the server with strict field validation. A field of another manager is a conflict.
@@ -291,42 +286,14 @@ class Client:
             ApiError: if the status code is an error, or if no response arrives in time (code 504).
         """
         headers = {"Content-Type": content_type, "Accept": "application/json", **self._impersonation}
-        for attempt in range(ATTEMPTS):
-            code, body, seconds = self._answer(verb, address, data, headers)
-            if seconds is None or attempt == ATTEMPTS - 1:
-                break
-            time.sleep(seconds)
+        try:
+            code, body = self._connection.answer(verb, address, data, headers)
+        except TimeoutError:
+            raise ApiError(504, f"no response within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
         response: Object = _decoded(body)
         if code >= 300:
             raise ApiError(code, response.get("message", ""), response.get("reason", ""))
         return response
-
-    def _answer(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> Answer:
-        try:
-            return self._exchange(verb, address, data, headers)
-        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
-            self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
-            return self._exchange(verb, address, data, headers)
-        except TimeoutError:
-            raise ApiError(504, f"no response within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
-
-    def _exchange(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> Answer:
-        connection: http.client.HTTPSConnection | None = getattr(self._thread, "connection", None)
-        if connection is None:
-            connection = http.client.HTTPSConnection(
-                self._address, timeout=REQUEST_TIMEOUT_SECONDS, context=self._context
-            )
-            self._thread.connection = connection
-        try:
-            connection.request(verb, address, data, headers)
-            response = connection.getresponse()
-            headers_of_warnings = response.headers.get_all("Warning") or ()
-            self._thread.warnings = tuple(_warning_text(header) for header in headers_of_warnings)
-            body = response.read()
-            return response.status, body, wait_s(response, body)
-        except BaseException:
-            connection.close()
-            raise
 
 
 def condition(document: Object, kind: str) -> Object:
@@ -345,11 +312,6 @@ def conditions_text(document: Object) -> str:
     conditions = document.get("status", {}).get("conditions") or []
     rows = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in conditions)
     return "; ".join(rows) or "no conditions"
-
-
-def _warning_text(header: str) -> str:
-    """Returns the text of a Warning header, for example of `299 - "unknown field"`."""
-    return header.partition('"')[2].rpartition('"')[0].replace('\\"', '"')
 
 
 def _api_root(api: str) -> str:

@@ -1,0 +1,103 @@
+"""The HTTP connections of a client to the API server, and the answers after which a request is sent again."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import threading
+import time
+from http import HTTPStatus
+
+REQUEST_TIMEOUT_SECONDS = 60
+ATTEMPTS = 40
+"""Number of times that a request is sent which the API server wants later: usually once in a second.
+
+The API server reads the list of kinds every 30 s (k8s.io/apiserver v0.35.4 pkg/server/options/admission.go).
+"""
+_UNKNOWN_PARAMETER_KIND = b"failed to find resource referenced by paramKind"
+"""Part of the refusal of a ValidatingAdmissionPolicy whose constraint kind is too new for the API server.
+
+In a real cluster Gatekeeper creates the binding 30 s after the kind, but the Gatekeeper of a rehearsal after 1 s.
+
+Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/policy/generic/policy_source.go
+"""
+
+
+class Connection:
+    """A connection to one API server for each thread."""
+
+    def __init__(self, address: str, context: ssl.SSLContext) -> None:
+        """Creates a connection. address: host and port of the API server."""
+        self._address = address
+        self._context = context
+        self._thread = threading.local()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings in the last response to the calling thread."""
+        warnings: tuple[str, ...] = getattr(self._thread, "warnings", ())
+        return warnings
+
+    def answer(self, verb: str, address: str, data: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        """Returns the status code and the body of the response.
+
+        Raises:
+            TimeoutError: if no response arrives in time.
+        """
+        for _ in range(ATTEMPTS - 1):
+            code, body, seconds = self._exchange(verb, address, data, headers)
+            if seconds is None:
+                return code, body
+            time.sleep(seconds)
+        code, body, _ = self._exchange(verb, address, data, headers)
+        return code, body
+
+    def _exchange(
+        self, verb: str, address: str, data: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        """Returns the response, and the seconds after which the request should be sent again."""
+        try:
+            return self._send(verb, address, data, headers)
+        except (http.client.RemoteDisconnected, ConnectionError, ssl.SSLEOFError):
+            self._thread.connection.close()  # the server closed the idle connection; all requests are safe to retry
+            return self._send(verb, address, data, headers)
+
+    def _send(
+        self, verb: str, address: str, data: bytes | None, headers: dict[str, str]
+    ) -> tuple[int, bytes, float | None]:
+        connection: http.client.HTTPSConnection | None = getattr(self._thread, "connection", None)
+        if connection is None:
+            connection = http.client.HTTPSConnection(
+                self._address, timeout=REQUEST_TIMEOUT_SECONDS, context=self._context
+            )
+            self._thread.connection = connection
+        try:
+            connection.request(verb, address, data, headers)
+            response = connection.getresponse()
+            headers_of_warnings = response.headers.get_all("Warning") or ()
+            self._thread.warnings = tuple(_warning_text(header) for header in headers_of_warnings)
+            body = response.read()
+            return response.status, body, _wait_s(response, body)
+        except BaseException:
+            connection.close()
+            raise
+
+
+def _wait_s(response: http.client.HTTPResponse, body: bytes) -> float | None:
+    """Returns the seconds after which a request should be sent again; None if the API server has answered the request.
+
+    The API server sends Retry-After while it starts the cache of a new kind, and when it has too many requests.
+
+    Source: k8s.io/client-go v0.35.4 rest/with_retry.go (checkWait); k8s.io/apiserver v0.35.4
+    pkg/storage/cacher/ready.go
+    """
+    value = response.headers.get("Retry-After", "")
+    is_refusal = response.status == HTTPStatus.TOO_MANY_REQUESTS or response.status >= 500
+    if is_refusal and value.isdigit():
+        return float(value)
+    return 1 if response.status >= 400 and _UNKNOWN_PARAMETER_KIND in body else None
+
+
+def _warning_text(header: str) -> str:
+    """Returns the text of a Warning header, for example of `299 - "unknown field"`."""
+    return header.partition('"')[2].rpartition('"')[0].replace('\\"', '"')
