@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,13 @@ import pytest
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.crds import Definitions
+from gpuc.rehearse.substitute import settings
 from gpuc.rehearse.transition.programs import shared_settings
 from gpuc.rehearse.transition.synced_changes import _without_application, ignored_fields, with_live_fields
 from tests.conftest import ROOT
+from tests.plan.cases import HEAD, compiled
+
+NO_DEFINITIONS = Definitions((), 0, ())
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +68,7 @@ def test_objects_of_a_removed_application_stay(prod_spec: CompiledSpec) -> None:
 
 def test_the_settings_have_the_instance_types_and_zones_of_both_states(prod_spec: CompiledSpec) -> None:
     other = compiled_spec(ROOT, "specs/train-usw2.yaml")
-    shared = shared_settings(prod_spec, [other], Definitions((), 0, ()))
+    shared = shared_settings(prod_spec, [other], NO_DEFINITIONS)
     types = {row["name"]: row for row in shared.instance_types}
     assert {"g6.12xlarge", "p5en.48xlarge"} <= types.keys()
     for name in ("g6.12xlarge", "p5en.48xlarge"):
@@ -74,3 +79,12 @@ def test_the_settings_have_the_instance_types_and_zones_of_both_states(prod_spec
         assert len(places) == len(set(places)) == 15
         assert ("us-west-2c", "reserved") in places
         assert ("us-east-1a", "spot") in places
+
+
+def test_programs_run_if_only_the_state_after_needs_them(prod_spec: CompiledSpec, tmp_path: Path) -> None:
+    minimal = compiled(tmp_path, HEAD + "extends: [minimal.yaml]\n")
+    alone, wanted = settings(minimal, NO_DEFINITIONS), settings(prod_spec, NO_DEFINITIONS)
+    assert (alone.kueue_configuration, alone.has_gatekeeper) == (None, False)
+    shared = shared_settings(minimal, [prod_spec], NO_DEFINITIONS)
+    assert wanted.kueue_configuration
+    assert (shared.kueue_configuration, shared.has_gatekeeper) == (wanted.kueue_configuration, True)

@@ -26,9 +26,11 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
     """Returns the settings of the state before, with the instance types and the pools of the other states added.
 
     Karpenter knows all instance types of EC2 in a real cluster, so a new instance type needs no restart. The resources
-    of an instance type are those of the first state that uses it.
+    of an instance type are those of the first state that uses it. Kueue and Gatekeeper run from
+    the start if any state needs them.
     """
     first = settings(before, definitions)
+    kueue_configuration, has_gatekeeper = first.kueue_configuration, first.has_gatekeeper
     types = {row["name"]: row for row in first.instance_types}
     stages = {row["metadata"]["name"]: row for row in first.node_stages}
     resources = dict.fromkeys(first.policy_resources)
@@ -37,8 +39,12 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
         types = {row["name"]: row for row in other.instance_types} | types
         stages = {row["metadata"]["name"]: row for row in other.node_stages} | stages
         resources |= dict.fromkeys(other.policy_resources)
+        kueue_configuration = kueue_configuration or other.kueue_configuration
+        has_gatekeeper = has_gatekeeper or other.has_gatekeeper
     return replace(
         first,
+        kueue_configuration=kueue_configuration,
+        has_gatekeeper=has_gatekeeper,
         instance_types=tuple(_in_all_zones(types.values())),
         node_stages=tuple(stages.values()),
         policy_resources=tuple(resources),
