@@ -9,6 +9,7 @@ from typing import Any
 
 from gpuc.lint.load.load_objects import load_objects
 from gpuc.manifest.manifest import Manifest
+from gpuc.pipeline.rehearsed_spec import without_leaving
 from gpuc.source import cluster_files, read
 from tests.conformance.transition_edits import Edit, State
 from tests.plan.pull_requests import CLUSTERS, PullRequest, apply_edits, pull_requests
@@ -34,8 +35,11 @@ def pull_request_edits(folder: Path) -> Iterator[Edit]:
             if _content(before, file) != _content(after, file):
                 name, states = Path(file).stem, (State(root, read(root, file)) for root in (before, after))
                 is_example = (example.root / file).is_file() and _content(before, file) == _content(example.root, file)
-                plane = "" if is_example and not workloads else request.name
-                yield Edit(f"{request.name} ({name})", name, *states, plane=plane, workloads=workloads)
+                own = "" if is_example and not workloads else request.name
+                # Work of an element that leaves must run before, on the control plane of the example.
+                _, leaving = without_leaving(read(before, file).tree)
+                base, plane = (own, "") if leaving else ("", own)
+                yield Edit(f"{request.name} ({name})", name, *states, base, plane, workloads=workloads)
 
 
 def _workloads(request: PullRequest, folder: Path) -> tuple[Manifest, ...]:
