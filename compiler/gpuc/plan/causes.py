@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
@@ -39,11 +39,9 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     def affects(one: Path, field: Path) -> bool:
         return _affects(one, manifest, field, component)
 
-    paths = sorted((changed.path for changed in change.spec_changes), key=lambda one: -len(names.intersection(one)))
     origin = manifest.origin
-    below = [one for one in paths if one[: len(origin)] == origin]
-    element = origin[:3]
-    paths = [one for one in paths if one[:2] != origin[:2] or one[: len(element)] == element]
+    paths = sorted(_candidates(change, origin[:3]), key=lambda one: -len(names.intersection(one)))
+    below = {one for one in paths if one[: len(origin)] == origin}
     tests: tuple[Callable[[Path], bool], ...] = (
         lambda one: one in below and affects(one, path),
         lambda one: bool(path) and affects(one, path),
@@ -54,6 +52,13 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
         if found := next(filter(test, paths), None):
             return found
     return origin
+
+
+@lru_cache(maxsize=1024)
+def _candidates(change: Change, element: Path) -> tuple[Path, ...]:
+    """Returns the changed values of the spec, without those of other elements of the same section."""
+    paths = (changed.path for changed in change.spec_changes)
+    return tuple(one for one in paths if one[:2] != element[:2] or one[: len(element)] == element)
 
 
 def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
@@ -129,6 +134,7 @@ def _effects(path: Path) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(row) for entry in entries if name for row in entry.get("effects", ()))
 
 
+@lru_cache(maxsize=8192)
 def _place(path: Path) -> str:
     """Returns a path in the form of effects.json, without the numbers of list items."""
     text = ""

@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
-from gpuc.plan.difference import MISSING, FieldChange, differences
+from gpuc.plan.difference import MISSING, FieldChange, differences, leaves
 from gpuc.plan.state import HELM_VALUES, State
 
 Key = tuple[str, str, str, str]
-"""API group, kind, namespace and name."""
+"""API group, kind, namespace and name. An object without a namespace is in the namespace default."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pair:
     """An object before and after the change. One of the two is None if the object is added or removed."""
 
@@ -60,7 +59,7 @@ class Pair:
     @cached_property
     def leaves(self) -> tuple[FieldChange, ...]:
         """The fields that differ: instead of an added or removed map, its scalars and lists."""
-        return tuple(leaf for field in self.fields for leaf in _leaves(field.path, field.before, field.after))
+        return tuple(leaf for field in self.fields for leaf in leaves(field))
 
     def changes(self, *prefix: str | int) -> bool:
         """Returns whether a field at a path or below the path differs. False for added and removed objects."""
@@ -93,7 +92,7 @@ class Change:
 
     def pair(self, api_group: str, kind: str, name: str, namespace: str = "") -> Pair | None:
         """Returns the pair of an object; None if neither state has the object."""
-        return self._pairs.get((api_group, kind, namespace, name))
+        return self._pairs.get(_key(api_group, kind, namespace, name))
 
     @property
     def all_pairs(self) -> Iterator[Pair]:
@@ -110,9 +109,7 @@ class Change:
         if self.before.source is None or self.after.source is None:
             return ()
         return tuple(
-            leaf
-            for changed in differences(self.before.source.tree, self.after.source.tree)
-            for leaf in _leaves(changed.path, changed.before, changed.after)
+            leaf for changed in differences(self.before.source.tree, self.after.source.tree) for leaf in leaves(changed)
         )
 
     @property
@@ -133,15 +130,9 @@ class Change:
 
 def _by_key(state: State) -> dict[Key, Manifest]:
     manifests = (*state.objects.manifests, *state.first_sync, *state.values)
-    return {(group(manifest), manifest.kind, manifest.namespace, manifest.name): manifest for manifest in manifests}
+    return {_key(group(one), one.kind, one.namespace, one.name): one for one in manifests}
 
 
-def _leaves(path: Path, before: Any, after: Any) -> Iterator[FieldChange]:
-    """Yields a change for each scalar or list of an added or removed map."""
-    present = after if before is MISSING else before
-    if isinstance(present, dict) and present and MISSING in (before, after):
-        for key, value in present.items():
-            inner = (MISSING, value) if before is MISSING else (value, MISSING)
-            yield from _leaves((*path, key), *inner)
-        return
-    yield FieldChange(path, before, after)
+def _key(api_group: str, kind: str, namespace: str, name: str) -> Key:
+    # A cluster-scoped kind has no object with a namespace, so the kind does not matter.
+    return api_group, kind, "" if namespace == "default" else namespace, name

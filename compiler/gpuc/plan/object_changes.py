@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig
 from gpuc.plan.causes import place_of
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.difference import MISSING, FieldChange
-
-_NAMES = ("name", "key", "id", "type")
+from gpuc.plan.difference import IDENTITIES, MISSING, FieldChange
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,7 @@ class ChangedField:
     @property
     def place(self) -> str:
         """The path of the field in words: items of lists have the name of the item instead of a number."""
-        documents = (self.pair.after, self.pair.before)
-        document: Any = next(one.document() for one in documents if one is not None)
-        return _place(document, self.field.path)
+        return _place(_holder(self.pair, self.field).document(), self.field.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +53,17 @@ class CauseGroup:
         return tuple((group[0].pair, tuple(group)) for group in groups.values())
 
 
-def changed_fields(change: Change, pairs: Iterable[Pair]) -> Iterator[ChangedField]:
-    """Yields the fields that differ, in the order of the objects."""
-    for pair in pairs:
-        for field in pair.fields:
-            manifest = pair.manifest
-            if field.after is MISSING and pair.before is not None:
-                manifest = pair.before
-            yield ChangedField(pair, field, *place_of(change, manifest, field.path))
+@lru_cache(maxsize=8)
+def changed_fields(change: Change, pairs: tuple[Pair, ...]) -> tuple[ChangedField, ...]:
+    """Returns the fields that differ, in the order of the objects."""
+    return tuple(
+        ChangedField(pair, field, *place_of(change, _holder(pair, field), field.path))
+        for pair in pairs
+        for field in pair.fields
+    )
 
 
-def groups_by_cause(change: Change, pairs: Iterable[Pair]) -> list[CauseGroup]:
+def groups_by_cause(change: Change, pairs: tuple[Pair, ...]) -> list[CauseGroup]:
     """Returns the changed fields by the value of the spec, in the order of the files and lines."""
     groups: dict[tuple[Path, str], list[ChangedField]] = {}
     for one in changed_fields(change, pairs):
@@ -83,23 +81,18 @@ def _order(group: CauseGroup) -> tuple[bool, str, int, int, str]:
     return (group.mark is None, mark.file, mark.line, mark.column, str(group.cause))
 
 
+def _holder(pair: Pair, field: FieldChange) -> Manifest:
+    """Returns the object that has the path of a field: before the change if the field is removed."""
+    return pair.before if field.after is MISSING and pair.before else pair.manifest
+
+
 def _place(document: Any, path: Path) -> str:
     text, node = "", document
     for step in path:
-        node = _child(node, step)
-        name = next((node[key] for key in _NAMES if isinstance(node.get(key), str)), None) if _is_map(node) else None
+        node = dig(node, step)
         if isinstance(step, int):
-            text += f"[{name if name is not None else step}]"
+            name = next((found for key in IDENTITIES if isinstance(found := dig(node, key), str)), step)
+            text += f"[{name}]"
         else:
             text += f"[{step}]" if "." in step or "/" in step else f".{step}"
     return text.removeprefix(".")
-
-
-def _child(node: Any, step: str | int) -> Any:
-    if isinstance(node, dict):
-        return node.get(step)
-    return node[step] if isinstance(node, list) and isinstance(step, int) and step < len(node) else None
-
-
-def _is_map(node: Any) -> bool:
-    return isinstance(node, dict)
