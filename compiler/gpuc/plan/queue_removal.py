@@ -55,7 +55,7 @@ def _details(change: Change, pairs: list[Pair], has_left: bool) -> Iterator[str]
     waiting = "" if has_left else "; workloads that wait stay suspended until they get another queue"
     yield f"workloads that run continue{waiting}"
     yield from _deletion(change, pairs)
-    yield from loses(change, list(quota_changes(change)))
+    yield from loses(change, quota_changes(change))
     names = [pair.name for pair in pairs]
     if users := [use.manifest for use in uses(change) if use.cluster_queue in names]:
         yield f"objects of --workloads in the queue: {named(users)}"

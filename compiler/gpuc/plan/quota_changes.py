@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, Amounts, rounded
@@ -14,10 +16,10 @@ from gpuc.model.names import GPU, POOL_LABEL, SHARED_GPU, mig_resource
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.state import State
-from gpuc.trace.quota import Node, quota_nodes
+from gpuc.trace.quota import Node, parent, quota_nodes
 
 GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
-"""The prefixes of resources for GPUs, in the order in which the trace of gpuc knows them, and Intel's."""
+"""The prefixes of the names of GPU resources."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Unit:
     size: int = 1
     """How much of the resource one unit has, in the state before."""
 
-    def text(self, count: int | None) -> str:
+    def text(self, count: int | Fraction | None) -> str:
         """Returns an amount with its unit; "no limit" for None."""
         if count is None:
             return "no limit"
@@ -40,16 +42,20 @@ class Unit:
 
     def span(self, before: int | None, after: int | None) -> str:
         """Returns two amounts with their unit: "from 10 to 6 nodes"."""
-        first = str(before) if self.name and before is not None and after is not None else self.text(before)
-        return f"from {first} to {self.text(after)}"
+        first = self.text(before)
+        return f"from {_number(first) if before is not None and after is not None else first} to {self.text(after)}"
 
-    def instead(self, before: int | None, after: int | None) -> str:
+    def instead(self, before: int | Fraction | None, after: int | Fraction | None) -> str:
         """Returns a limit and the limit that it replaces: "at most 2 instead of 6 nodes"."""
         if before is None or after is None:
             texts = ["any amount" if count is None else f"at most {self.text(count)}" for count in (after, before)]
             return f"{texts[0]} instead of {texts[1]}"
-        first = str(after) if self.name else self.text(after)
-        return f"at most {first} instead of {self.text(before)}"
+        return f"at most {_number(self.text(after))} instead of {self.text(before)}"
+
+
+def _number(text: str) -> str:
+    """Returns an amount without its unit."""
+    return text.partition(" ")[0]
 
 
 @dataclass(frozen=True)
@@ -65,7 +71,7 @@ class Limits:
     """The most that the queue can use while no other queue uses its quota: nominal and borrowed quota."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class QuotaChange:
     """A quota that a ClusterQueue has before and after the change, in one unit."""
 
@@ -88,24 +94,23 @@ class QuotaChange:
     @property
     def has_limits(self) -> bool:
         """Whether the limits for borrowing and lending can be compared: the queue keeps a cohort and some quota."""
-        return all(self.cohorts) and self.before.nominal > 0 and self.after.nominal > 0
-
-    @property
-    def cohorts(self) -> tuple[str | None, str | None]:
-        """The cohorts of the queue before and after the change."""
-        return self.pair.values("spec", "cohortName")
+        return all(parents(self.pair)) and self.before.nominal > 0 and self.after.nominal > 0
 
 
-def quota_changes(change: Change) -> Iterator[QuotaChange]:
-    """Yields the quotas that differ, of ClusterQueues and flavors that exist before and after the change.
+@lru_cache(maxsize=2)
+def quota_changes(change: Change) -> tuple[QuotaChange, ...]:
+    """Returns the quotas that differ, of ClusterQueues and flavors that exist before and after the change.
 
     A quota also differs if another queue changes what the queue can borrow.
     """
     if not any(pair.fields for kind in ("ClusterQueue", "Cohort") for pair in change.pairs(GROUP, kind)):
-        return
+        return ()
     before, after = (tree(state) for state in (change.before, change.after))
-    for pair, flavor in common_flavors(change):
-        yield from _of_flavor(change, pair, flavor, before[pair.name], after[pair.name])
+    return tuple(
+        one
+        for pair, flavor in common_flavors(change)
+        for one in _of_flavor(change, pair, flavor, before[pair.name], after[pair.name])
+    )
 
 
 def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
@@ -140,10 +145,22 @@ def loses(change: Change, changes: Iterable[QuotaChange], flavor: str = "", othe
     )
 
 
+@lru_cache(maxsize=4)
 def tree(state: State) -> dict[str, Node]:
     """Returns the ClusterQueues of a state by name, in the tree of their cohorts."""
     nodes = quota_nodes(state.objects.of(GROUP, "ClusterQueue"), state.objects.of(GROUP, "Cohort"))
     return {node.name: node for node in nodes if node.is_queue}
+
+
+def parents(pair: Pair) -> tuple[str, str]:
+    """Returns the cohort of a ClusterQueue, or the parent of a Cohort, before and after the change; "" for none."""
+    before, after = (parent(manifest)[1] if manifest else "" for manifest in (pair.before, pair.after))
+    return before, after
+
+
+def parent_path(pair: Pair) -> Path:
+    """Returns the path of the cohort of a ClusterQueue, or of the parent of a Cohort."""
+    return ("spec", parent(pair.manifest)[0])
 
 
 def queue_name(pair: Pair) -> str:

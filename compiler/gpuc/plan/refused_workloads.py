@@ -67,11 +67,13 @@ def by_decision(found: Iterable[RefusedWorkload]) -> Iterator[list[RefusedWorklo
     yield from groups.values()
 
 
+@lru_cache(maxsize=2)
 def refused_workloads(change: Change) -> tuple[RefusedWorkload, ...]:
     """Returns the objects of --workloads that would not start again. Without a change, no workload is traced."""
     return tuple(_refused(change, change.workloads)) if change.workloads and _has_changes(change) else ()
 
 
+@lru_cache(maxsize=2)
 def refused_templates(change: Change) -> tuple[RefusedWorkload, ...]:
     """Returns the workload templates of the state before that the state after does not accept."""
     return tuple(_refused(change, change.before.templates)) if _has_changes(change) else ()

@@ -30,25 +30,34 @@ class Node(quota.Node):
         return next((path for row_key, path, _ in _rows(self.manifest) if row_key == key), ())
 
 
+_PARENTS = {"ClusterQueue": ("cohortName", "cohort"), "Cohort": ("parentName", "parent")}
+"""The fields with the name of the parent, in the current and in older API versions."""
+
+
+def parent(manifest: Manifest) -> tuple[str, str]:
+    """Returns the field of spec with the cohort of a ClusterQueue or the parent of a Cohort, and the name; "" for none.
+
+    Source: kueue v0.19.2 apis/kueue/v1beta1 and v1beta2, clusterqueue_types.go; v0.11.0 v1alpha1/cohort_types.go
+    """
+    fields = _PARENTS[manifest.kind]
+    found = ((field, dig(manifest.body, "spec", field)) for field in fields)
+    return next(((field, name) for field, name in found if isinstance(name, str) and name), (fields[0], ""))
+
+
 def quota_nodes(queues: Iterable[Manifest], cohorts: Iterable[Manifest]) -> list[Node]:
     """Returns the connected nodes of all ClusterQueues and Cohorts, parents before children."""
     return quota.connect(
-        [_node(queue, ("cohortName", "cohort"), is_queue=True) for queue in queues],
-        [_node(cohort, ("parentName", "parent")) for cohort in cohorts],
+        [_node(queue) for queue in queues],
+        [_node(cohort) for cohort in cohorts],
         Node,
     )
 
 
-def _node(manifest: Manifest, parent_fields: tuple[str, str], *, is_queue: bool = False) -> Node:
-    """Returns a node that is not yet connected.
-
-    Args:
-        parent_fields: the fields with the name of the parent, in the current and in an older API version.
-    """
-    spec = dig(manifest.body, "spec")
-    parent = next((name for field in parent_fields if isinstance(name := dig(spec, field), str) and name), "")
+def _node(manifest: Manifest) -> Node:
+    """Returns a node that is not yet connected."""
     quotas = {key: read for key, _, row in _rows(manifest) if (read := _quota(key[1], row)) is not None}
-    return Node(manifest.name, is_queue, parent, quotas, manifest=manifest)
+    is_queue = manifest.kind == "ClusterQueue"
+    return Node(manifest.name, is_queue, parent(manifest)[1], quotas, manifest=manifest)
 
 
 def _rows(manifest: Manifest | None) -> Iterator[tuple[Key, Path, Any]]:

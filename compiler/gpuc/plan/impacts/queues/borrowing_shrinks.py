@@ -10,7 +10,7 @@ def borrowing_shrinks(change: Change) -> Impacts:
     Workloads that run with borrowed quota continue: Kueue evicts no workload because of a smaller limit. Kueue admits
     the next workload when the queue uses less than its nominal quota and the new limit together.
     """
-    changes = list(quota_changes(change))
+    changes = quota_changes(change)
     for one in changes:
         if one.has_limits and is_less(one.after.borrow, one.before.borrow):
             instead = one.unit.instead(one.before.borrow, one.after.borrow)

@@ -1,7 +1,7 @@
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import loses, quota_changes
+from gpuc.plan.quota_changes import loses, parent_path, parents, quota_changes
 
 
 @impact("IMP214", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/cohort.go, resource_node.go")
@@ -11,13 +11,13 @@ def cohort_moves(change: Change) -> Impacts:
     All queues below the cohort lend to the queues of the new tree and borrow from them. Workloads that run with
     borrowed quota of the old tree continue.
     """
-    changes = list(quota_changes(change))
+    changes = quota_changes(change)
     for pair in change.pairs(GROUP, "Cohort"):
-        before, after = pair.values("spec", "parentName")
+        before, after = parents(pair)
         if before == after or pair.is_added or pair.is_removed:
             continue
         if after:
             message = f"moves from parent {before} to parent {after}" if before else f"gets parent {after}"
         else:
             message = f"leaves parent {before}"
-        yield Raised(f"cohort {pair.name}", message, pair.after, ("spec", "parentName"), loses(change, changes))
+        yield Raised(f"cohort {pair.name}", message, pair.after, parent_path(pair), loses(change, changes))

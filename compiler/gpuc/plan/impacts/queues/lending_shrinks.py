@@ -10,7 +10,7 @@ def lending_shrinks(change: Change) -> Impacts:
     Workloads of other queues that run with lent quota continue. The lender waits for them, or preempts them if it may
     reclaim its quota.
     """
-    changes = list(quota_changes(change))
+    changes = quota_changes(change)
     for one in changes:
         if one.has_limits and is_less(one.after.lend, one.before.lend):
             instead = one.unit.instead(one.before.lend, one.after.lend)

@@ -21,7 +21,7 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
     if the queue may not borrow, the queue admits nothing until they end. Queues of the same cohort can preempt
     workloads above the nominal quota, if they may reclaim their quota.
     """
-    found, changes = uses(change), list(quota_changes(change))
+    found, changes = uses(change), quota_changes(change)
     for one in changes:
         if one.after.nominal < one.before.nominal and not one.stops:
             message = f"nominal quota on {flavor_text(change, one.flavor)} shrinks {_span(one)}"

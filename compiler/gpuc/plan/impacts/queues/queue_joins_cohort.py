@@ -1,7 +1,7 @@
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import flavor_text, queue_name, quota_changes
+from gpuc.plan.quota_changes import flavor_text, parent_path, parents, queue_name, quota_changes
 
 
 @impact("IMP213", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateClusterQueue")
@@ -11,10 +11,10 @@ def queue_joins_cohort(change: Change) -> Impacts:
     The queue can borrow idle quota of the cohort and lends its own idle quota, within its limits. Running workloads are
     not disturbed. Workloads above the nominal quota can be preempted from then on, if other queues may reclaim quota.
     """
-    changes = list(quota_changes(change))
+    changes = quota_changes(change)
     seen = set()
     for pair in change.pairs(GROUP, "ClusterQueue"):
-        before, after = pair.values("spec", "cohortName")
+        before, after = parents(pair)
         if before or not after or pair.is_added or queue_name(pair) in seen:
             continue
         seen.add(queue_name(pair))
@@ -24,4 +24,4 @@ def queue_joins_cohort(change: Change) -> Impacts:
             for one in changes
             if one.after.most > one.before.most
         )
-        yield Raised(f"queue {queue_name(pair)}", f"joins cohort {after}", pair.after, ("spec", "cohortName"), details)
+        yield Raised(f"queue {queue_name(pair)}", f"joins cohort {after}", pair.after, parent_path(pair), details)
