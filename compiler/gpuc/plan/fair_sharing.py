@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple
 
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.quota_changes import queue_name
+from gpuc.plan.kueue_configuration import configuration_change
+from gpuc.plan.quota_changes import parents, queue_name
+
+_DEFAULT = Fraction(1)
+"""The weight of a queue or cohort without a weight.
+
+Source: kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, parseFairWeight
+"""
 
 
 class WeightChange(NamedTuple):
@@ -21,11 +29,20 @@ class WeightChange(NamedTuple):
 
 
 def weight_changes(change: Change) -> Iterator[WeightChange]:
-    """Yields each weight that differs, once for all ClusterQueues of a queue. A change of fair sharing is left out."""
+    """Yields each weight that differs, once for all ClusterQueues of a queue. A change of fair sharing is left out.
+
+    The weight of a ClusterQueue has an effect only in a cohort.
+    """
+    configuration = configuration_change(change)
+    if configuration and len(set(map(bool, configuration.values("fairSharing")))) == 2:
+        return
     seen = set()
     for kind in ("ClusterQueue", "Cohort"):
         for pair in change.pairs(GROUP, kind):
-            before, after = (quantity(value) for value in pair.values("spec", "fairSharing", "weight"))
+            if pair.is_added or pair.is_removed or (kind == "ClusterQueue" and not all(parents(pair))):
+                continue
+            weights = pair.values("spec", "fairSharing", "weight")
+            before, after = (_DEFAULT if value is None else quantity(value) for value in weights)
             subject = f"queue {queue_name(pair)}" if kind == "ClusterQueue" else f"cohort {pair.name}"
             if before is not None and after is not None and before != after and subject not in seen:
                 seen.add(subject)
