@@ -16,7 +16,7 @@ from gpuc.kubernetes.quantity import format_quantity, quantity
 Amounts = dict[str, int]
 """Amounts by resource name: cpu in millicores, memory and storage in bytes, other resources in units."""
 
-CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
+CPU, MEMORY, EPHEMERAL_STORAGE, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "storage", "pods"
 MIB = 2**20
 GIB = 2**30
 UNLIMITED = 2**62 // 1000
@@ -44,7 +44,7 @@ def amounts(quantities: Any) -> Amounts:
 
 def is_bytes(resource: str) -> bool:
     """Returns whether amounts of a resource are bytes."""
-    return resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith("hugepages-")
+    return resource in (MEMORY, EPHEMERAL_STORAGE, STORAGE) or resource.startswith("hugepages-")
 
 
 @lru_cache(maxsize=8192)

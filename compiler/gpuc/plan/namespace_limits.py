@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import Amounts, amount, rounded
-from gpuc.objects.object_set import dig
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, Amounts, exact_amount
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.model.names import EFA
+from gpuc.objects.object_set import dig, pairs
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.quota_changes import GPU_PREFIXES, quota_changes, unit_name
+from gpuc.plan.quota_changes import GPU_PREFIXES, Unit, quota_changes, unit_name
 from gpuc.plan.tenant_changes import owner_of
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits
 from gpuc.trace.workload import pod_requests, workload_of
 
 _COUNTS = {
-    "services.loadbalancers": "Services of type LoadBalancer",
+    "services.loadbalancers": "LoadBalancer Services",
     "services.nodeports": "node ports",
     "persistentvolumeclaims": "PersistentVolumeClaims",
     "count/jobs.batch": "Jobs",
     "pods": "pods",
 }
-_REQUESTS = "requests."
+_REQUESTS, _LIMITS, _CLASS = "requests.", "limits.", ".storageclass.storage.k8s.io/"
+_CPU_AND_MEMORY = (f"{_REQUESTS}{CPU}", f"{_REQUESTS}{MEMORY}")
+_DERIVED = (*_CPU_AND_MEMORY, *(f"{_REQUESTS}{name}" for name in (EPHEMERAL_STORAGE, EFA, "hugepages-")))
+"""How the limits begin that gpuc computes from the number of nodes."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +66,14 @@ class LimitChange:
 def limit_changes(change: Change, *, smaller: bool) -> list[LimitChange]:
     """Returns the limits of ResourceQuotas that exist before and after the change, and that shrink or grow."""
     is_derived = _is_derived(change)
+    queued = {local.namespace for local in change.after.objects.of(GROUP, "LocalQueue")}
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[Pair]] = {}
     for pair in change.pairs("", "ResourceQuota"):
         if not pair.changes("spec", "hard"):
             continue
         found = dict(_limits(pair, smaller))
-        if found and not (is_derived and not _main(found)):
+        is_reported = is_derived and pair.manifest.namespace in queued and not _main(found)
+        if found and not is_reported:
             texts = tuple(text for key, text in found.items() if key in _shown(found))
             key = owner_of(change, pair.manifest.namespace), texts, tuple(found)
             groups.setdefault(key, []).append(pair)
@@ -88,39 +96,38 @@ def requested(change: Change, namespace: str) -> Amounts:
 def _limits(pair: Pair, smaller: bool) -> Iterator[tuple[str, str]]:
     """Yields the key and the text of each limit that shrinks or grows."""
     before, after = pair.values("spec", "hard")
-    for key in dict.fromkeys((*(after or ()), *(before or ()))):
-        resource = str(key).removeprefix(_REQUESTS)
-        old, new = (amount(resource, dig(hard, key)) for hard in (before, after))
+    for key in dict.fromkeys(key for hard in (after, before) for key, _ in pairs(hard) if isinstance(key, str)):
+        old, new = (exact_amount(_resource(key), dig(hard, key)) for hard in (before, after))
         is_smaller = new is not None and (old is None or new < old)
         if old != new and is_smaller == smaller:
-            yield str(key), _text(resource, old, new)
+            yield key, _text(key, old, new)
 
 
-def _text(resource: str, old: int | None, new: int | None) -> str:
-    unit = _COUNTS.get(resource) or unit_name(None, resource)
-    texts = [
-        "any amount" if count is None else (f"{count} {unit}" if unit else rounded(resource, count))
-        for count in (new, old)
-    ]
-    if old is not None and new is not None:
-        texts[0] = texts[0].partition(" ")[0]
-    return f"{'at most ' if new is not None else ''}{texts[0]} instead of {texts[1]}"
+def _resource(key: str) -> str:
+    return key.rpartition(_CLASS)[2].removeprefix(_REQUESTS).removeprefix(_LIMITS)
+
+
+def _text(key: str, old: Fraction | None, new: Fraction | None) -> str:
+    resource, storage_class = _resource(key), key.rpartition(_CLASS)[0]
+    unit = Unit(resource, _COUNTS.get(resource) or unit_name(None, resource))
+    suffix = f" of class {storage_class}" if storage_class else " in limits" if key.startswith(_LIMITS) else ""
+    return f"{unit.instead(old, new)}{suffix}"
 
 
 def _shown(found: dict[str, str]) -> list[str]:
-    """Returns the keys to show: without derived resources, if GPUs or counts differ; of derived resources, only cpu."""
-    return _main(found) or [key for key in found if key == "requests.cpu"] or list(found)
+    """Returns the keys to show: without derived limits, if other limits differ; of derived limits, cpu and memory."""
+    return _main(found) or [key for key in found if key in _CPU_AND_MEMORY] or list(found)
 
 
 def _main(found: dict[str, str]) -> list[str]:
-    return [key for key in found if key in _COUNTS or key.removeprefix(_REQUESTS).startswith(GPU_PREFIXES)]
+    return [key for key in found if not key.startswith(_DERIVED)]
 
 
 def _is_derived(change: Change) -> bool:
     """Returns whether limits of cpu and memory differ only because a node has other resources.
 
-    The impact node_resources_shrink reports these changes.
+    The impact node_resources_shrink reports these changes for the namespaces of queues.
     """
     has_specs = change.before.cluster is not None and change.after.cluster is not None
     changes_quota = any("quota" in changed.path for changed in change.spec_changes)
-    return has_specs and not changes_quota and next(quota_changes(change), None) is None
+    return has_specs and not changes_quota and not quota_changes(change)
