@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, chart_source, component_of
+from gpuc.objects.object_set import dig
+from gpuc.plan.applications import GROUP, applications, chart_source, component_of
 from gpuc.plan.change import Change, Pair
 
 Installer = Literal["Argo CD", "another team", ""]
@@ -31,7 +32,7 @@ class Installation(NamedTuple):
     @property
     def namespace(self) -> str:
         """The namespace of the chart."""
-        return str(self.pair.manifest.body["spec"]["destination"].get("namespace"))
+        return str(dig(self.pair.manifest.body, "spec", "destination", "namespace") or "(none)")
 
     def place(self, change: Change) -> tuple[Manifest | None, Path]:
         """Returns the manifest and the path for an impact: the field `managed` of the spec if it changes."""
@@ -51,11 +52,9 @@ def changed_installations(change: Change) -> Iterator[Installation]:
     if not (change.before.exists and change.after.exists):
         return
     values = {pair.name: pair for pair in change.helm_values()}
-    names = {pair.name for pair in change.pairs(GROUP, "Application") if not pair.is_removed}
+    before, after = ({one.name for one in applications(state)} for state in (change.before, change.after))
     for pair in change.pairs(GROUP, "Application"):
-        if not chart_source(pair.manifest).chart or not (pair.is_added or pair.is_removed):
-            continue
-        if pair.is_removed and pair.name in names:
+        if not chart_source(pair.manifest).chart or pair.name in before & after:
             continue
         component = component_of(change, pair.name)
         of_component = values.get(component)

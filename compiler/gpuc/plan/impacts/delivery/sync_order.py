@@ -1,5 +1,5 @@
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, Application, application_of, applications, cluster_subject
+from gpuc.plan.applications import Application, application_of, applications, cluster_subject
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -19,8 +19,8 @@ def sync_order(change: Change) -> Impacts:
     """
     if change.is_new:
         return
-    added = {pair.name for pair in change.pairs(GROUP, "Application") if pair.is_added}
-    found = [one for one in applications(change.after) if one.name in added]
+    existing = {one.name for one in applications(change.before)}
+    found = [one for one in applications(change.after) if one.name not in existing]
     if len(found) > 1:
         prefix = f"{change.after.name}-"
         names = ", ".join(f"{one.name.removeprefix(prefix)} ({one.wave})" for one in found)
