@@ -15,6 +15,6 @@ def priority_removed(change: Change) -> Impacts:
     create its Workload, or the policy queue-required refuses the job.
     """
     for pair in change.pairs(GROUP, "WorkloadPriorityClass"):
-        if pair.is_removed and not change.is_removed:
+        if pair.is_removed:
             message = "is removed: new jobs that name it are refused or stay suspended; running workloads keep it"
             yield Raised(f"priority {pair.name}", message, pair.before)

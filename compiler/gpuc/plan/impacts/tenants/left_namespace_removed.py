@@ -13,7 +13,7 @@ def left_namespace_removed(change: Change) -> Impacts:
     """
     groups: dict[str, list[Pair]] = {}
     for pair in change.pairs("", "Namespace"):
-        if pair.is_removed and left(change, [pair]) and has_left(change, [pair]) and not change.is_removed:
+        if pair.is_removed and left(change, [pair]) and has_left(change, [pair]):
             groups.setdefault(owner_of(change, pair.name), []).append(pair)
     for owner, pairs in groups.items():
         names = [pair.name for pair in pairs]

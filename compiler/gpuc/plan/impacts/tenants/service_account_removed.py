@@ -23,7 +23,7 @@ def service_account_removed(change: Change) -> Impacts:
     for pair in change.pairs("", "ServiceAccount"):
         namespace = change.pair("", "Namespace", pair.manifest.namespace)
         is_gone = namespace is not None and namespace.is_removed
-        if not pair.is_removed or is_gone or is_left(change, pair.manifest) or change.is_removed:
+        if not pair.is_removed or is_gone or is_left(change, pair.manifest):
             continue
         users = _users(change, pair)
         message = f"ServiceAccount {pair.name} is removed: pods that name it are refused, and pods that run lose access"

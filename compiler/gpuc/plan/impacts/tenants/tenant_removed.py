@@ -13,7 +13,7 @@ def tenant_removed(change: Change) -> Impacts:
     """
     for tenant in tenants(change):
         removed = left(change, [pair for pair in tenant.pairs if pair.is_removed])
-        if tenant.is_removed and removed and not change.is_removed and not has_left(change, removed):
+        if tenant.is_removed and removed and not has_left(change, removed):
             names = [pair.name for pair in removed]
             message = f"is removed with namespaces {', '.join(names)}: {access_text(change, removed)}"
             details = (*removal_details(names), *workloads_in(change, removed))
