@@ -80,6 +80,8 @@ class LoadedFiles:
     unchecked: Counter[str] = field(default_factory=Counter)
     """The number of documents that could not be checked, by the sentence that describes them."""
     _keys: set[tuple[str, ...]] = field(default_factory=set)
+    _generated: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """The number of objects with a generateName, by kind, namespace and generateName."""
 
     def add(self, file: str, text: str) -> None:
         """Adds the documents of a file."""
@@ -133,8 +135,16 @@ class LoadedFiles:
         if not isinstance(metadata, dict) or not isinstance(name, str):
             self.unnamed.append(_unnamed(file, index, path, data))
             return
-        self.manifests.append(_manifest(file, (index, *path), metadata, data))
+        name = metadata.get("name") or self._generated_name(kind, metadata)
+        self.manifests.append(_manifest(file, (index, *path), name, metadata, data))
         self.object_findings += self._metadata_findings(self.manifests[-1], metadata)
+
+    def _generated_name(self, kind: str, metadata: dict[str, Any]) -> str:
+        """Returns a name in place of the one that the API server generates: train-x, train-x2, train-x3."""
+        prefix = metadata["generateName"]
+        key = kind, str(metadata.get("namespace") or ""), prefix
+        self._generated[key] += 1
+        return f"{prefix}x{self._generated[key] if self._generated[key] > 1 else ''}"
 
     def _metadata_findings(self, manifest: Manifest, metadata: dict[str, Any]) -> Iterator[ObjectFinding]:
         for name in ("labels", "annotations"):
@@ -166,8 +176,8 @@ _KUSTOMIZATION = "Kustomizations, which gpuc lint does not build; lint the outpu
 _PATCH = "Kustomize patches, which change other objects and are not objects themselves"
 
 
-def _manifest(file: str, origin: Path, metadata: dict[str, Any], data: dict[str, Any]) -> Manifest:
-    api, name = data["apiVersion"], metadata.get("name")
+def _manifest(file: str, origin: Path, name: str, metadata: dict[str, Any], data: dict[str, Any]) -> Manifest:
+    api = data["apiVersion"]
     is_builtin = "." not in api.rpartition("/")[0]
     body = {key: value for key, value in data.items() if key not in _NOT_IN_BODY}
     return Manifest(
@@ -175,7 +185,7 @@ def _manifest(file: str, origin: Path, metadata: dict[str, Any], data: dict[str,
         origin=origin,
         api=api,
         kind=data["kind"],
-        name=name if name else f"{metadata['generateName']}x",
+        name=name,
         namespace=str(metadata.get("namespace") or ""),
         labels=_map(metadata.get("labels")),
         annotations=_map(metadata.get("annotations")),
