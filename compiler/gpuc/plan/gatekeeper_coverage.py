@@ -58,7 +58,7 @@ def _namespaces(pair: Pair, kept: set[str]) -> Iterator[CoverageChange]:
 def _ignored(manifest: Manifest | None) -> Iterator[tuple[str, Path]]:
     """Yields the namespaces that the webhook ignores, with their paths in the Config."""
     for index, entry in items(dig(manifest.body, "spec", "match") if manifest else ()):
-        processes = dig(entry, "processes") or ()
+        processes = [process for _, process in items(dig(entry, "processes"))]
         if "webhook" in processes or "*" in processes:
             for number, name in items(dig(entry, "excludedNamespaces")):
                 yield str(name), ("spec", "match", index, "excludedNamespaces", number)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
-from gpuc.objects.object_set import dig, group
+from gpuc.objects.object_set import dig, group, items
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction
 
@@ -146,7 +146,7 @@ def _stage(document: Any) -> str:
     if document is None:
         return ""
     if document.get("kind") == _BINDING[1]:
-        actions = dig(document, "spec", "validationActions") or ()
+        actions = [action for _, action in items(dig(document, "spec", "validationActions"))]
         return next((stage for action, stage in _ACTIONS.items() if action in actions), "dryrun")
     stage = dig(document, "spec", "enforcementAction")
     return stage if stage in _STAGES else "deny"

@@ -162,7 +162,7 @@ def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
     found: dict[str, float] = {}
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict):
-            if item.get("namespace", "") in {"", *namespaces}:
+            if item.get("namespace", "") in ("", *namespaces):
                 found |= _of_map(item)
         elif item is not None:
             found[str(item)] = 0
@@ -172,12 +172,13 @@ def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
 def _of_map(item: dict[str, Any]) -> dict[str, float]:
     """Returns the entries of a map: one for each text of a list in the map, or one for the complete map."""
     texts = [str(item["namespace"])] if item.get("namespace") else []
-    texts += [str(value) for key, value in sorted(item.items())
+    rows = sorted(item.items(), key=lambda row: str(row[0]))
+    texts += [str(value) for key, value in rows
               if isinstance(value, str) and value and key not in ("namespace", "pool")]  # fmt: skip
     if item.get("pool"):
         texts.append(f"in pool {item['pool']}" if texts else str(item["pool"]))
     number = next((value for value in item.values() if isinstance(value, int)), 0)
-    lists = sorted((key, value) for key, value in item.items() if isinstance(value, list))
+    lists = [(key, value) for key, value in rows if isinstance(value, list)]
     if not lists:
         return {("=" if set(item) == {"key", "value"} else " ").join(texts): number}
     prefix = f"{' '.join(texts)}: " if texts else ""

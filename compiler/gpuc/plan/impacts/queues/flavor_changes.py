@@ -2,7 +2,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig, items, pairs
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.quota_changes import flavor_text
@@ -31,13 +31,13 @@ def flavor_changes(change: Change) -> Impacts:
             "it again with the new labels and tolerations",
         )
         places = (("spec", "nodeLabels"), ("spec", "tolerations"))
-        path = next(field.path for place in places for field in pair.fields if field.is_below(*place))
-        yield Raised(flavor_text(change, pair.name), " and ".join(texts), pair.after, path, details)
+        paths = (field.path for place in places for field in pair.fields if field.is_below(*place))
+        yield Raised(flavor_text(change, pair.name), " and ".join(texts), pair.after, next(paths, ("spec",)), details)
 
 
 def _texts(pair: Pair) -> Iterator[str]:
     old, new = pair.values("spec", "nodeLabels")
-    if pair.changes("spec", "nodeLabels"):
+    if (old or {}) != (new or {}):
         yield f"workloads select nodes with {_labels(new)} instead of {_labels(old)}"
     added = [text for text in _tolerations(pair, 1) if text not in _tolerations(pair, 0)]
     if added and pair.is_changed:
@@ -45,7 +45,7 @@ def _texts(pair: Pair) -> Iterator[str]:
 
 
 def _labels(value: Any) -> str:
-    return ", ".join(f"{key}={label}" for key, label in value.items()) if isinstance(value, dict) else "any labels"
+    return ", ".join(f"{key}={label}" for key, label in pairs(value)) or "any labels"
 
 
 def _tolerations(pair: Pair, state: int) -> list[str]:

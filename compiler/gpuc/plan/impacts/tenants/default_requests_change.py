@@ -1,15 +1,22 @@
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.change import Change
-from gpuc.plan.difference import MISSING, FieldChange
+from gpuc.objects.object_set import dig, items, pairs
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.tenant_changes import owner_of
 
 _WORDS = {
-    "defaultRequest": "containers without a request get {}",
-    "default": "containers without a limit get {}",
-    "max": "containers may have at most {}",
-    "min": "containers must have at least {}",
+    "defaultRequest": ("without a request get", "without a request get no default of"),
+    "default": ("without a limit get", "without a limit get no default of"),
+    "max": ("may have at most", "have no maximum of"),
+    "min": ("must have at least", "have no minimum of"),
+    "maxLimitRequestRatio": ("may have this ratio of limit and request at most:", "have no maximum ratio of"),
 }
+"""The words for a limit, and for a limit that is removed, by the field of the LimitRange."""
+_NOUNS = {"Container": "containers", "Pod": "pods", "PersistentVolumeClaim": "PersistentVolumeClaims"}
 
 
 @impact("IMP260", Level.RESTRICTS, source="kubernetes v1.35.4 plugin/pkg/admission/limitranger/admission.go")
@@ -18,23 +25,36 @@ def default_requests_change(change: Change) -> Impacts:
 
     The API server applies the limits to pods that are created from then on. Pods that run keep their requests.
     """
-    groups: dict[tuple[str, tuple[str, ...]], list[tuple[str, FieldChange]]] = {}
-    manifests: dict[tuple[str, tuple[str, ...]], Manifest] = {}
+    groups: dict[tuple[str, tuple[str, ...]], list[tuple[Manifest, Path]]] = {}
     for pair in change.pairs("", "LimitRange"):
-        fields = [field for field in pair.fields if pair.is_changed and field.is_below("spec", "limits")]
-        texts = tuple(_text(field) for field in fields)
-        if fields and pair.after:
-            key = owner_of(change, pair.manifest.namespace), texts
-            manifests.setdefault(key, pair.after)
-            groups.setdefault(key, []).append((pair.manifest.namespace, fields[0]))
+        texts, paths = _changes(pair)
+        if texts and pair.after:
+            groups.setdefault((owner_of(change, pair.manifest.namespace), texts), []).append((pair.after, paths[0]))
     for (owner, texts), rows in groups.items():
-        where = "" if owner.startswith("namespace") else f" in {', '.join(namespace for namespace, _ in rows)}"
-        yield Raised(owner, f"{', '.join(texts)}{where}", manifests[owner, texts], rows[0][1].path)
+        where = "" if owner.startswith("namespace") else f" in {', '.join(one.namespace for one, _ in rows)}"
+        yield Raised(owner, f"{', '.join(texts)}{where}", *rows[0])
 
 
-def _text(field: FieldChange) -> str:
-    """Returns a change in words; another limit in the words of the LimitRange."""
-    kind, resource = (str(step) for step in (*field.path[3:5], "", "")[:2])
-    after = "no default" if field.after is MISSING else field.after
-    before = "" if field.before is MISSING else f" instead of {field.before}"
-    return _WORDS.get(kind, f"{kind} is {{}}").format(f"{resource} {after}{before}".strip())
+def _changes(pair: Pair) -> tuple[tuple[str, ...], list[Path]]:
+    """Returns the limits that differ, in words, and their paths."""
+    before, after = (_limits(value) if pair.is_changed else {} for value in pair.values("spec", "limits"))
+    found: dict[str, list[str]] = {}
+    paths = []
+    for key in dict.fromkeys((*after, *before)):
+        (old_path, old), (path, new) = (limits.get(key, ((), None)) for limits in (before, after))
+        if (quantity(old) or old) != (quantity(new) or new):
+            paths.append(path or old_path)
+            (of, field, resource), instead = key, "" if old is None else f" instead of {old}"
+            text = resource if new is None else f"{resource} {new}{instead}"
+            found.setdefault(f"{_NOUNS.get(of, of)} {_WORDS[field][new is None]}", []).append(text)
+    return tuple(f"{words} {' and '.join(texts)}" for words, texts in found.items()), paths
+
+
+def _limits(value: Any) -> dict[tuple[str, str, str], tuple[Path, Any]]:
+    """Returns the path and the quantity of each limit, by the type of objects, the field and the resource."""
+    return {
+        (str(dig(entry, "type")), field, resource): (("spec", "limits", index, field, resource), limit)
+        for index, entry in items(value)
+        for field in _WORDS
+        for resource, limit in pairs(dig(entry, field))
+    }

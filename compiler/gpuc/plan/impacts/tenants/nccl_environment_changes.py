@@ -1,4 +1,4 @@
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import pairs as object_pairs
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -17,12 +17,15 @@ def nccl_environment_changes(change: Change) -> Impacts:
         if pair.name.startswith(_PREFIX) and pair.changes("data"):
             groups.setdefault(pair.name, []).append(pair)
     for name, pairs in groups.items():
-        fields = [field for field in pairs[0].fields if field.is_below("data")]
-        before, after = pairs[0].values("data")
-        texts = [_text(str(field.path[1]), dig(before, field.path[1]), dig(after, field.path[1])) for field in fields]
+        before, after = (dict(object_pairs(data)) for data in pairs[0].values("data"))
+        names = [one for one in {**after, **before} if before.get(one) != after.get(one)]
+        if not names:
+            continue
+        texts = [_text(one, before.get(one), after.get(one)) for one in names]
         message = f"containers that start get {', '.join(texts)}"
+        path = next((field.path for field in pairs[0].fields if field.is_below("data")), ())
         details = ("if one pod of a running job starts again, its variables differ from those of the other pods",)
-        yield Raised(f"NCCL profile {name.removeprefix(_PREFIX)}", message, pairs[0].after, fields[0].path, details)
+        yield Raised(f"NCCL profile {name.removeprefix(_PREFIX)}", message, pairs[0].after, path, details)
 
 
 def _text(name: str, before: object, after: object) -> str:

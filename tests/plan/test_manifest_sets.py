@@ -1,0 +1,181 @@
+"""The plan of two sets of manifests, which may have old versions of an API, and fields of wrong types."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impact
+from gpuc.plan.manifest_state import manifest_state
+from gpuc.plan.planner import plan_cluster
+from gpuc.plan.state import State
+from gpuc.plan.states import state_after
+from tests.plan.cases import HEAD, compiled
+
+QUEUE = "apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: red}}\nspec: {spec}\n"
+OBJECT = "apiVersion: {api}\nkind: {kind}\nmetadata: {{name: {name}, namespace: red-main}}\n"
+FLAVOR = OBJECT.format(api="kueue.x-k8s.io/v1beta2", kind="ResourceFlavor", name="a100")
+VARIABLES = OBJECT.format(api="v1", kind="ConfigMap", name="nccl-efa")
+LIMITS = OBJECT.format(api="v1", kind="LimitRange", name="limits")
+QUOTA = OBJECT.format(api="v1", kind="ResourceQuota", name="quota")
+CHART = (
+    "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {{name: prod-{name}, namespace: {namespace}}}\n"
+    "spec: {{source: {{chart: {name}, targetRevision: 1.0.0}}}}\n---\n"
+)
+WRONG: tuple[Any, ...] = (
+    None,
+    5,
+    1.5,
+    True,
+    "abc",
+    "",
+    [],
+    {},
+    ["a"],
+    [["a"]],
+    [{"a": 1}],
+    {"a": {"b": 1}},
+    [None],
+    "-1",
+    {"x": None},
+)
+"""Values of which at least one is wrong for each field."""
+
+NOT_YET = {
+    "NodePool",
+    "EC2NodeClass",
+    "PodDisruptionBudget",
+    "Role",
+    "RoleBinding",
+    "ClusterRole",
+    "ClusterRoleBinding",
+}
+"""Kinds for whose wrong values the impacts on nodes and rights still have internal errors."""
+
+
+def queue(version: str, spec: str) -> str:
+    return QUEUE.format(version=version, spec=spec)
+
+
+def charts(namespace: str) -> str:
+    return "".join(CHART.format(name=name, namespace=namespace) for name in ("kueue", "jobset"))
+
+
+def job(image: str) -> str:
+    metadata = "{generateName: train-, namespace: red-main}"
+    template = f"{{spec: {{containers: [{{name: main, image: {image}}}]}}}}"
+    return f"apiVersion: batch/v1\nkind: Job\nmetadata: {metadata}\nspec: {{template: {template}}}\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        # The cohort is the same: the field has another name.
+        (queue("v1beta1", "{cohort: all}"), queue("v1beta2", "{cohortName: all}"), {}),
+        (queue("v1beta1", "{cohort: all}"), queue("v1beta1", "{}"), {"IMP212": "leaves cohort all"}),
+        (queue("v1beta1", "{}"), queue("v1beta1", "{cohort: all}"), {"IMP213": "joins cohort all"}),
+        # A queue without a weight has the weight 1.
+        (queue("v1beta2", "{cohortName: all}"), queue("v1beta2", "{cohortName: all, fairSharing: {weight: 1}}"), {}),
+        (
+            queue("v1beta2", "{cohortName: all}"),
+            queue("v1beta2", "{cohortName: all, fairSharing: {weight: 3}}"),
+            {"IMP231": "weight in fair sharing grows from 1 to 3: other queues get less idle quota"},
+        ),
+        (queue("v1beta2", "{}"), queue("v1beta2", "{fairSharing: {weight: 3}}"), {}),
+        # Objects without a spec or data get it.
+        (
+            FLAVOR,
+            FLAVOR + "spec: {nodeLabels: {pool: a100}}",
+            {"IMP225": "workloads select nodes with pool=a100 instead of any labels"},
+        ),
+        (
+            VARIABLES,
+            VARIABLES + "data: {NCCL_DEBUG: INFO}",
+            {"IMP259": "containers that start get NCCL_DEBUG=INFO"},
+        ),
+        (
+            LIMITS + "spec: {limits: [{type: Container, default: {cpu: 1}}]}",
+            LIMITS
+            + "spec: {limits: [{type: Container, default: {cpu: 1000m}, defaultRequest: {cpu: 100m, memory: 1Gi}}]}",
+            {"IMP260": "containers without a request get cpu 100m and memory 1Gi"},
+        ),
+        (
+            LIMITS + "spec: {limits: [{type: Pod, max: {cpu: 8, memory: 1Ti}}]}",
+            LIMITS + "spec: {limits: [{type: Pod, max: {cpu: 4}}]}",
+            {"IMP260": "pods may have at most cpu 4 instead of 8, pods have no maximum of memory"},
+        ),
+        # Limits of less than one cpu, and limits in bytes.
+        (
+            QUOTA + "spec: {hard: {limits.cpu: 900m, limits.memory: 4Gi, requests.storage: 1Ti}}",
+            QUOTA + "spec: {hard: {limits.cpu: 100m, limits.memory: 2Gi, requests.storage: 512Gi}}",
+            {
+                "IMP256": "the ResourceQuota allows at most 0.1 instead of 0.9 cpu in limits, at most 2Gi instead of "
+                "4Gi of memory in limits, at most 512Gi instead of 1Ti of storage"
+            },
+        ),
+        (
+            QUOTA + "spec: {hard: {pods: 5}}",
+            QUOTA + "spec: {hard: {pods: 5, requests.nvidia.com/gpu: 1}}",
+            {"IMP256": "the ResourceQuota allows at most 1 GPU instead of any amount"},
+        ),
+        # The Applications of the same charts move to another namespace: no chart is new, and none is removed.
+        (charts("argocd"), charts("delivery"), {"IMP527": ""}),
+        # kubectl creates an object without a namespace in the namespace default.
+        (VARIABLES.replace(", namespace: red-main", ""), VARIABLES.replace("red-main", "default"), {}),
+        # The API server gives the same prefix other names.
+        (job("one") + job("two"), job("one") + job("two") + job("three"), {}),
+    ],
+)
+def test_impacts(before: str, after: str, expected: dict[str, str], tmp_path: Path) -> None:
+    found = {one.id: one.message for one in impacts(tmp_path, before, after)}
+    assert found.keys() == expected.keys()
+    assert all(expected[identifier] in message for identifier, message in found.items()), found
+
+
+def impacts(folder: Path, before: str, after: str) -> tuple[Impact, ...]:
+    """The impacts of a change of manifests."""
+    before_file, after_file = folder / "before.yaml", folder / "after.yaml"
+    before_file.write_text(before)
+    after_file.write_text(after)
+    return plan_cluster(Change(manifest_state(str(before_file))[0], manifest_state(str(after_file))[0])).impacts
+
+
+@cache
+def objects() -> dict[str, Manifest]:
+    """An object of each kind that gpuc writes."""
+    with TemporaryDirectory() as folder:
+        state = state_after(compiled(Path(folder), f"{HEAD}extends: [training.yaml]"))
+    return {one.kind: one for one in state.objects.manifests if one.kind not in NOT_YET}
+
+
+@settings(max_examples=150)
+@given(data=st.data())
+def test_a_plan_of_wrong_objects_has_no_internal_error(data: st.DataObject) -> None:
+    kinds = data.draw(st.lists(st.sampled_from(sorted(objects())), min_size=1, max_size=4, unique=True))
+    valid = [objects()[kind] for kind in kinds]
+    wrong = [replace(one, body=data.draw(st.sampled_from([one.body, *mutated(one.body)]))) for one in valid]
+    states = [State("", ObjectSet(manifests, is_complete=False)) for manifests in (valid, wrong)]
+    plan_cluster(Change(states[0], states[1]))
+    plan_cluster(Change(states[1], states[0]))
+
+
+def mutated(value: Any) -> Iterator[Any]:
+    """A document with a wrong value at one place, for each place and each wrong value."""
+    keys = value if isinstance(value, dict) else range(min(len(value), 3)) if isinstance(value, list) else ()
+    for key in keys:
+        for inner in (*WRONG, *mutated(value[key])):
+            changed = copy.copy(value)
+            changed[key] = inner
+            yield changed
