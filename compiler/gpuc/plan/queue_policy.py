@@ -6,8 +6,9 @@ from gpuc.kubernetes.selector import matches
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import selector
 from gpuc.plan.change import Change
+from gpuc.plan.policy_changes import CONSTRAINTS
 
-_CONSTRAINTS, _KIND = "constraints.gatekeeper.sh", "GpucQueueRequired"
+_KIND = "GpucQueueRequired"
 
 
 def outcome_without_queue(change: Change, namespace: str) -> str:
@@ -16,7 +17,7 @@ def outcome_without_queue(change: Change, namespace: str) -> str:
     Otherwise Kueue creates a Workload that it never admits, and the result is "waiting".
     """
     labels = change.after.objects.namespaces.get(namespace) or change.before.objects.namespaces.get(namespace, {})
-    for constraint in change.after.objects.of(_CONSTRAINTS, _KIND):
+    for constraint in change.after.objects.of(CONSTRAINTS, _KIND):
         is_selected = matches(selector(dig(constraint.body, "spec", "match", "namespaceSelector") or {}), labels)
         if is_selected and dig(constraint.body, "spec", "enforcementAction") == "deny":
             return "refused"
