@@ -97,10 +97,13 @@ def _removal_reason(change: Change, one: Impact) -> str:
     """Returns the reason in `removed` for the element of an impact; an empty string without a reason."""
     cluster = change.after.cluster
     match one.path:
-        case ("spec", ("pools" | "tenants" | "queues") as section, str(name)) if cluster:
+        case ("spec", ("pools" | "queues") as section, str(name), *_) if cluster:
             return str(getattr(cluster.spec.removed, section).get(name, ""))
-        case ("spec", "tenants", _, "namespaces", str(name)) if cluster:
-            return str(cluster.spec.removed.namespaces.get(name, ""))
+        case ("spec", "tenants", str(tenant), "namespaces", str(name), *_) if cluster:
+            removed = cluster.spec.removed
+            return str(removed.namespaces.get(name, "") or removed.tenants.get(tenant, ""))
+        case ("spec", "tenants", str(name), *_) if cluster:
+            return str(cluster.spec.removed.tenants.get(name, ""))
     return ""
 
 

@@ -10,6 +10,7 @@ from functools import lru_cache
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, group
 from gpuc.plan.change import Change
+from gpuc.plan.rights import state_with_roles
 from gpuc.plan.state import State
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.node_agents import node_agents, without_agent_requests
@@ -89,7 +90,7 @@ def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedW
         workload = workload_of(manifest)
         if workload is None or manifest.kind in _PARTS or manifest.namespace not in namespaces:
             continue
-        after = trace_workload(_index(change.after), workload)
+        after = trace_workload(_index(state_with_roles(change)), workload)
         if after.verdict not in _SEVERITY or after.failure is None:
             continue
         if _SEVERITY.get(trace_workload(_index(change.before), workload).verdict, 0) < _SEVERITY[after.verdict]:

@@ -85,7 +85,7 @@ class RightsChange:
 def gained(change: Change) -> Iterator[RightsChange]:
     """Yields the rights that only the state after gives, the same rights of several namespaces together."""
     if _changes_rights(change):
-        yield from _grouped(_rights(change.before), _rights(_after(change)), is_gain=True)
+        yield from _grouped(_rights(change.before), _rights(state_with_roles(change)), is_gain=True)
 
 
 def lost(change: Change) -> Iterator[RightsChange]:
@@ -94,7 +94,7 @@ def lost(change: Change) -> Iterator[RightsChange]:
         return
     kept = {EVERYWHERE, *change.after.objects.namespaces}
     before = {key: rights for key, rights in _rights(change.before).items() if key[1] in kept}
-    yield from _grouped(before, _rights(_after(change)), is_gain=False)
+    yield from _grouped(before, _rights(state_with_roles(change)), is_gain=False)
 
 
 class CloudRole(NamedTuple):
@@ -147,7 +147,7 @@ def _changes_rights(change: Change) -> bool:
 
 
 @lru_cache(maxsize=4)
-def _after(change: Change) -> State:
+def state_with_roles(change: Change) -> State:
     """Returns the state after, with the roles and bindings that Argo CD leaves in the cluster, as their rights stay."""
     return with_left(change, _KINDS)
 
@@ -186,7 +186,7 @@ def _subject(subject: object, binding: Manifest, tenants: object) -> str:
         return ""
     if kind == "ServiceAccount":
         namespace = dig(subject, "namespace") or binding.namespace
-        return f"service account {namespace}/{name}" if isinstance(tenants, dict) and namespace in tenants else ""
+        return f"service account {namespace}/{name}" if isinstance(tenants, dict) and str(namespace) in tenants else ""
     return f"{str(kind).lower()} {name}"
 
 

@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP
+from gpuc.plan.applications import GROUP, cluster_name
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -16,15 +16,12 @@ def argocd_moves(change: Change) -> Impacts:
     AppProject permits the new namespace, the old Argo CD creates the Applications there and then deletes the old ones.
     The objects of the Applications stay in each case.
     """
-    names: dict[str, list[str]] = {}
-    for pair in change.pairs(GROUP, "Application"):
-        names.setdefault(pair.name, []).append(pair.manifest.namespace)
-    moved = [name for name, namespaces in names.items() if len(namespaces) == 2]
+    removed = {pair.name: pair.manifest.namespace for pair in change.pairs(GROUP, "Application") if pair.is_removed}
+    moved = [pair for pair in change.pairs(GROUP, "Application") if pair.is_added and pair.name in removed]
     if not moved:
         return
-    pair = next(one for one in change.pairs(GROUP, "Application") if one.name == moved[0] and one.is_added)
-    old = next(space for space in names[pair.name] if space != pair.manifest.namespace)
-    new, name = pair.manifest.namespace, change.after.name
+    pair = moved[0]
+    old, new, name = removed[pair.name], pair.manifest.namespace, cluster_name(change)
     message = (
         f"{len(moved)} Applications move from namespace {old} to {new}: an administrator deletes the root Application "
         f"in {old} before the merge, and applies the one in {new} after it; until then Argo CD creates no Application"

@@ -26,11 +26,11 @@ def namespace_quota_shrinks(change: Change) -> Impacts:
 
 
 def _predictions(change: Change, one: LimitChange) -> Iterator[Prediction]:
-    """Yields a refusal for each namespace whose pods no queue counts, so that only the ResourceQuota limits them."""
+    """Yields a refusal for each namespace. In a namespace with a LocalQueue, it depends on the pods without a queue."""
     queued = {local.namespace for local in change.before.objects.of(GROUP, "LocalQueue")}
     for pair in one.pairs if one.has_gpus else ():
-        if pair.manifest.namespace not in queued:
-            yield Prediction(f"workloads of namespace {pair.manifest.namespace}", "refused")
+        outcome = "perhaps refused" if pair.manifest.namespace in queued else "refused"
+        yield Prediction(f"workloads of namespace {pair.manifest.namespace}", outcome)
 
 
 def _above(change: Change, pair: Pair) -> Iterator[str]:
