@@ -209,6 +209,18 @@ def test_diff_compares_folders_without_a_spec(repository: Fleet, capsys: pytest.
     assert {one["file"] for one in document["impacts"]} == {"out/prod-use1/karpenter/pools/train-h100.yaml"}
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "json"])
+def test_diff_shows_no_values_of_secrets(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: %s, namespace: a}\nstringData: {token: hidden-%s}\n---\n"
+    for name, texts in (("old", (("changed", "1"), ("removed", "2"))), ("new", (("changed", "3"), ("added", "4")))):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "all.yaml").write_text("".join(secret % text for text in texts))
+    assert main(["diff", str(tmp_path / "old"), str(tmp_path / "new"), "--format", form]) == 0
+    printed = capsys.readouterr().out
+    assert "hidden" not in printed
+    assert all(name in printed for name in ("changed", "removed", "added", "token", "not shown"))
+
+
 def test_diff_of_a_missing_folder_is_a_usage_error(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "missing", "out"]) == 2
     assert "missing" in capsys.readouterr().err

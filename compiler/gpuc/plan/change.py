@@ -12,6 +12,7 @@ from gpuc.objects.object_set import dig, group
 from gpuc.plan.difference import MISSING, FieldChange, differences, leaves
 from gpuc.plan.state import HELM_VALUES, State
 
+_NOT_SHOWN = "not shown"
 Key = tuple[str, str, str, str]
 """API group, kind, namespace and name. An object without a namespace is in the namespace default."""
 
@@ -49,12 +50,16 @@ class Pair:
 
     @cached_property
     def fields(self) -> tuple[FieldChange, ...]:
-        """The fields that differ. An added or removed object is one field with an empty path."""
+        """The fields that differ. An added or removed object is one field with an empty path.
+
+        The values of a Secret are not shown, because reports become comments and logs.
+        """
         if self.before is self.after:
             return ()
         before = MISSING if self.before is None else self.before.document()
         after = MISSING if self.after is None else self.after.document()
-        return tuple(differences(before, after))
+        found = differences(before, after)
+        return tuple(map(_without_values, found) if self.manifest.kind == "Secret" else found)
 
     @cached_property
     def leaves(self) -> tuple[FieldChange, ...]:
@@ -126,6 +131,11 @@ class Change:
     def _pairs(self) -> dict[Key, Pair]:
         before, after = _by_key(self.before), _by_key(self.after)
         return {key: Pair(before.get(key), after.get(key)) for key in dict.fromkeys((*after, *before))}
+
+
+def _without_values(field: FieldChange) -> FieldChange:
+    values = (value if value is MISSING else _NOT_SHOWN for value in (field.before, field.after))
+    return FieldChange(field.path, *values)
 
 
 def _by_key(state: State) -> dict[Key, Manifest]:
