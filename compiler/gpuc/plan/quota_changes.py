@@ -228,10 +228,11 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) ->
     sizes = [_node(cluster, node, flavor) for cluster, node in zip(clusters, (old, new), strict=True)]
     if not all(sizes):
         sizes = [{}, {}]
-    pool = pool_of(clusters[1], flavor) or pool_of(clusters[0], flavor)
     stops = bool(_counted([old], flavor, is_one=False)) and not _counted([new], flavor, is_one=False)
+    new_resources = _counted([new], flavor, is_one=False)
     for resource in _counted([new, old], flavor, is_one=bool(sizes[0])):
         key = flavor, resource
+        pool = pool_of(clusters[0] if resource not in new_resources else clusters[1], flavor)
         unit = Unit(resource, "nodes" if sizes[0] else unit_name(pool, resource), sizes[0].get(resource, 1))
         before, after = (
             _limits(node, key, size.get(resource, 1)) for node, size in zip((old, new), sizes, strict=True)

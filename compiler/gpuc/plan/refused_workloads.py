@@ -39,6 +39,11 @@ class RefusedWorkload:
     """ "refused" if the workload is refused, "pending" if no node accepts its pods."""
 
     @property
+    def is_suspended(self) -> bool:
+        """Whether Kueue keeps the workload suspended because of a queue, and the API server accepts it."""
+        return self.step.manifest is not None and self.step.manifest.kind in ("ClusterQueue", "LocalQueue")
+
+    @property
     def name(self) -> str:
         """Kind, namespace and name."""
         return str(self.manifest)

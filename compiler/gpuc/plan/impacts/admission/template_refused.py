@@ -13,6 +13,8 @@ def template_refused(change: Change) -> Impacts:
     for found in by_decision(refused_templates(change)):
         first = found[0]
         names, others = named(found)
-        verb = "are refused" if first.verdict == "refused" else "find no node"
+        verb = (
+            "stay suspended" if first.is_suspended else "are refused" if first.verdict == "refused" else "find no node"
+        )
         message = f"copies of {names} {verb} now: {first.reason}"
         yield Raised("workload templates", message, first.step.manifest or first.manifest, first.step.path, others)

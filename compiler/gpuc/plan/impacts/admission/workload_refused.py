@@ -26,6 +26,8 @@ def _raised(namespace: str, found: list[RefusedWorkload]) -> Raised:
     names, others = named(found)
     is_refused = first.verdict == "refused"
     verb = "would be refused if created again" if is_refused else "would find no node if started again"
+    if first.is_suspended:
+        verb = "would stay suspended if created again"
     predicts = (Prediction(f"workloads of namespace {namespace}", "refused"),) if is_refused else ()
     message = f"{names} {verb}: {first.reason}"
     return Raised(f"namespace {namespace}", message, first.step.manifest, first.step.path, others, predicts)

@@ -1,6 +1,7 @@
 from collections.abc import Iterator
 from math import ceil
 
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
@@ -57,10 +58,11 @@ def _excess(one: QuotaChange) -> str:
     more = one.unit.text(one.before.nominal - one.after.nominal)
     if one.after.most > one.after.nominal:
         return f"if the queue uses all of its quota, {more} of it count as borrowed from then on; Kueue evicts nothing"
-    return (
-        f"if the queue uses all of its quota, it uses {more} more than the new quota; Kueue evicts nothing for this, "
-        "and admits no new workload until the queue uses less than the new quota"
-    )
+    uses_more = f"if the queue uses all of its quota, it uses {more} more than the new quota; Kueue evicts nothing"
+    if not one.after.most:
+        return uses_more
+    needs = "the pool" if one.unit.name in ("", "nodes") else f"{one.unit.name} of the pool"
+    return f"{uses_more}, and admits no new workload that needs {needs} until the queue uses less than the new quota"
 
 
 def _span(one: QuotaChange) -> str:
@@ -81,18 +83,20 @@ def _reclaiming(change: Change, one: QuotaChange) -> Iterator[str]:
     """Yields a sentence about the queues of the cohort that may preempt workloads above the nominal quota."""
     nodes = tree(change.after)
     root = list(nodes[one.pair.name].to_root)[-1]
+    named_queues = {pair.name: queue_name(pair) for pair in change.pairs(GROUP, "ClusterQueue")}
     names = [
-        node.name
+        named_queues.get(node.name, node.name)
         for node in nodes.values()
         if node.name != one.pair.name
         and list(node.to_root)[-1] is root
-        and any(flavor == one.flavor and quota.nominal for (flavor, _), quota in node.quotas.items())
+        and (quota := node.quotas.get(one.key)) is not None
+        and quota.nominal
         and dig(node.manifest.body if node.manifest else None, "spec", "preemption", "reclaimWithinCohort")
         not in (None, "Never")
     ]
     if names:
-        kind = "queue" if len(names) == 1 else "queues"
-        yield f"{kind} {', '.join(names)} can preempt workloads above the new quota, to use their own quota"
+        kind, own = ("queue", "its") if len(names) == 1 else ("queues", "their")
+        yield f"{kind} {', '.join(names)} can preempt workloads above the new quota, to use {own} own quota"
 
 
 def _known_use(one: QuotaChange, found: list[Use]) -> Iterator[str]:
