@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Pool
 from gpuc.plan.change import Change
+from gpuc.plan.quantities import amount_text
 
 
 @dataclass(frozen=True)
@@ -65,4 +66,9 @@ def sharing_path(change: Change, pool: Pool) -> Path:
 
 
 def _text(amounts: dict[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in amounts.items()) or "no GPUs"
+    return ", ".join(amount_text(count, _unit(name)) for name, count in amounts.items()) or "no GPUs"
+
+
+def _unit(name: str) -> str:
+    """Returns the unit of a resource in the words of the spec, for example "slices 1g.10gb"."""
+    return {"gpu": "GPUs", "gpu.shared": "shares"}.get(name, f"slices {name.removeprefix('mig-')}")

@@ -88,9 +88,13 @@ def amount_text(count: int, unit: str) -> str:
 
 def _size_sentences(old: Pool, new: Pool) -> Iterator[str]:
     before, after = old.spec.nodes, new.spec.nodes
-    for noun, attribute in (("nodes", "max"), ("constant nodes", "static"), ("nodes that always run", "min")):
+    for noun, attribute in (("nodes", "max"), ("constant nodes", "static"), ("nodes", "min")):
         first, second = getattr(before, attribute), getattr(after, attribute)
         if first == second:
+            continue
+        if attribute == "min":
+            count, most = second or 0, amount_text(after.max or 0, "nodes")
+            yield f"node pool {new.name}: {count} of at most {most} now always {'runs' if count == 1 else 'run'}"
             continue
         if first is None or second is None:
             yield f"node pool {new.name} has {_nodes_text(after)} instead of {_nodes_text(before)}"
@@ -103,7 +107,7 @@ def _nodes_text(nodes: Nodes) -> str:
     if nodes.static is not None:
         return amount_text(nodes.static, "constant nodes") if nodes.static != 1 else "1 constant node"
     text = f"at most {amount_text(nodes.max or 0, 'nodes')}"
-    return text + (f", of which {nodes.min} always run" if nodes.min else "")
+    return text + (f", of which {nodes.min} always {'runs' if nodes.min == 1 else 'run'}" if nodes.min else "")
 
 
 def _queues(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
