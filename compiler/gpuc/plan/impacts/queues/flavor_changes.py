@@ -26,7 +26,7 @@ def flavor_changes(change: Change) -> Impacts:
             continue
         details = (
             "pods of jobs that run have the old labels and tolerations; if such a pod is created again, for example "
-            "because Karpenter replaces its node, it stays pending",
+            "because its node fails or expires, it stays pending",
             "Kueue evicts the workload when its pods were not ready for waitForPodsReady.recoveryTimeout, and admits "
             "it again with the new labels and tolerations",
         )
