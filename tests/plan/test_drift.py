@@ -42,6 +42,30 @@ def scopes(before: State, after: State) -> list[tuple[Scope, str]]:
     ]
 
 
+def test_the_pods_that_do_not_fit_the_new_nodes() -> None:
+    def misfits(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+        states = []
+        for part in (before, after):
+            template = POOL.body["spec"]["template"]
+            spec = template["spec"] | {key: value for key, value in part.items() if key != "labels"}
+            body = {"spec": {"template": {"metadata": {"labels": part.get("labels", {})}, "spec": spec}}}
+            states.append(State("test", ObjectSet([replace(POOL, body=body), CLASS], is_complete=True)))
+        found = [one.misfits for scope in Scope for one in drifts(Change(*states), scope)]
+        return [words for one in found for words in one]
+
+    taint = {"key": "team", "value": "red", "effect": "NoSchedule"}
+    zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["b"]}
+    assert misfits({}, {"taints": [taint]}) == ["do not tolerate team=red:NoSchedule"]
+    assert misfits({"taints": [taint]}, {"taints": [taint | {"value": "blue"}]}) == [
+        "do not tolerate team=blue:NoSchedule"
+    ]
+    assert misfits({"taints": [taint]}, {}) == []
+    assert misfits({}, {"startupTaints": [taint]}) == []
+    assert misfits({}, {"taints": [taint | {"effect": "PreferNoSchedule"}]}) == []
+    assert misfits({"labels": {"rack": "1"}}, {"labels": {"rack": "2", "row": "3"}}) == ["select rack=1"]
+    assert misfits({}, {"requirements": [zone]}) == ["need zones a"]
+
+
 @pytest.mark.parametrize(
     ("field", "before", "after", "scope", "words"),
     [

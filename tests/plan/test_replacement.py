@@ -22,8 +22,8 @@ def pair(**spec: Any) -> Pair:
     return Pair(POOL, replace(POOL, body={"spec": POOL.body["spec"] | spec}))
 
 
-def sentences(one: Pair) -> str:
-    return "; ".join(details([one], Change(no_state("test"), no_state("test"))))
+def sentences(one: Pair, *misfits: str) -> str:
+    return "; ".join(details([one], Change(no_state("test"), no_state("test")), misfits))
 
 
 @pytest.mark.parametrize(
@@ -34,10 +34,35 @@ def sentences(one: Pair) -> str:
         ({"replicas": 4, "limits": {"nodes": "4"}}, "up to 4 nodes drift, and Karpenter replaces none of them"),
         ({"replicas": 4, "limits": {"nodes": "5"}}, "up to 4 nodes are replaced, 10% at a time"),
         ({"replicas": 4, "limits": None}, "up to 4 nodes are replaced, 10% at a time"),
+        (
+            {"limits": {"cpu": "384", "nodes": "2"}},
+            "up to 4 nodes are replaced, 10% at a time, but none while more than 2 nodes run",
+        ),
+        (
+            {"limits": {"cpu": "192", "nodes": "1"}},
+            "up to 4 nodes are replaced, 10% at a time, but none while more than 1 node runs",
+        ),
+        (
+            {"limits": {"cpu": "384", "nodes": "4"}},
+            "up to 4 nodes are replaced, 10% at a time, but none while the other nodes leave no place in the limit "
+            "cpu 384",
+        ),
+        ({"limits": {"cpu": "1536", "nodes": "8"}}, "up to 4 nodes are replaced, 10% at a time"),
     ],
 )
 def test_a_limit_without_a_place_for_the_new_node(spec: dict[str, Any], words: str) -> None:
-    assert replaced_words([pair(**spec)], None) == words
+    assert replaced_words("up to 4 nodes", [pair(**spec)], None) == words
+
+
+def test_a_node_with_pods_that_do_not_fit_stays_except_in_a_static_pool() -> None:
+    static = pair(replicas=4, limits={"nodes": "5"})
+    condition = "if their pods fit the new nodes"
+    assert condition in replaced_words("all nodes", [pair()], None, ["select a=b"])
+    assert condition not in replaced_words("all nodes", [pair()], None)
+    assert condition not in replaced_words("all nodes", [static], None, ["select a=b"])
+    assert "with pods that select a=b stays until" in sentences(pair(), "select a=b")
+    assert "with pods that select a=b stays until" not in sentences(static, "select a=b")
+    assert "is static: its nodes are replaced also with such pods" in sentences(static, "select a=b")
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,10 @@ from typing import Any
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
+from gpuc.plan.advertised import advertised_changes
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.difference import MISSING
-from gpuc.plan.drift_words import field_words
+from gpuc.plan.drift_words import field_words, misfit_words
 from gpuc.plan.node_hash import TEMPLATE, hashed_fields
 from gpuc.plan.replacement import pool_name
 
@@ -49,6 +50,8 @@ class Reason:
     manifest: Manifest
     path: Path
     """The path of the changed field in the object."""
+    misfits: str = ""
+    """Which pods do not fit the new nodes, for example "need zones us-east-1b"; empty if all pods fit."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,8 @@ class PoolDrift:
     pairs: tuple[Pair, ...]
     """The NodePools of the node pool whose nodes are replaced: the pool, and the pool of its warm nodes."""
     reasons: tuple[Reason, ...]
+    misfits: tuple[str, ...]
+    """Which pods do not fit the new nodes, as in Reason."""
 
 
 class Scope(Enum):
@@ -86,9 +91,18 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
         if largest is scope:
             found.setdefault(pool_name(pair), []).append((pair, by_scope[scope]))
     return [
-        PoolDrift(name, tuple(pair for pair, _ in parts), tuple({r.words: r for _, rs in parts for r in rs}.values()))
+        _pool_drift(
+            change, name, [pair for pair, _ in parts], list({r.words: r for _, rs in parts for r in rs}.values())
+        )
         for name, parts in found.items()
     ]
+
+
+def _pool_drift(change: Change, name: str, pairs: list[Pair], reasons: list[Reason]) -> PoolDrift:
+    misfits = [reason.misfits for reason in reasons if reason.misfits]
+    if any(one.name == name and one.less for one in advertised_changes(change)):
+        misfits.append("request more GPUs, slices or shares than a new node offers")
+    return PoolDrift(name, tuple(pairs), tuple(reasons), tuple(dict.fromkeys(misfits)))
 
 
 def _reasons(change: Change, pair: Pair) -> dict[Scope, list[Reason]]:
@@ -114,7 +128,7 @@ def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iter
     for pair in (pool, *([node_class] if node_class else [])):
         for field in hashed_fields(pair):
             manifest = pair.before if field.after is MISSING and pair.before else pair.manifest
-            yield Reason(field_words(change, pair, field), manifest, field.path)
+            yield Reason(field_words(change, pair, field), manifest, field.path, misfit_words(pair, field))
     values = next((pair for pair in change.helm_values() if pair.name == "karpenter" and pair.is_changed), None)
     before, after = values.values(*_CA_BUNDLE) if values else (None, None)
     if values and (before or "") != (after or ""):
@@ -140,8 +154,9 @@ def _requirement_reasons(pair: Pair) -> Iterator[tuple[Reason, Scope]]:
             yield Reason(f"{name} {text}", pair.manifest, path), Scope.UNKNOWN
         elif removed := old_values - new_values:
             scope = Scope.SOME if old_values & new_values else Scope.ALL
-            words = f"{name} without {', '.join(sorted(removed))}"
-            yield Reason(words, pair.manifest, (*path, "values")), scope
+            values = ", ".join(sorted(removed))
+            words, misfits = f"{name} without {values}", f"need {name} {values}"
+            yield Reason(words, pair.manifest, (*path, "values"), misfits), scope
 
 
 def _requirements(value: Any) -> dict[str, tuple[int, Any]]:

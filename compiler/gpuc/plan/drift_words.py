@@ -6,7 +6,7 @@ from typing import Any
 
 from gpuc.model import Pool
 from gpuc.model.names import MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.difference import MISSING, FieldChange
 
@@ -27,6 +27,7 @@ _FIELDS = {
 }
 _VOLUME = {"volumeSize": "volume size", "iops": "volume iops", "throughput": "volume throughput"}
 _LABELS = {PLUGIN_CONFIG_LABEL: "GPU sharing", MODE_KEY: "sharing mode", MIG_CONFIG_LABEL: "MIG layout"}
+_SPEC = ("spec", "template", "spec")
 _TAINTS = {"taints": "taint", "startupTaints": "startup taint"}
 
 
@@ -34,7 +35,7 @@ def field_words(change: Change, pair: Pair, field: FieldChange) -> str:
     """Returns a changed field of a NodePool or an EC2NodeClass in words, with the values if they are short."""
     steps = [step for step in field.path if step not in ("spec", "template", "metadata")]
     name, last = str(steps[0]), str(steps[-1])
-    if name in _TAINTS and len(steps) > 1:
+    if name in _TAINTS:
         return _taint_words(pair, field, _TAINTS[name])
     if name == "userData":
         return _user_data_words(change, pair)
@@ -43,10 +44,30 @@ def field_words(change: Change, pair: Pair, field: FieldChange) -> str:
     if name == "blockDeviceMappings" and last in _VOLUME:
         return f"{_VOLUME[last]} {values_text(field)}"
     words = _FIELDS.get(name, name)
+    if name == "networkInterfaces":
+        return words
     is_short = not any(isinstance(value, dict | list) for value in (field.before, field.after))
     if len(steps) == 1 and is_short:
         return f"{words} {values_text(field)}"
     return f"{words} ({last} {values_text(field)})" if is_short else words
+
+
+def misfit_words(pair: Pair, field: FieldChange) -> str:
+    """Returns which pods fit the old nodes and not the new nodes; an empty string if all pods fit.
+
+    Karpenter ignores startup taints, and lets pods run in spite of the effect PreferNoSchedule.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go (CanAdd),
+    preferences.go (toleratePreferNoScheduleTaints)
+    """
+    if field.is_below(*_SPEC, "taints"):
+        old, new = ({_taint(taint): taint for _, taint in items(value)} for value in pair.values(*_SPEC, "taints"))
+        added = [text for text in new if text not in old and dig(new[text], "effect") != "PreferNoSchedule"]
+        return f"do not tolerate {' and '.join(added)}" if added else ""
+    if field.is_below("spec", "template", "metadata", "labels") and field.before is not MISSING:
+        key = str(field.path[-1])
+        return "" if key in _LABELS else f"select {key}={field.before}"
+    return ""
 
 
 def values_text(field: FieldChange) -> str:
@@ -55,7 +76,11 @@ def values_text(field: FieldChange) -> str:
 
 
 def _taint_words(pair: Pair, field: FieldChange, noun: str) -> str:
-    """Returns which taint is added, removed or changed. The third step below spec is the number of the taint."""
+    """Returns which taint is added, removed or changed. The path has the number of the taint, or all taints differ."""
+    if field.path in ((*_SPEC, "taints"), (*_SPEC, "startupTaints")):
+        is_added = field.before is MISSING
+        taints = ", ".join(_taint(taint) for _, taint in items(field.after if is_added else field.before))
+        return f"{noun} {taints} {'added' if is_added else 'removed'}"
     taint = field.path[:5]
     before, after = pair.values(*taint)
     if field.path == taint:

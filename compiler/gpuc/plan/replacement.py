@@ -11,6 +11,7 @@ from typing import Any
 
 from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.duration import format_duration
+from gpuc.kubernetes.quantity import quantity
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import dig, items
@@ -18,6 +19,13 @@ from gpuc.plan.change import Change, Pair
 
 GRACE = ("spec", "template", "spec", "terminationGracePeriod")
 """The path of the time limit of draining in a NodePool."""
+BUDGETS = ("spec", "disruption", "budgets")
+"""The path of the budgets in a NodePool."""
+DRIFTED, EMPTY = "Drifted", "Empty"
+"""The reasons in budgets for which Karpenter replaces drifted nodes, and ends empty nodes."""
+_ZERO = ("0", "0%")
+NODES = "nodes"
+"""The limit of the number of nodes in a NodePool."""
 
 
 def pool_name(pair: Pair) -> str:
@@ -47,8 +55,10 @@ def most_nodes(document: Any) -> int | None:
 
 
 def nodes_text(count: int | None) -> str:
-    """Returns a number of nodes as an upper bound in words."""
-    return "all nodes" if count is None else f"up to {count} {'node' if count == 1 else 'nodes'}"
+    """Returns a number of nodes as an upper bound in words. With the limit 0, nodes from before can still run."""
+    if count is None:
+        return "all nodes"
+    return f"up to {count} {'node' if count == 1 else 'nodes'}" if count else "the nodes that still run"
 
 
 def nodes_of(pairs: Sequence[Pair]) -> int | None:
@@ -70,31 +80,78 @@ def is_replaceable(pair: Pair) -> bool:
     return "0" not in (dig(limits, "nodes"), dig(limits, CPU))
 
 
-def replaced_words(pairs: Sequence[Pair], cluster: Cluster | None) -> str:
-    """Returns that Karpenter replaces the nodes of NodePools, at which pace, or that Karpenter replaces none."""
-    count = nodes_text(nodes_of(pairs) or None)
+def replaced_words(nodes: str, pairs: Sequence[Pair], cluster: Cluster | None, misfits: Sequence[str] = ()) -> str:
+    """Returns that Karpenter replaces nodes of NodePools, when and at which pace, or that Karpenter replaces none.
+
+    Args:
+        nodes: the nodes in words.
+        misfits: which pods do not fit the new nodes, as in PoolDrift.
+    """
     replaceable = [pair for pair in pairs if is_replaceable(pair)]
     if not replaceable:
-        return f"{count} drift, and Karpenter replaces none of them"
-    return f"{count} are replaced, {pace(replaceable[0], cluster)}"
+        return f"{nodes} drift, and Karpenter replaces none of them"
+    is_checked = misfits and not all(map(is_static, replaceable))
+    fit = " if their pods fit the new nodes" if is_checked else ""
+    full = "".join(f", but none {words}" for words in _full(replaceable))
+    return f"{nodes} are replaced{fit}, {pace(replaceable[0], cluster)}{full}"
+
+
+def _full(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Yields until when a smaller limit of a NodePool leaves no place for a new node.
+
+    Karpenter does not count the drifted node, so an unchanged limit always leaves a place. It does not compare a static
+    NodePool with this limit.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/helpers.go (SimulateScheduling),
+    pkg/controllers/provisioning/scheduling/scheduler.go (addToNewNodeClaim, filterByRemainingResources)
+    """
+    for pair in pairs:
+        if is_static(pair):
+            continue
+        of = f" of NodePool {pair.name}" if len(pairs) > 1 else ""
+        smaller = smaller_limits(pair)
+        if nodes := smaller.pop(NODES, None):
+            yield f"while more than 1 node{of} runs" if nodes[1] == "1" else f"while more than {nodes[1]} nodes{of} run"
+        elif smaller:
+            texts = " and ".join(f"{name} {after}" for name, (_, after) in smaller.items())
+            yield f"while the other nodes{of} leave no place in the limit {texts}"
+
+
+def smaller_limits(pair: Pair) -> dict[str, tuple[str, str]]:
+    """Returns the limits of a NodePool that shrink: the quantities before and after, by resource."""
+    before, after = (value if isinstance(value, dict) else {} for value in pair.values("spec", "limits"))
+    found = {}
+    for name, text in after.items():
+        old, new = quantity(before.get(name)), quantity(text)
+        if old is not None and new is not None and new < old:
+            found[str(name)] = (str(before[name]), str(text))
+    return found
 
 
 def pace(pair: Pair, cluster: Cluster | None) -> str:
-    """Returns how many nodes Karpenter replaces at a time, and when, by the budgets of the state after.
-
-    Without the field, the API server adds a budget of 10%. An empty list has no limit.
-    """
-    value = pair.values("spec", "disruption", "budgets")[1]
-    budgets = [
-        budget
-        for _, budget in items([{"nodes": "10%"}] if value is None else value)
-        if not dig(budget, "reasons") or "Drifted" in dig(budget, "reasons")
-    ]
-    always = [str(dig(budget, "nodes")) for budget in budgets if not dig(budget, "schedule")]
-    closed = [budget for budget in budgets if dig(budget, "schedule") and str(dig(budget, "nodes")) in ("0", "0%")]
-    if any(value in ("0", "0%") for value in always):
+    """Returns how many nodes Karpenter replaces at a time, and when, by the budgets of the state after."""
+    value = pair.values(*BUDGETS)[1]
+    if is_closed(value, DRIFTED):
         return "none while the budget is 0"
+    always = [str(dig(budget, "nodes")) for budget in _budgets(value, DRIFTED) if not dig(budget, "schedule")]
+    closed = closed_hours(value)
     return f"{_at_a_time(always)} at a time" + (f", outside of {_hours(closed, cluster)}" if closed else "")
+
+
+def is_closed(budgets: Any, reason: str) -> bool:
+    """Returns whether a budget of 0 at all times allows Karpenter to disrupt no node for a reason."""
+    return any(dig(one, "nodes") in _ZERO and not dig(one, "schedule") for one in _budgets(budgets, reason))
+
+
+def closed_hours(budgets: Any) -> list[Any]:
+    """Returns the budgets of 0 with a schedule, in whose hours Karpenter replaces no drifted node."""
+    return [one for one in _budgets(budgets, DRIFTED) if dig(one, "nodes") in _ZERO and dig(one, "schedule")]
+
+
+def _budgets(value: Any, reason: str) -> list[Any]:
+    """Returns the budgets for a reason. Without the field, the API server adds 10%. An empty list has no limit."""
+    budgets = [budget for _, budget in items([{"nodes": "10%"}] if value is None else value)]
+    return [budget for budget in budgets if not dig(budget, "reasons") or reason in dig(budget, "reasons")]
 
 
 def _at_a_time(values: list[str]) -> str:
@@ -113,8 +170,14 @@ def _hours(closed: list[Any], cluster: Cluster | None) -> str:
     return ", ".join(f"{dig(budget, 'duration')} from {dig(budget, 'schedule')} (UTC)" for budget in closed)
 
 
-def details(pairs: Sequence[Pair], change: Change) -> Iterator[str]:
-    """Yields sentences about the order, the time, static pools, and the grace of running pods."""
+def details(pairs: Sequence[Pair], change: Change, misfits: Sequence[str] = ()) -> Iterator[str]:
+    """Yields sentences about pods that do not fit, the order, the time, static pools, and the grace of running pods.
+
+    Karpenter replaces a node of a dynamic NodePool only if all its pods fit a new node or other nodes.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go (AllNonPendingPodsScheduled),
+    staticdrift.go
+    """
     pool = pool_of(change.after.cluster, pool_name(pairs[0]))
     fixed = [pair for pair in pairs if not is_replaceable(pair)]
     static = [pair.name for pair in fixed if is_static(pair)]
@@ -123,6 +186,17 @@ def details(pairs: Sequence[Pair], change: Change) -> Iterator[str]:
             f"the limit of the static NodePool {', '.join(static)} leaves no place for a new node: "
             f"delete its NodeClaims by hand, see clusters/{change.after.name or 'CLUSTER'}/README.md"
         )
+    replaceable = [pair for pair in pairs if is_replaceable(pair)]
+    constant = [pair.name for pair in replaceable if is_static(pair)]
+    if misfits and len(constant) < len(replaceable):
+        yield f"a node with pods that {' or '.join(misfits)} stays until these pods change or end"
+    if misfits and constant:
+        yield (
+            f"NodePool {', '.join(constant)} is static: its nodes are replaced also with such pods, which then stay "
+            "pending"
+        )
+    if any(_full(replaceable)):
+        yield "until then, a drifted node ends without a new node if it is empty, or if its pods fit on other nodes"
     if len(static) < len(fixed):
         yield "the pool starts no new node: a drifted node ends when it is empty, or when its pods fit on other nodes"
     if len(fixed) < len(pairs):

@@ -19,9 +19,8 @@ def configuration_removed(change: Change) -> Impacts:
         name = pool_name(pair)
         if name not in seen:
             seen.add(name)
-            count = nodes_text(nodes_of([pair]))
             message = (
-                f"configuration {configuration} of the running nodes ({count}) no longer exists; a node whose "
+                f"configuration {configuration} of {nodes_text(nodes_of([pair]))} no longer exists; a node whose "
                 "device plugin restarts offers no GPUs to new pods"
             )
             path = ("spec", "template", "metadata", "labels", "nvidia.com/device-plugin.config")

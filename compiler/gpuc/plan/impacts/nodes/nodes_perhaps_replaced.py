@@ -1,7 +1,7 @@
 from gpuc.plan.change import Change
 from gpuc.plan.drift import Scope, drifts
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.replacement import details, pace
+from gpuc.plan.replacement import details, replaced_words
 
 
 @impact(
@@ -19,7 +19,8 @@ def nodes_perhaps_replaced(change: Change) -> Impacts:
     for drift in drifts(change, Scope.UNKNOWN):
         first = drift.reasons[0]
         reasons = ", ".join(reason.words for reason in drift.reasons)
-        message = f"nodes that no longer match are replaced, {pace(drift.pairs[0], change.after.cluster)}: {reasons}"
+        nodes = "nodes that no longer match"
+        message = f"{replaced_words(nodes, drift.pairs, change.after.cluster, drift.misfits)}: {reasons}"
         predicts = (Prediction(f"nodes of pool {drift.name}", "perhaps replaced"),)
-        sentences = ("gpuc cannot compute which nodes match", *details(drift.pairs, change))
+        sentences = ("gpuc cannot compute which nodes match", *details(drift.pairs, change, drift.misfits))
         yield Raised(f"node pool {drift.name}", message, first.manifest, first.path, sentences, predicts)

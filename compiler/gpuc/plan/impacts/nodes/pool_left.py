@@ -16,7 +16,7 @@ def pool_left(change: Change) -> Impacts:
         if pair.is_removed and is_left(change, pair.manifest):
             name = pool_name(pair)
             most = most_nodes(pair.manifest.document())
-            fate = f"{nodes_text(most)}, and Karpenter starts new nodes" if most != 0 else "the nodes that still run"
+            fate = nodes_text(most) + (", and Karpenter starts new nodes" if most != 0 else "")
             message = f"is no longer described, but NodePool {pair.name} stays with {fate}"
             details = [f"to end the pool, delete it after the sync: kubectl delete nodepool {pair.name}"]
             if added := sorted(

@@ -22,8 +22,7 @@ def pool_pruned(change: Change) -> Impacts:
         name = pool_name(pair)
         if not pair.is_removed or is_left(change, pair.manifest) or name in present:
             continue
-        most = most_nodes(pair.manifest.document())
-        count = nodes_text(most) if most else "the nodes that still run"
+        count = nodes_text(most_nodes(pair.manifest.document()))
         message = f"Argo CD prunes NodePool {pair.name}: Karpenter drains and ends {count}"
         grace = pair.values(*GRACE)[0]
         end = f"after at most {grace}" if isinstance(grace, str) else "when they have finished"

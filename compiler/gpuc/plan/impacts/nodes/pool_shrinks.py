@@ -1,6 +1,8 @@
 from gpuc.plan.change import Change
+from gpuc.plan.drift import KARPENTER
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import pool_sizes
+from gpuc.plan.replacement import NODES, pool_name, smaller_limits
 
 
 @impact(
@@ -10,11 +12,12 @@ from gpuc.plan.pool_sizes import pool_sizes
     "(remainingResources), pkg/controllers/static/provisioning/controller.go",
 )
 def pool_shrinks(change: Change) -> Impacts:
-    """The maximum number of nodes of a node pool shrinks.
+    """The maximum number of nodes of a node pool shrinks, or the maximum of another resource, for example its CPUs.
 
-    Karpenter compares the limit only when it starts a node. More nodes than the new limit stay until they are empty.
-    A static pool with the limit 0 keeps its nodes, and gets no node for a node that ends. Static nodes that Karpenter
-    deletes are another impact.
+    The maximum numbers of CPUs and GPUs follow from the number of nodes and the largest instance type. Karpenter
+    compares the limits only when it starts a node. Nodes above a new limit stay until they are empty. A static pool
+    with the limit 0 keeps its nodes, and gets no node for a node that ends. Static nodes that Karpenter deletes are
+    another impact.
     """
     for size in pool_sizes(change):
         deleted = max(size.running_before - size.running_after, 0)
@@ -28,3 +31,10 @@ def pool_shrinks(change: Change) -> Impacts:
             message = f"Karpenter starts no new node; up to {size.before} nodes {stays}"
         pair, path = size.changed(("spec", "limits", "nodes"), ("spec", "replicas"))
         yield Raised(f"node pool {size.name}", message, pair.manifest, path)
+    for pair in change.pairs(KARPENTER, "NodePool"):
+        smaller = smaller_limits(pair)
+        if pair.is_changed and smaller and NODES not in smaller:
+            texts = " and ".join(f"{name} {after} instead of {before}" for name, (before, after) in smaller.items())
+            message = f"Karpenter starts nodes up to the limit {texts}; nodes above that stay until they are empty"
+            path = ("spec", "limits", next(iter(smaller)))
+            yield Raised(f"node pool {pool_name(pair)}", message, pair.after, path)
