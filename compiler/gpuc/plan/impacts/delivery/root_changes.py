@@ -16,6 +16,6 @@ def root_changes(change: Change) -> Impacts:
         if pair.is_changed and pair.manifest.file.startswith("clusters/"):
             fields = dict.fromkeys(str(field.path[-1]) for field in pair.fields)
             names = ", ".join(_NOUNS.get(name, name) for name in fields)
-            message = f"another {names} of the root Application has no effect until an administrator applies it"
+            message = f"the change of {names} of the root Application has no effect until an administrator applies it"
             details = (f"after the merge: kubectl apply --server-side --filename {pair.manifest.file}",)
             yield Raised(f"Application {pair.name}", message, pair.after, pair.fields[0].path, details)

@@ -32,9 +32,15 @@ def source_changes(change: Change) -> Impacts:
             ]
             message = f"Argo CD reads all objects from another place: {', '.join(parts)}"
             details = (
-                f"before the merge: check that {' and '.join(str(dig(after, field)) for field in _FIELDS)} exist, and "
-                "that Argo CD may read them",
+                f"before the merge: check that revision {dig(after, 'targetRevision')} of {dig(after, 'repoURL')} has "
+                f"{_folder(str(dig(after, 'path')), change.after.name)}/, and that Argo CD may read it",
                 "objects that the new place does not contain are pruned, unless they are protected",
             )
             yield Raised(cluster_subject(change), message, pair.after, ("spec", "source", changed[0]), details)
             return
+
+
+def _folder(path: str, cluster: str) -> str:
+    """Returns the folder of the cluster in the path of an Application; the path if it has no such folder."""
+    start, found, _ = path.partition(f"/{cluster}/")
+    return f"{start}/{cluster}" if cluster and found else path
