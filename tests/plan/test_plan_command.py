@@ -134,8 +134,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        (LOCK, "<<<<<<< HEAD\n{}\n", f"{LOCK} has an unresolved Git conflict"),
-        (LOCK, '{"gpuc": "", "cdk8s": "", "files": []}', f"{LOCK} was not written by gpuc"),
+        (LOCK, "        (LOCK, '{"gpuc": "", "cdk8s": "", "files": []}', f"{LOCK} was not written by gpuc"),
         (LOCK, '{"gpuc": "", "cdk8s": "", "files": {"out/prod-use1/a.yaml": "x"}}', f"{LOCK} was not written by gpuc"),
         (LOCK, '{"gpuc": "", "cdk8s": "", "files": {}}', f"{LOCK} lists no file that exists"),
         (POOL, "spec: [", f"{POOL}:2:1: not YAML"),
@@ -246,3 +245,31 @@ def test_diff_reports_what_it_cannot_read(form: str, repository: Fleet, capsys: 
     new.write_text(f"{old.read_text()}---\nspec: [")
     assert main(["diff", str(old), str(new), "--format", form]) == 0
     assert "this part of the file is ignored" in capsys.readouterr().out
+
+
+def test_a_renamed_cluster_keeps_its_nodes(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:
+    repository.replace("name: prod-use1\n", "name: prod-use9\n")
+    specs = repository.root / "specs"
+    (specs / "prod-use1.yaml").rename(specs / "prod-use9.yaml")
+    code, document = plan(capsys)
+    assert code == 0
+    assert [cluster["summary"] for cluster in document["clusters"]] == [
+        ["cluster prod-use1 is renamed to prod-use9"]
+    ] * 2
+    (removed,) = [one for one in document["impacts"] if one["id"] == "IMP508"]
+    (added,) = [one for one in document["impacts"] if one["id"] == "IMP520"]
+    assert "is cluster prod-use9 from now on" in removed["message"]
+    assert not any("delete nodepools" in sentence for sentence in removed["details"])
+    assert "is the new name of cluster prod-use1" in added["message"]
+
+
+def test_a_removed_and_an_added_cluster_with_another_eks_cluster_are_two(
+    repository: Fleet, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.replace("name: prod-use1\n", "name: prod-use9\n")
+    repository.replace("eksCluster: prod-use1", "eksCluster: prod-use9")
+    specs = repository.root / "specs"
+    (specs / "prod-use1.yaml").rename(specs / "prod-use9.yaml")
+    _, document = plan(capsys)
+    (removed,) = [one for one in document["impacts"] if one["id"] == "IMP508"]
+    assert any("delete nodepools" in sentence for sentence in removed["details"])

@@ -84,6 +84,8 @@ class Change:
     after: State
     workloads: tuple[Manifest, ...] = ()
     """The objects of users that run in the cluster, from --workloads."""
+    other_name: str = ""
+    """The name of the same EKS cluster in the other state, if the change renames the cluster."""
 
     def pairs(self, api_group: str, kind: str) -> Iterator[Pair]:
         """Yields the objects of a kind in pairs, also the unchanged ones: those of the state after, then removed ones.

@@ -23,7 +23,10 @@ def summary(plan: ClusterPlan) -> Iterator[str]:
     """Yields the sentences of the summary: what is added and removed, quantities, costs, then dangerous impacts."""
     change = plan.change
     before, after = change.before.cluster, change.after.cluster
-    if change.is_new:
+    if change.other_name:
+        old, new = (plan.name, change.other_name) if change.is_removed else (change.other_name, plan.name)
+        yield f"cluster {old} is renamed to {new}"
+    elif change.is_new:
         yield f"cluster {plan.name} is new"
     elif change.is_removed:
         yield f"cluster {plan.name} is removed"
@@ -38,9 +41,9 @@ def summary(plan: ClusterPlan) -> Iterator[str]:
 def _costs(change: Change) -> Iterator[str]:
     """Yields the differences of the costs of all node pools, and the node pools with a new price.
 
-    The nodes of a removed cluster go on to cost.
+    The nodes of a removed cluster go on to cost, and those of a renamed cluster cost before and after.
     """
-    if change.is_removed:
+    if change.is_removed or change.other_name:
         return
     at_maximum = list(pool_changes(change))
     yield from _total(AT_MAXIMUM, at_maximum)

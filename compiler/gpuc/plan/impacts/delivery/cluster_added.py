@@ -25,6 +25,11 @@ def cluster_added(change: Change) -> Impacts:
         "Argo CD syncs nothing until an administrator applies the AppProject and the root Application; then Argo CD "
         f"creates {len(found)} Applications, which install {len(charts)} charts"
     )
+    if old := change.other_name:
+        message = (
+            f"is the new name of cluster {old}, with the same EKS cluster: when an administrator applies the "
+            "AppProject and the root Application, its Applications take over the objects that run there"
+        )
     details = (
         f"clusters/{name}/README.md has the steps before the first sync",
         f"the objects to apply: {', '.join(files)}",

@@ -17,7 +17,8 @@ def cluster_removed(change: Change) -> Impacts:
 
     The Applications find no folder or no values any more, and Argo CD neither changes nor deletes their objects. An
     Application that reads only a chart goes on to sync. Karpenter goes on to start nodes, which cost, until an
-    administrator deletes the node pools.
+    administrator deletes the node pools. If another spec of the same EKS cluster is added, the cluster has a new name,
+    and the objects belong to the new name after its first sync.
     """
     if not change.is_removed:
         return
@@ -32,6 +33,19 @@ def cluster_removed(change: Change) -> Impacts:
     charts = " and ".join(one.name for one in found if one.has_only_charts)
     besides = f" except {charts}" if charts else ""
     namespace = next((one.manifest.namespace for one in found), "argocd")
+    if new := change.other_name:
+        message = (
+            f"is cluster {new} from now on, which has the same EKS cluster: everything stays in the cluster, and Argo "
+            f"CD syncs nothing{besides} until an administrator applies the root Application of {new}"
+        )
+        details = (
+            f"delete no node pools and no other objects: {new} describes them, and its Applications take them over",
+            f"before the first sync of {new}, delete the root Application of {name}, and then its other Applications: "
+            f"kubectl delete application {name}-root --namespace {namespace}; their objects stay",
+            f"objects that {new} does not describe stay; delete them by hand after the first sync",
+        )
+        yield Raised(f"cluster {name}", message, path=("spec",), details=details)
+        return
     message = (
         f"everything stays in the cluster, and Argo CD syncs nothing any more{besides}: {len(pool_names)} node pools "
         f"with {nodes_text(most)}, {len(tenants)} tenants and their workloads"
