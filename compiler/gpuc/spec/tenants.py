@@ -165,7 +165,8 @@ class Namespace(SpecModel):
     """The ways in which Services of the namespace are reachable from outside of the cluster. Default: none."""
 
     leaving: bool = False
-    """Whether the namespace will be removed. It gets no new workloads; running workloads continue.
+    """Whether the namespace will be removed. Its queues admit no new workloads; running workloads continue. In a
+    namespace without queues, members can still create pods.
 
     A removal needs two commits. The first commit sets `leaving`, and the second commit removes the namespace from the
     spec.
@@ -216,7 +217,8 @@ class Tenant(SpecModel):
     """Exceptions to the NetworkPolicies that deny all other traffic of the tenant."""
 
     leaving: bool = False
-    """Whether the tenant will be removed. The tenant gets no new workloads; running workloads continue.
+    """Whether the tenant will be removed. Its queues admit no new workloads; running workloads continue. In its
+    namespaces without queues, members can still create pods.
 
     A removal needs two commits. The first commit sets `leaving`, and the second commit removes the tenant from the
     spec.

@@ -5,11 +5,12 @@ from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 _NOUNS = {"pools": "node pool", "queues": "queue", "tenants": "tenant", "namespaces": "namespace"}
+_WITHOUT_QUEUE = "members can still create pods in namespaces without queues"
 _FIRST = {
     "pools": "its queues have no quota for it, and it starts no new nodes; running work continues",
     "queues": "it admits no new workloads; running work continues",
-    "tenants": "its members create no new workloads; running work continues",
-    "namespaces": "members create no new workloads; running work continues",
+    "tenants": f"its queues admit no new workloads; {_WITHOUT_QUEUE}; running work continues",
+    "namespaces": f"its queues admit no new workloads; {_WITHOUT_QUEUE}; running work continues",
 }
 _EMPTY = {
     "pools": f"kubectl get nodes --selector {POOL_LABEL}={{}}",
@@ -23,8 +24,9 @@ _EMPTY = {
 def two_steps(change: Change) -> Impacts:
     """A node pool, queue, tenant or namespace is removed or renamed in one commit, although it needs two.
 
-    The first commit sets `leaving: true`: no new nodes and workloads, running workloads continue. The second commit
-    removes the element when it is empty. A rename is a removal and an addition.
+    The first commit sets `leaving: true`: no new nodes, and no new workloads in queues; running workloads continue. The
+    second commit removes the element when it is empty. A rename is a removal and an addition. A queue also has no new
+    workloads if all namespaces with the queue are leaving.
     """
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None:
@@ -57,6 +59,17 @@ def _elements(cluster: Cluster, section: str) -> dict[str, tuple[Path, bool]]:
             for tenant in cluster.tenants
             for namespace in tenant.namespaces
         }
+    held = _held_queues(cluster) if section == "queues" else frozenset()
     return {
-        element.name: (("spec", section, element.name), element.spec.leaving) for element in getattr(cluster, section)
+        element.name: (("spec", section, element.name), element.spec.leaving or element.name in held)
+        for element in getattr(cluster, section)
     }
+
+
+def _held_queues(cluster: Cluster) -> frozenset[str]:
+    """Returns the queues of which all namespaces are leaving, so that all their LocalQueues admit no workloads."""
+    used: dict[str, bool] = {}
+    for tenant, namespace in cluster.namespaces:
+        for queue in namespace.queues:
+            used[queue.name] = used.get(queue.name, True) and (tenant.spec.leaving or namespace.spec.leaving)
+    return frozenset(name for name, is_held in used.items() if is_held)
