@@ -10,7 +10,7 @@ from gpuc.rehearse.argocd.object_diff import ObjectKey
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.transition.attempts import Answers, _is_decided, refusals, to_restart
 from gpuc.rehearse.transition.filling import Filling
-from gpuc.rehearse.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
+from gpuc.rehearse.transition.outcomes import Attempt, blocked_by, node_outcomes, queue_outcomes, workload_outcomes
 from gpuc.rehearse.transition.snapshot import Snapshot
 
 Object = dict[str, Any]
@@ -94,6 +94,24 @@ def test_a_waiting_node_has_the_message_of_the_last_event() -> None:
     ]
     (row,) = node_outcomes(BEFORE, {"a": drifted}, snapshot(drifted, *events), ())
     assert row.reason == "NodePoolDrifted; a budget"
+
+
+def test_messages_from_before_the_drift_and_about_starts_say_nothing_and_the_budget_does() -> None:
+    def event(text: str, time: str, about: str) -> Object:
+        event = {"kind": "Event", "metadata": {"name": text, "uid": text}, "reason": "DisruptionBlocked"}
+        return event | {"message": text, "lastTimestamp": time, "involvedObject": {"uid": f"uid-{about}"}}
+
+    drifted = claim("a", condition("Drifted", reason="NodePoolDrifted"))
+    drifted["metadata"]["labels"]["karpenter.sh/nodepool"] = "h100"
+    pool = document("NodePool", "h100", metadata={"namespace": ""})
+    events = [
+        event("Not all pods would schedule", "2026-11-25T15:59:59Z", "a"),
+        event("Node is nominated for a pending pod", "2026-11-25T16:00:01Z", "a"),
+        event("No allowed disruptions for disruption reason Empty", "2026-11-25T16:00:02Z", "h100"),
+    ]
+    budget = event("No allowed disruptions for disruption reason Drifted", "2026-11-25T15:59:01Z", "h100")
+    assert blocked_by(snapshot(drifted, pool, *events), drifted) == ""
+    assert blocked_by(snapshot(drifted, pool, *events, budget), drifted) == budget["message"]
 
 
 def test_nodes_without_work_count_only_in_pools_that_always_run() -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
-from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, pool_of
+from gpuc.rehearse.transition.snapshot import NODEPOOL_LABEL, Snapshot, is_deleting, pool_of
 from gpuc.rehearse.transition.start import is_running, why_not_running
 
 BLOCKED = "DisruptionBlocked"
@@ -18,6 +18,12 @@ BLOCKED = "DisruptionBlocked"
 Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/reason.go
 """
 _ACTIVE = "Active"
+_DRIFTED = "Drifted"
+_OF_STARTS = ("isn't initialized", "is nominated for a pending pod")
+"""The ends of messages about nodes for whose pods Karpenter waits some seconds.
+
+Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/state/statenode.go (ValidateNodeDisruptable)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,7 @@ def node_outcomes(
         name, pool = claim["metadata"]["name"], pool_of(claim)
         node = str(claim.get("status", {}).get("nodeName", "")) or name
         last = seen.get(name, claim)
-        drifted = condition(last, "Drifted")
+        drifted = condition(last, _DRIFTED)
         reason = str(drifted.get("reason", "")) if drifted.get("status") == "True" else ""
         current = after.find("NodeClaim", name)
         if current is None or is_deleting(current):
@@ -64,9 +70,33 @@ def node_outcomes(
 
 def _waiting(after: Snapshot, claim: Object, reason: str) -> str:
     """Returns why a node has drifted, and what keeps the node."""
-    node = after.find("Node", str(claim.get("status", {}).get("nodeName", "")))
-    blocked = [message for one in (claim, node) if one for message in after.events_of(one, BLOCKED)]
-    return f"{reason}; {blocked[-1]}" if blocked else reason
+    blocked = blocked_by(after, claim)
+    return f"{reason}; {blocked}" if blocked else reason
+
+
+def blocked_by(snapshot: Snapshot, claim: Object) -> str:
+    """Returns the last message of Karpenter about what keeps a drifted node; an empty string without a message.
+
+    Messages from before the drift, and about the start of a node, have other reasons. If a budget allows no
+    replacement, the message is about the NodePool.
+
+    Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/disruption/events/events.go (Blocked,
+    NodePoolBlockedForDisruptionReason)
+    """
+    node = snapshot.find("Node", str(claim.get("status", {}).get("nodeName", "")))
+    since = str(condition(claim, _DRIFTED).get("lastTransitionTime", ""))
+    messages = [
+        message
+        for one in (claim, node)
+        if one
+        for message in snapshot.events_of(one, BLOCKED, since=since)
+        if not message.lower().endswith(_OF_STARTS)
+    ]
+    if not messages and (
+        pool := snapshot.find("NodePool", claim["metadata"].get("labels", {}).get(NODEPOOL_LABEL, ""))
+    ):
+        messages = [message for message in snapshot.events_of(pool, BLOCKED) if _DRIFTED in message]
+    return messages[-1] if messages else ""
 
 
 def workload_outcomes(

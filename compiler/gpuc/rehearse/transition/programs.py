@@ -105,6 +105,17 @@ def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, 
     return now
 
 
+def repeat_events(plane: ControlPlane, running: Settings) -> None:
+    """Restarts Karpenter, so that it says again what keeps a node.
+
+    Karpenter publishes one event of a kind about a node in two minutes, also if the reason differs, and the events
+    about the start of a node are of the same kind.
+
+    Source: sigs.k8s.io/karpenter v1.14.1 pkg/events/recorder.go (shouldCreateEvent)
+    """
+    _restart(plane, running, [_KARPENTER])
+
+
 def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
     site = plane.site
     site._ports = free_ports(_PORTS)

@@ -14,6 +14,8 @@ from gpuc.rehearse.transition.result import UNCHANGED, TransitionResult
 VERSION = 1
 """Version of the JSON report; it increases if a key is removed or changes its meaning."""
 _LENGTH = 160
+_REASON_LENGTH = 500
+"""Of the reason of a node: Karpenter names one reason for each NodePool, and that of the node is not the first."""
 _NODES = ("node", "pool", "outcome", "by", "reason")
 _WORKLOADS = ("workload", "queue", "pool", "outcome", "by", "message")
 _OBJECTS = ("object", "outcome", "message")
@@ -57,7 +59,8 @@ def _counted(name: str, outcomes: Iterable[str]) -> str:
 def _text(result: TransitionResult, paint: Paint) -> str:
     lines = [paint("1", f"{result.cluster} ({result.file}), from {visible(result.before)}")]
     for title, headings, rows in _tables(result):
-        short = [tuple(shortened(cell, _LENGTH) for cell in row) for row in rows]
+        length = _REASON_LENGTH if headings is _NODES else _LENGTH
+        short = [tuple(shortened(cell, length) for cell in row) for row in rows]
         lines += ["", paint("1", title), *columns([headings, *short])]
     lines += sections(_sections(result), "{}:", "  - ")
     steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in (result.seconds or {}).items())

@@ -23,9 +23,9 @@ from gpuc.rehearse.topology_labels import place_static_nodes
 from gpuc.rehearse.transition.attempts import Answers, dry_runs, refusals, restart, to_restart
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
-from gpuc.rehearse.transition.programs import restart_changed
+from gpuc.rehearse.transition.programs import repeat_events, restart_changed
 from gpuc.rehearse.transition.result import NodeOutcome, ObjectOutcome, QueueOutcome, WorkloadOutcome
-from gpuc.rehearse.transition.settle import drifted, settle
+from gpuc.rehearse.transition.settle import await_decisions, drifted, settle
 from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, take_snapshot
 from gpuc.rehearse.transition.start import start_work, stop_work, why_not_running
 from gpuc.rehearse.transition.synced_changes import apply_change
@@ -108,6 +108,10 @@ class RunningState:
         started = time.monotonic()
         ending = {one.name for one in observed.objects if (one.kind, one.outcome) == ("Namespace", "pruned")}
         seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
+        if not await_decisions(self.client, self.snapshot):
+            repeat_events(self.plane, self._settings)
+            await_decisions(self.client, self.snapshot)
+        seen |= settle(self.client)
         observed.seconds["observe"] = time.monotonic() - started
         started = time.monotonic()
         now = take_snapshot(self.client)

@@ -7,8 +7,27 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpuc.rehearse.client import Client, Object, condition_is_true
-from gpuc.rehearse.transition.snapshot import CLAIM, CLUSTER_QUEUE, LOCAL_QUEUE, POD, WORKLOAD, Snapshot, take_snapshot
+from gpuc.rehearse.transition.outcomes import blocked_by
+from gpuc.rehearse.transition.snapshot import (
+    CLAIM,
+    CLUSTER_QUEUE,
+    EVENT,
+    LOCAL_QUEUE,
+    NODE,
+    NODE_POOL,
+    POD,
+    WORKLOAD,
+    Snapshot,
+    is_deleting,
+    pool_of,
+    take_snapshot,
+)
 
+DISRUPTION_SECONDS = 12
+"""Maximum wait for Karpenter's decision about a drifted node. Karpenter looks for such nodes every 10 seconds.
+
+Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/disruption/controller.go (pollingPeriod)
+"""
 QUIET_SECONDS = 2.5
 """The observed objects must stay the same for this time."""
 SLOWNESS = 10
@@ -19,6 +38,7 @@ On a machine that other programs use, the controllers are as slow as the API ser
 SETTLE_SECONDS = 60
 """Maximum wait."""
 _POLL_SECONDS = 0.6
+_DECIDED = (CLAIM, NODE_POOL, NODE, EVENT)
 _OBSERVED = (CLAIM, POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 _HASH = "karpenter.sh/nodepool-hash"
 
@@ -92,3 +112,27 @@ def drifted(snapshot: Snapshot) -> set[str]:
     """Returns the names of the NodeClaims that have drifted."""
     is_drifted = condition_is_true("Drifted")
     return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_drifted(claim)}
+
+
+def await_decisions(client: Client, before: Snapshot) -> bool:
+    """Waits until Karpenter replaces a node of each pool with drifted nodes, or says what keeps one of them.
+
+    Returns whether the drifted nodes have these decisions. Nodes that had drifted before do not count.
+    """
+    deadline = time.monotonic() + DISRUPTION_SECONDS
+    while True:
+        snapshot = take_snapshot(client, _DECIDED)
+        if not _undecided(snapshot, drifted(snapshot) - drifted(before)):
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_SECONDS)
+
+
+def _undecided(snapshot: Snapshot, names: set[str]) -> bool:
+    """Returns whether Karpenter has not decided yet about the drifted nodes of a NodePool."""
+    claims = snapshot.of("NodeClaim")
+    busy = {pool_of(claim) for claim in claims if is_deleting(claim)}
+    waiting = [claim for claim in claims if claim["metadata"]["name"] in names and pool_of(claim) not in busy]
+    decided = {pool_of(claim) for claim in waiting if blocked_by(snapshot, claim)}
+    return any(pool_of(claim) not in decided for claim in waiting)

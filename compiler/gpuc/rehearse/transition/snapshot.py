@@ -12,6 +12,7 @@ from gpuc.rehearse.client import Client, Object
 
 NODEPOOL_LABEL = "karpenter.sh/nodepool"
 CLAIM = ("karpenter.sh/v1", "NodeClaim")
+NODE_POOL = ("karpenter.sh/v1", "NodePool")
 NODE = ("v1", "Node")
 POD = ("v1", "Pod")
 EVENT = ("v1", "Event")
@@ -19,8 +20,10 @@ WORKLOAD = (KUEUE_API, "Workload")
 CLUSTER_QUEUE = (KUEUE_API, "ClusterQueue")
 LOCAL_QUEUE = (KUEUE_API, "LocalQueue")
 OWNERS = (("batch/v1", "Job"), ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("apps/v1", "ReplicaSet"))
-_KINDS = (CLAIM, NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
+_KINDS = (CLAIM, NODE_POOL, NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
 _THREADS = 6
+_SECONDS = len("2026-01-31T23:59:59")
+"""The length of a time without the fraction of a second."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +60,19 @@ class Snapshot:
         owners = list(self.owned("ReplicaSet", owner)) if owner["kind"] == "Deployment" else [owner]
         return [pod for one in owners for pod in self.owned("Pod", one)]
 
-    def events_of(self, document: Object, *reasons: str) -> list[str]:
-        """Returns the messages of the events about an object that have one of the reasons, oldest first."""
+    def events_of(self, document: Object, *reasons: str, since: str = "") -> list[str]:
+        """Returns the messages of the events about an object that have one of the reasons, oldest first.
+
+        Args:
+            since: the time of the oldest event, as Kubernetes writes times, in whole seconds.
+        """
         uid = document["metadata"]["uid"]
         events = [
             event
             for event in self.of("Event")
-            if event.get("reason") in reasons and event.get("involvedObject", {}).get("uid") == uid
+            if event.get("reason") in reasons
+            and event.get("involvedObject", {}).get("uid") == uid
+            and _time(event)[:_SECONDS] >= since[:_SECONDS]
         ]
         return [str(event.get("message", "")) for event in sorted(events, key=_time)]
 
