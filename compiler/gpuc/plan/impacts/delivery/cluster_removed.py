@@ -33,18 +33,8 @@ def cluster_removed(change: Change) -> Impacts:
     charts = " and ".join(one.name for one in found if one.has_only_charts)
     besides = f" except {charts}" if charts else ""
     namespace = next((one.manifest.namespace for one in found), "argocd")
-    if new := change.other_name:
-        message = (
-            f"is cluster {new} from now on, which has the same EKS cluster: everything stays in the cluster, and Argo "
-            f"CD syncs nothing{besides} until an administrator applies the root Application of {new}"
-        )
-        details = (
-            f"delete no node pools and no other objects: {new} describes them, and its Applications take them over",
-            f"before the first sync of {new}, delete the root Application of {name}, and then its other Applications: "
-            f"kubectl delete application {name}-root --namespace {namespace}; their objects stay",
-            f"objects that {new} does not describe stay; delete them by hand after the first sync",
-        )
-        yield Raised(f"cluster {name}", message, path=("spec",), details=details)
+    if change.other_name:
+        yield _renamed(name, change.other_name, namespace, besides)
         return
     message = (
         f"everything stays in the cluster, and Argo CD syncs nothing any more{besides}: {len(pool_names)} node pools "
@@ -57,3 +47,18 @@ def cluster_removed(change: Change) -> Impacts:
         "instances before EKS deletes the cluster",
     )
     yield Raised(f"cluster {name}", message, path=("spec",), details=details)
+
+
+def _renamed(name: str, new: str, namespace: str, besides: str) -> Raised:
+    """Returns the impact on a cluster that has another name in the state after."""
+    message = (
+        f"is cluster {new} from now on, which has the same EKS cluster: everything stays in the cluster, and Argo "
+        f"CD syncs nothing{besides} until an administrator applies the root Application of {new}"
+    )
+    details = (
+        f"delete no node pools and no other objects: {new} describes them, and its Applications take them over",
+        f"before the first sync of {new}, delete the root Application of {name}, and then its other Applications: "
+        f"kubectl delete application {name}-root --namespace {namespace}; their objects stay",
+        f"objects that {new} does not describe stay; delete them by hand after the first sync",
+    )
+    return Raised(f"cluster {name}", message, path=("spec",), details=details)

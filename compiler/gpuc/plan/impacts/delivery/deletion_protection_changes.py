@@ -32,8 +32,11 @@ def deletion_protection_changes(change: Change) -> Impacts:
     """
     has_setting = any(one.path == _SETTING for one in change.spec_changes)
     for message, details, manifest, path in (*_protections(change), *_applications(change)):
-        place = (None, _SETTING) if has_setting else (manifest, path)
-        yield Raised(cluster_subject(change), f"from now on, Argo CD {message}", *place, details)
+        text = f"from now on, Argo CD {message}"
+        if has_setting:
+            yield Raised(cluster_subject(change), text, path=_SETTING, details=details)
+        else:
+            yield Raised(cluster_subject(change), text, manifest, path, details)
 
 
 def _protections(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest, Path]]:
