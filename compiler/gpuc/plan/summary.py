@@ -1,4 +1,7 @@
-"""The summary of a plan: sentences in the words of the spec."""
+"""The summary of a plan: sentences in the words of the spec.
+
+Of impacts with the same id, those on the node pools with the most nodes come first.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from gpuc.plan.change import Change
 from gpuc.plan.cost_changes import ALWAYS, AT_MAXIMUM, CostChange, always_changes, newly_priced, pool_changes
 from gpuc.plan.costs import difference_text, price_sources, usd
 from gpuc.plan.impact import Impact, Level
+from gpuc.plan.pool_sizes import pool_sizes
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
 
 if TYPE_CHECKING:
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 
 _SENTENCES = 6
 """The maximum number of sentences of one kind."""
+_LEVELS = list(Level)
 _DANGEROUS = (Level.DESTROYS, Level.DISRUPTS)
 
 
@@ -35,6 +40,8 @@ def summary(plan: ClusterPlan) -> Iterator[str]:
             yield from _limited(list(sentences(before, after)))
     yield from _costs(change)
     dangerous = [one for one in plan.impacts if one.level in _DANGEROUS and not one.accepted]
+    nodes = {f"node pool {size.name}": size.before for size in pool_sizes(change)}
+    dangerous.sort(key=lambda one: (_LEVELS.index(one.level), one.id, -nodes.get(one.subject, 0)))
     yield from _limited([_clause(one) for one in dangerous])
 
 
