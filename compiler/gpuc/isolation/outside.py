@@ -16,6 +16,8 @@ from gpuc.kubernetes.ports import Ports
 
 INTERNET = "the internet"
 _GATEWAYS = "gateways of Cilium"
+_OWN_NODE = "their own node"
+"""The entity host of Cilium."""
 _WORLD = ("all", "world", "world-ipv4", "world-ipv6")
 """Entities of Cilium that include all addresses outside of the cluster."""
 
@@ -95,7 +97,7 @@ def peer_text(peer: Peer) -> Iterator[str]:
     if peer.host:
         yield peer.host
     elif peer.entity:
-        yield _GATEWAYS if peer.entity == "ingress" else f"entity {peer.entity}"
+        yield {"ingress": _GATEWAYS, "host": _OWN_NODE}.get(peer.entity, f"entity {peer.entity}")
     elif peer.block:
         yield from [INTERNET] if is_internet(peer.block) else map(_range_text, peer.block)
 
