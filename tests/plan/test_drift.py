@@ -50,7 +50,7 @@ def test_the_pods_that_do_not_fit_the_new_nodes() -> None:
             spec = template["spec"] | {key: value for key, value in part.items() if key != "labels"}
             body = {"spec": {"template": {"metadata": {"labels": part.get("labels", {})}, "spec": spec}}}
             states.append(State("test", ObjectSet([replace(POOL, body=body), CLASS], is_complete=True)))
-        found = [one.misfits for scope in Scope for one in drifts(Change(*states), scope)]
+        found = [one.misfits for scope in Scope for one in drifts(Change(states[0], states[1]), scope)]
         return [words for one in found for words in one]
 
     taint = {"key": "team", "value": "red", "effect": "NoSchedule"}

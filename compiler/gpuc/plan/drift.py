@@ -141,14 +141,14 @@ def _requirement_reasons(pair: Pair) -> Iterator[tuple[Reason, Scope]]:
 
     A node without a label meets only the operators NotIn and DoesNotExist.
     """
-    before, after = (_requirements(value) for value in pair.values(*TEMPLATE, "spec", "requirements"))
+    before, after = (requirements(value) for value in pair.values(*TEMPLATE, "spec", "requirements"))
     for key, (index, new) in after.items():
         path = (*TEMPLATE, "spec", "requirements", index)
         name = _LABELS.get(key, f"label {key}")
         old = before[key][1] if key in before else None
         if old == new:
             continue
-        old_values, new_values = _allowed(old), _allowed(new)
+        old_values, new_values = allowed_values(old), allowed_values(new)
         if old_values is None or new_values is None:
             text = f"{dig(new, 'operator')} {', '.join(map(str, dig(new, 'values') or ()))}".rstrip()
             yield Reason(f"{name} {text}", pair.manifest, path), Scope.UNKNOWN
@@ -159,7 +159,7 @@ def _requirement_reasons(pair: Pair) -> Iterator[tuple[Reason, Scope]]:
             yield Reason(words, pair.manifest, (*path, "values"), misfits), scope
 
 
-def _requirements(value: Any) -> dict[str, tuple[int, Any]]:
+def requirements(value: Any) -> dict[str, tuple[int, Any]]:
     """Returns the requirements: the index and the requirement without minValues, by label."""
     return {
         str(dig(entry, "key")): (index, {name: dig(entry, name) for name in ("operator", "values")})
@@ -167,7 +167,7 @@ def _requirements(value: Any) -> dict[str, tuple[int, Any]]:
     }
 
 
-def _allowed(requirement: Any) -> frozenset[str] | None:
+def allowed_values(requirement: Any) -> frozenset[str] | None:
     """Returns the values that a requirement allows; None for another operator than In."""
     return frozenset(map(str, dig(requirement, "values") or ())) if dig(requirement, "operator") == "In" else None
 
