@@ -10,7 +10,8 @@ _PATH = ("spec", "template", "spec", "requirements")
 @impact(
     "IMP108",
     Level.RESTRICTS,
-    source="aws/karpenter-provider-aws v1.14.1 pkg/providers/instance/instance.go (getCapacityType)",
+    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go "
+    "(filterInstanceTypesByRequirements)",
 )
 def on_demand_removed(change: Change) -> Impacts:
     """A node pool starts no nodes on demand any more.
