@@ -9,8 +9,10 @@ import pytest
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.plan.change import Change
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.difference import MISSING, FieldChange
 from gpuc.plan.drift import Scope, drifts
+from gpuc.plan.drift_words import field_words
 from gpuc.plan.state import HELM_VALUES, State
 
 POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {
@@ -61,6 +63,7 @@ def test_the_pods_that_do_not_fit_the_new_nodes() -> None:
     ]
     assert misfits({"taints": [taint]}, {}) == []
     assert misfits({}, {"startupTaints": [taint]}) == []
+    assert misfits({"taints": [taint]}, {"taints": [taint], "startupTaints": [taint]}) == []
     assert misfits({}, {"taints": [taint | {"effect": "PreferNoSchedule"}]}) == []
     assert misfits({"labels": {"rack": "1"}}, {"labels": {"rack": "2", "row": "3"}}) == ["select rack=1"]
     assert misfits({}, {"requirements": [zone]}) == ["need zones a"]
@@ -138,3 +141,15 @@ def test_the_certificates_of_the_api_server_are_in_the_hash(
 
 def _alias(alias: str) -> Manifest:
     return replace(CLASS, body={"spec": {"amiSelectorTerms": [{"alias": alias}]}})
+
+
+@pytest.mark.parametrize("field", ["taints", "startupTaints"])
+def test_the_first_and_the_last_taint_of_a_pool_have_the_same_words_as_others(field: str) -> None:
+    taint = {"key": "team", "value": "red", "effect": "NoSchedule"}
+    noun = "taint" if field == "taints" else "startup taint"
+    pair = Pair(POOL, POOL)
+    path = ("spec", "template", "spec", field)
+    change = Change(state({}), state({}))
+    added, removed = FieldChange(path, MISSING, [taint]), FieldChange(path, [taint], MISSING)
+    assert field_words(change, pair, added) == f"{noun} team=red:NoSchedule added"
+    assert field_words(change, pair, removed) == f"{noun} team=red:NoSchedule removed"

@@ -127,3 +127,12 @@ def _change(folder: Path, before: str, after: str) -> Change:
         state_after(compiled(folder / name, HEAD + text)) for name, text in (("before", before), ("after", after))
     )
     return Change(*states)
+
+
+def test_an_application_that_starts_to_prune_deletes_what_was_removed_earlier(tmp_path: Path) -> None:
+    (case,) = [one for one in cases() if one.name == "delivery/deletion_protection_changes-3"]
+    change = change_of(tmp_path, case)
+    messages = [one.message for one in plan_cluster(Change(change.after, change.before)).impacts if one.id == "IMP523"]
+    assert messages == [
+        "from now on, Argo CD also deletes objects that are removed from Git, except those with Prune=false"
+    ]
