@@ -134,7 +134,8 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        (LOCK, "        (LOCK, '{"gpuc": "", "cdk8s": "", "files": []}', f"{LOCK} was not written by gpuc"),
+        (LOCK, "<<<<<<< HEAD\n{}\n", f"{LOCK} has an unresolved Git conflict"),
+        (LOCK, '{"gpuc": "", "cdk8s": "", "files": []}', f"{LOCK} was not written by gpuc"),
         (LOCK, '{"gpuc": "", "cdk8s": "", "files": {"out/prod-use1/a.yaml": "x"}}', f"{LOCK} was not written by gpuc"),
         (LOCK, '{"gpuc": "", "cdk8s": "", "files": {}}', f"{LOCK} lists no file that exists"),
         (POOL, "spec: [", f"{POOL}:2:1: not YAML"),
