@@ -53,17 +53,6 @@ WRONG: tuple[Any, ...] = (
 )
 """Values of which at least one is wrong for each field."""
 
-NOT_YET = {
-    "NodePool",
-    "EC2NodeClass",
-    "PodDisruptionBudget",
-    "Role",
-    "RoleBinding",
-    "ClusterRole",
-    "ClusterRoleBinding",
-}
-"""Kinds for whose wrong values the impacts on nodes and rights still have internal errors."""
-
 
 def queue(version: str, spec: str) -> str:
     return QUEUE.format(version=version, spec=spec)
@@ -157,7 +146,7 @@ def objects() -> dict[str, Manifest]:
     """An object of each kind that gpuc writes."""
     with TemporaryDirectory() as folder:
         state = state_after(compiled(Path(folder), f"{HEAD}extends: [training.yaml]"))
-    return {one.kind: one for one in state.objects.manifests if one.kind not in NOT_YET}
+    return {one.kind: one for one in state.objects.manifests}
 
 
 @settings(max_examples=150)

@@ -150,7 +150,7 @@ def _requirement_reasons(pair: Pair) -> Iterator[tuple[Reason, Scope]]:
             continue
         old_values, new_values = allowed_values(old), allowed_values(new)
         if old_values is None or new_values is None:
-            text = f"{dig(new, 'operator')} {', '.join(map(str, dig(new, 'values') or ()))}".rstrip()
+            text = f"{dig(new, 'operator')} {', '.join(str(value) for _, value in items(dig(new, 'values')))}".rstrip()
             yield Reason(f"{name} {text}", pair.manifest, path), Scope.UNKNOWN
         elif removed := old_values - new_values:
             scope = Scope.SOME if old_values & new_values else Scope.ALL
@@ -169,7 +169,8 @@ def requirements(value: Any) -> dict[str, tuple[int, Any]]:
 
 def allowed_values(requirement: Any) -> frozenset[str] | None:
     """Returns the values that a requirement allows; None for another operator than In."""
-    return frozenset(map(str, dig(requirement, "values") or ())) if dig(requirement, "operator") == "In" else None
+    values = frozenset(str(value) for _, value in items(dig(requirement, "values")))
+    return values if dig(requirement, "operator") == "In" else None
 
 
 def _class_reasons(pair: Pair | None) -> Iterator[tuple[Reason, Scope]]:

@@ -17,7 +17,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.duration import format_duration, parse_duration
 from gpuc.kubernetes.quantity import canonical_quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig, items, pairs
 from gpuc.plan.change import Pair
 from gpuc.plan.difference import FieldChange, differences
 
@@ -67,12 +67,11 @@ def _hashed(manifest: Manifest | None) -> dict[str, Any]:
     """Returns the part of an object that is in its hash."""
     document = manifest.document() if manifest else {}
     if manifest is not None and manifest.kind == "NodePool":
-        template = dig(document, *TEMPLATE) or {}
-        spec = {key: value for key, value in (template.get("spec") or {}).items() if key not in COMPARED_TEMPLATE}
-        return {"metadata": template.get("metadata") or {}, "spec": _canonical({"expireAfter": _EXPIRE_AFTER, **spec})}
-    spec = {
-        key: value for key, value in (dig(document, "spec") or {}).items() if key not in (*COMPARED_CLASS, *_ONLY_NEW)
-    }
+        found = pairs(dig(document, *TEMPLATE, "spec"))
+        spec = {key: value for key, value in found if key not in COMPARED_TEMPLATE}
+        metadata = dict(pairs(dig(document, *TEMPLATE, "metadata")))
+        return {"metadata": metadata, "spec": _canonical({"expireAfter": _EXPIRE_AFTER, **spec})}
+    spec = {key: value for key, value in pairs(dig(document, "spec")) if key not in (*COMPARED_CLASS, *_ONLY_NEW)}
     return {**_canonical(spec), "amiFamily": _ami_family(document)}
 
 

@@ -151,13 +151,14 @@ def closed_hours(budgets: Any) -> list[Any]:
 def _budgets(value: Any, reason: str) -> list[Any]:
     """Returns the budgets for a reason. Without the field, the API server adds 10%. An empty list has no limit."""
     budgets = [budget for _, budget in items([{"nodes": "10%"}] if value is None else value)]
-    return [budget for budget in budgets if not dig(budget, "reasons") or reason in dig(budget, "reasons")]
+    reasons = [[one for _, one in items(dig(budget, "reasons"))] for budget in budgets]
+    return [budget for budget, of in zip(budgets, reasons, strict=True) if not of or reason in of]
 
 
 def _at_a_time(values: list[str]) -> str:
     """Returns the strictest number and the strictest percentage, which Karpenter rounds up to at least one node."""
     most = min((int(value) for value in values if value.isdecimal()), default=None)
-    share = min((int(value.rstrip("%")) for value in values if value.endswith("%")), default=100)
+    share = min((int(value[:-1]) for value in values if value.endswith("%") and value[:-1].isdecimal()), default=100)
     if most is None or (share < 100 and most > 1):
         return f"{share}%" if most is None else f"{share}% and at most {most}"
     return "one" if most == 1 else str(most)

@@ -43,9 +43,15 @@ def nodes_expire(change: Change) -> Impacts:
 
 
 def _seconds(value: object) -> float | None:
-    """Returns a lifetime in seconds; None for nodes that never expire. A NodePool without a value has 720 hours."""
+    """Returns a lifetime in seconds; None for nodes that never expire. A NodePool without a value has 720 hours.
+
+    The API server refuses a value that is not a duration.
+    """
     text = "720h" if value is None else str(value)
-    return None if text == "Never" else parse_duration(text)
+    try:
+        return None if text == "Never" else parse_duration(text)
+    except ValueError:
+        return None
 
 
 def _text(value: object) -> str:
