@@ -147,7 +147,7 @@ def _run_edit(state: RunningState, edit: Edit, crds: Definitions) -> Row:
     after = edit.after.compiled()
     if isinstance(after, str):
         return Row(edit, Comparison(NOT_COMPILED), note=after)
-    observed = state.check(after) if _is_inert(state, after, crds) else state.change_to(after)
+    observed = state.check(after) if _is_inert(state, after, crds) else state.change_to(after, explains_nodes=False)
     observations = observations_of(observed, state.before.cluster, after.cluster)
     return predicted_row(edit, observations, state.before, after, state.work)
 
