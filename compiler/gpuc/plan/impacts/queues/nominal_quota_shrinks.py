@@ -34,23 +34,27 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
                 *_known_use(one, found),
             ]
             name = queue_name(one.pair)
-            predicts = (Prediction(f"workloads of queue {name}", "waiting"),) if _exceeds(change, one) else ()
+            outcome = _outcome(change, one)
+            predicts = (Prediction(f"workloads of queue {name}", outcome),) if outcome else ()
             path = (*one.path, "nominalQuota")
             yield Raised(f"queue {name}", message, one.pair.after, path, tuple(details), predicts)
 
 
-def _exceeds(change: Change, one: QuotaChange) -> bool:
-    """Returns whether a full queue cannot start the same workloads again, while the other queues are full, too.
+def _outcome(change: Change, one: QuotaChange) -> str:
+    """Returns what happens to the same workloads of a full queue that start again, while other queues are full too.
 
-    The queue can do so only if it may borrow quota that another queue has gained.
+    They wait if they are more than the queue can have with borrowed quota. If the quotas of all queues together shrink,
+    workloads of at least one queue wait. Otherwise another queue has gained the quota, which the queue borrows.
     """
+    if one.after.most < one.before.nominal:
+        return "waiting"
     totals = []
     for state in (change.before, change.after):
         nodes = tree(state)
         root = list(nodes[one.pair.name].to_root)[-1]
         quotas = [node.quotas for node in nodes.values() if list(node.to_root)[-1] is root]
         totals.append(sum(rows[key].nominal for rows in quotas for key in rows if key == one.key))
-    return one.after.most < one.before.nominal or totals[1] < totals[0]
+    return "perhaps waiting" if totals[1] < totals[0] else ""
 
 
 def _excess(one: QuotaChange) -> str:
