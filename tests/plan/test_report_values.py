@@ -33,3 +33,11 @@ from gpuc.plan.report.values import LENGTH, change_lines
 )
 def test_a_change_in_words(before: Any, after: Any, lines: list[str]) -> None:
     assert change_lines(before, after) == lines
+
+
+def test_long_texts_that_begin_in_the_same_way_show_their_difference() -> None:
+    start = "max by (node) " * 20
+    (line,) = change_lines(f"{start}== 4", f"{start}== 5")
+    first, second = line.split(" -> ")
+    assert first != second
+    assert (first[-4:], second[-4:]) == ("== 4", "== 5")

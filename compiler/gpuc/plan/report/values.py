@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+from itertools import takewhile
 from typing import Any
 
 from gpuc.plan.difference import MISSING
@@ -12,6 +13,8 @@ LINES = 12
 """The maximum number of changed lines of a text."""
 LENGTH = 160
 """The maximum number of characters of a value."""
+CONTEXT = 20
+"""The number of characters before the first difference of long texts that begin in the same way."""
 
 
 def change_lines(before: Any, after: Any) -> list[str]:
@@ -24,7 +27,12 @@ def change_lines(before: Any, after: Any) -> list[str]:
         return [f"new: {value_text(after)}"]
     if after is MISSING:
         return [f"removed: {value_text(before)}"]
-    return [f"{value_text(before)} -> {value_text(after)}"]
+    first, second = value_text(before), value_text(after)
+    if first == second and isinstance(before, str) and isinstance(after, str):
+        equal = sum(1 for _ in takewhile(lambda signs: signs[0] == signs[1], zip(before, after, strict=False)))
+        start = equal - CONTEXT
+        first, second = (f"... {cut(text[start:], LENGTH)}" for text in (before, after))
+    return [f"{first} -> {second}"]
 
 
 def value_text(value: Any) -> str:
@@ -34,7 +42,7 @@ def value_text(value: Any) -> str:
 
 
 def cut(text: str, length: int) -> str:
-    """Returns a text with at most this number of characters. An ellipsis stands for the rest."""
+    """Returns a text with at most this number of characters, the rest as an ellipsis."""
     return text if len(text) <= length else f"{text[: length - 4]} ..."
 
 
