@@ -82,7 +82,6 @@ def test_fields_that_cannot_change(kind: str, before: str, after: str, fields: l
     assert refused(kind, before, after) == fields
 
 
-HOOK = f"annotations: {{argocd.argoproj.io/hook: PreSync}}\n{JOB}"
 SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
 
 

@@ -156,8 +156,11 @@ def test_a_plan_of_wrong_objects_has_no_internal_error(data: st.DataObject) -> N
     valid = [objects()[kind] for kind in kinds]
     wrong = [replace(one, body=data.draw(st.sampled_from([one.body, *mutated(one.body)]))) for one in valid]
     states = [State("", ObjectSet(manifests, is_complete=False)) for manifests in (valid, wrong)]
-    plan_cluster(Change(states[0], states[1]))
-    plan_cluster(Change(states[1], states[0]))
+    found = [plan_cluster(Change(*pair)) for pair in (states, states[::-1])]
+    changed = {str(new) for old, new in zip(valid, wrong, strict=True) if old.document() != new.document()}
+    for plan in found:
+        assert {str(pair.manifest) for pair in plan.objects} <= changed
+        assert all(one.subject and one.message and "\n" not in one.message for one in plan.impacts)
 
 
 def mutated(value: Any) -> Iterator[Any]:

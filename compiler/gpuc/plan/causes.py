@@ -106,17 +106,12 @@ def _names(manifest: Manifest, path: Path) -> set[str]:
 
 
 def _affects(path: Path, manifest: Manifest, field: Path, component: str) -> bool:
-    """Returns whether the value at a path of the spec has a measured effect on a field of an object.
-
-    The effects on the Application of a chart are measured with the chart of one component, and hold for all.
-    """
-    is_other = path[:2] == _COMPONENTS and path[2:3] != (component,)
+    """Returns whether the value at a path of the spec has a measured effect on a field of an object."""
     file = "/".join(manifest.file.split("/")[2:]) if manifest.file.startswith("out/") else manifest.file
     wanted = _place(field)
     return any(
         kind == manifest.kind
-        and (fnmatchcase(file, pattern) if is_other or not component else pattern.startswith("apps/"))
-        and not (is_other and component and pattern == file)
+        and _is_in(pattern, file, path, component)
         and (not wanted or any(place and wanted.startswith(place) for place in places))
         for kind, pattern, *places in _effects(path)
     )
@@ -132,6 +127,18 @@ def _effects(path: Path) -> tuple[tuple[str, ...], ...]:
     name = path_text(found[0]) if found else ""
     entries = [entry for field, entry in effects().items() if field == name or field.startswith(f"{name}.")]
     return tuple(tuple(row) for entry in entries if name for row in entry.get("effects", ()))
+
+
+def _is_in(pattern: str, file: str, path: Path, component: str) -> bool:
+    """Returns whether a measured effect of a value of the spec is in a file.
+
+    The effects on the Application of a chart are measured with the chart of one component, and hold for all: those of
+    the component itself and of general values on each Application, those of other components only on many Applications.
+    """
+    if not component:
+        return fnmatchcase(file, pattern)
+    is_other = path[:2] == _COMPONENTS and path[2:3] != (component,)
+    return "*" in pattern and fnmatchcase(file, pattern) if is_other else pattern.startswith("apps/")
 
 
 @lru_cache(maxsize=8192)
