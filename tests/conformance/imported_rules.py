@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -200,14 +201,13 @@ def _field(path: FieldPath) -> str:
 
 def _verdict(client: Client, document: Object) -> tuple[int, list[Object]]:
     """The status code of a dry-run creation, and the causes of the error."""
-    path = client.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
-    headers = {"Content-Type": "application/json", "Accept": "application/json"}
-    address = f"{path}?dryRun=All&fieldValidation=Strict"
-    code, answer = client._exchange("POST", address, json.dumps(document).encode(), headers)
-    if code < 300:
-        return code, []
-    status = json.loads(answer)
-    return code, status.get("details", {}).get("causes") or [{"message": status.get("message", ""), "field": ""}]
+    try:
+        client.create(document, dry_run=True)
+    except ApiError as error:
+        if error.code == HTTPStatus.NOT_FOUND:
+            raise  # the kind or the namespace is missing, so nothing was compared
+        return error.code, list(error.causes) or [{"message": error.message, "field": ""}]
+    return HTTPStatus.CREATED, []
 
 
 def _described(difference: str, document: Object, messages: list[str]) -> str:
@@ -255,6 +255,4 @@ def _wait_served(client: Client, definitions: list[Object]) -> None:
         served = [f"{spec['group']}/{version['name']}" for version in spec["versions"] if version.get("served")]
         while not all(client.serves(api, spec["names"]["kind"]) for api in served):
             assert time.monotonic() < deadline, f"{document['metadata']['name']} is not served"
-            for api in served:
-                client._resources.pop(api, None)
             time.sleep(0.2)

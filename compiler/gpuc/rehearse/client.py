@@ -6,7 +6,7 @@ import http.client
 import json
 import ssl
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +27,7 @@ CONFLICTS = 5
 class ApiError(Exception):
     """The API server refused a request."""
 
-    def __init__(self, code: int, message: str, reason: str = "") -> None:
+    def __init__(self, code: int, message: str, reason: str = "", causes: Sequence[Object] = ()) -> None:
         super().__init__(f"{code} {reason}: {message}" if reason else f"{code}: {message}")
         self.code = code
         """HTTP status."""
@@ -35,6 +35,8 @@ class ApiError(Exception):
         """Message of the API server, of a policy, or of a webhook."""
         self.reason = reason
         """Reason in the Status object of the response, for example NotFound, Invalid, Forbidden or Conflict."""
+        self.causes = causes
+        """Causes in the Status object: the invalid fields, each with message, reason and usually field."""
 
 
 class WaitError(Exception):
@@ -232,6 +234,10 @@ class Client:
                 raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
             time.sleep(POLL_SECONDS)
 
+    def forget_kinds(self, api: str) -> None:
+        """Reads the kinds of a group and version again when one of them is needed next."""
+        self._resources.pop(api, None)
+
     def serves(self, api: str, kind: str) -> bool:
         """Returns whether the API server serves the kind."""
         try:
@@ -292,7 +298,8 @@ class Client:
             raise ApiError(504, f"no response within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
         response: Object = _decoded(body)
         if code >= 300:
-            raise ApiError(code, response.get("message", ""), response.get("reason", ""))
+            causes = (response.get("details") or {}).get("causes") or ()
+            raise ApiError(code, response.get("message", ""), response.get("reason", ""), causes)
         return response
 
 
