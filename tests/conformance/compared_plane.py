@@ -182,8 +182,8 @@ class ComparedPlane:
         """Removes all workloads, nodes and events, and waits until no quota is used."""
         kinds = [kind for kind in REMOVED_KINDS if self._client.serves(*kind)]
         with ThreadPoolExecutor(CREATORS) as threads:
-            removals = [(kind, namespace) for kind in kinds for namespace in self._context.namespaces]
-            list(threads.map(lambda removal: self._client.delete_all(*removal[0], removal[1]), removals))
+            removals = [(*kind, namespace) for kind in kinds for namespace in self._context.namespaces]
+            list(threads.map(lambda removal: self._client.delete_all(*removal), removals))
         self._context.clear()
         for namespace in ("default", *self._context.namespaces):
             self._client.delete_all("v1", "Event", namespace)

@@ -50,7 +50,7 @@ def trace_answer(index: ClusterIndex, document: Object) -> Answer:
     read.add("workload.yaml", json.dumps(document))
     manifest = read.manifests[0]
     if rejected := unserved(manifest):
-        return Answer("no", rejected.stage, rejected.message)
+        return Answer("no", _COMPONENTS.get(rejected.stage.value, rejected.stage.value), rejected.message)
     workload = workload_of(manifest, document) or workload_without_pods(manifest, document)
     if workload is None:
         return Answer("not judged", "", why_not_traced(manifest) or "no workload that gpuc can trace")

@@ -28,8 +28,8 @@ def validate(kubeconform: Path, folder: Path, spec: CompiledSpec) -> Iterator[Ch
     file = folder / f"{spec.cluster.name}.yaml"
     file.write_text("\n---\n".join(json.dumps(document) for document in documents), encoding="utf-8")
     location = f"{schemas}/{{{{.ResourceKind}}}}{{{{.KindSuffix}}}}.json"
-    command = [kubeconform, "-strict", "-summary", "-output", "json", "-schema-location", location, file]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    arguments = ("-strict", "-summary", "-output", "json", "-schema-location", location)
+    done = subprocess.run([str(kubeconform), *arguments, str(file)], capture_output=True, text=True, check=False)
     report = json.loads(done.stdout)
     problems = [f"{row['kind']} {row['name']}: {row['msg']}" for row in report["resources"]]
     validated = sum(report["summary"][key] for key in ("valid", "invalid", "errors"))

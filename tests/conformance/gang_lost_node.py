@@ -133,7 +133,9 @@ def _disturb(job: dict[str, Any], disturb: Callable[[Gang], None]) -> str:
     with tempfile.TemporaryDirectory() as temporary, network(pods), ExitStack() as files:
         folder = Path(temporary)
         (folder / "train.py").write_text(TRAIN.replace("TIMEOUT", str(LOSS_TIMEOUT_SECONDS)))
-        outputs = {pod.index: files.enter_context((folder / f"{pod.name}.log").open("a")) for pod in pods}
+        outputs: dict[int, TextIO] = {
+            pod.index: files.enter_context((folder / f"{pod.name}.log").open("a")) for pod in pods
+        }
         gang = Gang(folder, pods, outputs)
         for index in range(PODS):
             gang.start(index)

@@ -58,7 +58,7 @@ def _write_cases(suite: Path, documents: list[Object], expected: list[int]) -> N
 
 def _disagreements(gator: Path, suite: Path, documents: list[Object]) -> str:
     """The first objects for which gator reports other violations; empty if gator agrees on every object."""
-    command = [gator, "verify", "--verbose", suite / "suite.yaml"]
+    command = [str(gator), "verify", "--verbose", str(suite / "suite.yaml")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     lines = [line.strip() for line in done.stdout.splitlines()]
     failed = [(index, int(match[1])) for index, line in enumerate(lines) if (match := _FAILED.match(line))]

@@ -24,7 +24,7 @@ from gpuc.rehearse.plane.settings import Settings
 from gpuc.rehearse.sample_workloads import distinct_factories
 from gpuc.rehearse.suites.serving import available_pool, replicated
 from tests.conformance.check_result import CheckResult
-from tests.conformance.shared_plane import shared_control_plane
+from tests.conformance.shared_plane import kueue_configuration, shared_control_plane
 from tests.conftest import ROOT
 
 EXAMPLE = "specs/infer-euw1.yaml"
@@ -62,11 +62,11 @@ def checks(progress: Callable[[str], None]) -> Iterator[CheckResult]:
 
 
 def _emitted_minutes(settings: Settings) -> int:
-    return int(str(settings.kueue_configuration["waitForPodsReady"]["timeout"]).removesuffix("m"))
+    return int(str(kueue_configuration(settings)["waitForPodsReady"]["timeout"]).removesuffix("m"))
 
 
 def _scaled(settings: Settings, seconds: float, backoff_seconds: int | None = None) -> Settings:
-    configuration: dict[str, Any] = dict(settings.kueue_configuration)
+    configuration: dict[str, Any] = dict(kueue_configuration(settings))
     timeout = f"{round(seconds * 1000)}ms"
     wait = {**configuration["waitForPodsReady"], "timeout": timeout, "recoveryTimeout": timeout}
     if backoff_seconds is not None:

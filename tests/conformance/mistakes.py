@@ -24,6 +24,7 @@ from tests.conformance.object_edits import (
     set_overlay_capacity,
     set_quotas,
 )
+from tests.conformance.shared_plane import kueue_configuration
 
 MIG = "nvidia.com/mig-3g.40gb"
 LAB = "lab-h100-p5-48xlarge"
@@ -75,13 +76,14 @@ def _disable_overlays(settings: Settings) -> Settings:
 
 def _shorten_timeout(settings: Settings) -> Settings:
     """Sets waitForPodsReady to 1 s, because simulated nodes boot in seconds."""
-    wait = {**settings.kueue_configuration["waitForPodsReady"], "timeout": "1s"}
-    return replace(settings, kueue_configuration={**settings.kueue_configuration, "waitForPodsReady": wait})
+    configuration = kueue_configuration(settings)
+    wait = {**configuration["waitForPodsReady"], "timeout": "1s"}
+    return replace(settings, kueue_configuration={**configuration, "waitForPodsReady": wait})
 
 
 def _gate_all_pods(settings: Settings) -> Settings:
     """Enables Kueue's pod integration, and lets Kueue manage pods without a queue."""
-    configuration = settings.kueue_configuration
+    configuration = kueue_configuration(settings)
     frameworks = [*configuration["integrations"]["frameworks"], "pod"]
     changed = {
         **configuration,

@@ -161,7 +161,7 @@ class PodMaker:
 
     def _env(self) -> list[Object]:
         random = self._random
-        possible = [{"name": name, "value": value} for name, value in _PLAIN_ENV]
+        possible: list[Object] = [{"name": name, "value": value} for name, value in _PLAIN_ENV]
         possible += [{"name": name, "valueFrom": source} for name, source in _ENV_SOURCES]
         return random.sample(possible, random.randint(0, 3))
 

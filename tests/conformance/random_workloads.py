@@ -16,11 +16,12 @@ from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import COST_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.rehearse.client import Object
+from gpuc.spec.platform import Framework
 from tests.conformance.random_pods import PodMaker, Size, random_size
 from tests.conformance.workload_drafts import Draft
 from tests.conformance.workload_mutations import MUTATIONS
 
-JOBSET = "jobset.x-k8s.io/jobset"
+JOBSET: Framework = "jobset.x-k8s.io/jobset"
 MAX_PODS = 4
 MAX_LOAD = 0.4
 """The largest part of its pool's quota that a correct workload uses, so that several workloads run at the same time."""

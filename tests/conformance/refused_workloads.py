@@ -32,7 +32,7 @@ from tests.conformance.shared_plane import upstream_crds
 Object = dict[str, Any]
 _CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 _GENERATED = frozenset(("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid", "namespace"))
-_VALUES = (
+_VALUES: tuple[Any, ...] = (
     "", 0, -1, "x y", [], {}, True, 2.5, "A_b" * 30, None, "a.b/c", [""], {"a": "b"}, [{}], "0", "-1",
 )  # fmt: skip
 _KEPT = (("apiVersion",), ("kind",), ("metadata",), ("metadata", "namespace"))
@@ -167,7 +167,8 @@ def _comparable(document: Object) -> Object:
         metadata.pop("name", None)
     spec = {key: value for key, value in document["spec"].items() if key not in _PLUGINS}
     tolerations = [row for row in spec.get("tolerations") or () if row.get("key") not in _ADDED_TOLERATIONS]
-    return _cleaned({"metadata": metadata, "spec": {**spec, "tolerations": tolerations}})
+    cleaned: Object = _cleaned({"metadata": metadata, "spec": {**spec, "tolerations": tolerations}})
+    return cleaned
 
 
 def _cleaned(value: Any) -> Any:

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gpuc.catalog import load
 from gpuc.emit import emit
@@ -54,6 +55,12 @@ def compiled(tree: Tree, name: str = "prod-use1") -> CompiledSpec:
     return CompiledSpec(changed, cluster, tuple(emit(cluster)), ())
 
 
+def kueue_configuration(settings: Settings) -> Mapping[str, Any]:
+    """Returns Kueue's configuration for a spec with queues: without queues, Kueue does not run."""
+    assert settings.kueue_configuration is not None
+    return settings.kueue_configuration
+
+
 def upstream_crds() -> Path | None:
     """The folder of the CustomResourceDefinitions in the reference data; None if GPUC_SHARED is not set."""
     shared = os.environ.get("GPUC_SHARED")
@@ -76,8 +83,8 @@ class SharedControlPlane:
         self.empty()
         given = settings(spec, self._crds)
         # Kueue is not restarted for another waitForPodsReady: simulated nodes start within seconds.
-        wait = {"waitForPodsReady": self.settings.kueue_configuration["waitForPodsReady"]}
-        self.restart(replace(given, kueue_configuration={**given.kueue_configuration, **wait}))
+        wait = {"waitForPodsReady": kueue_configuration(self.settings)["waitForPodsReady"]}
+        self.restart(replace(given, kueue_configuration={**kueue_configuration(given), **wait}))
         for document in replacement_objects(spec.cluster):
             self.client.apply(document)
         wanted = [manifest for manifest in spec.synced if manifest.kind in KINDS]
@@ -107,7 +114,7 @@ class SharedControlPlane:
         site.processes[:] = [process for process in site.processes if process.name not in changed]
         port = json.loads((site.folder / "kueue.json").read_text())["webhook"]["port"]
         starts: Mapping[str, Callable[[], object]] = {
-            "kueue": lambda: start_kueue(site, wanted.kueue_configuration, port),
+            "kueue": lambda: start_kueue(site, kueue_configuration(wanted), port),
             "kwok": lambda: start_kwok(site, wanted),
             "karpenter-kwok": lambda: start_karpenter(site, wanted),
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 from gpuc.rehearse.expectation import expect
 from tests.conformance.differential import Case, kept_cases, random_cases
@@ -37,7 +38,7 @@ def outcomes(case: Case) -> list[str]:
     ]
 
 
-def test_a_written_case_can_be_read(tmp_path) -> None:
+def test_a_written_case_can_be_read(tmp_path: Path) -> None:
     (case,) = random_cases(1, 6, SEED)
     (tmp_path / f"{case.name}.json").write_text(case.text(), encoding="utf-8")
     assert kept_cases(tmp_path) == [case]

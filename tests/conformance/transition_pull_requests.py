@@ -12,7 +12,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.rehearsed_spec import without_leaving
 from gpuc.source import cluster_files, read
 from tests.conformance.transition_edits import Edit, State
-from tests.plan.pull_requests import CLUSTERS, PullRequest, apply_edits, pull_requests
+from tests.plan.example_pull_requests import CLUSTERS, PullRequest, apply_edits, pull_requests
 from tests.plan.repository import fleet
 
 
@@ -33,13 +33,14 @@ def pull_request_edits(folder: Path) -> Iterator[Edit]:
         # A new or removed cluster has no transition.
         for file in sorted(set(cluster_files(before)) & set(cluster_files(after))):
             if _content(before, file) != _content(after, file):
-                name, states = Path(file).stem, (State(root, read(root, file)) for root in (before, after))
+                old, new = (State(root, read(root, file)) for root in (before, after))
+                name = Path(file).stem
                 is_example = (example.root / file).is_file() and _content(before, file) == _content(example.root, file)
                 own = "" if is_example and not workloads else request.name
                 # Work of an element that leaves must run before, on the control plane of the example.
                 _, leaving = without_leaving(read(before, file).tree)
                 base, plane = (own, "") if leaving else ("", own)
-                yield Edit(f"{request.name} ({name})", name, *states, base, plane, workloads=workloads)
+                yield Edit(f"{request.name} ({name})", name, old, new, base, plane, workloads=workloads)
 
 
 def _workloads(request: PullRequest, folder: Path) -> tuple[Manifest, ...]:

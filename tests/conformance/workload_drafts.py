@@ -45,6 +45,14 @@ class Draft:
                 return first
         return None
 
+    def update_job(self, **fields: Any) -> None:
+        """Sets fields of the spec of a Job; a field with the value None is removed."""
+        job = self.job
+        assert job is not None, f"a {self.kind} has no Job"
+        job.update(fields)
+        for name in [name for name, value in fields.items() if value is None]:
+            del job[name]
+
     @property
     def template(self) -> Object:
         """The first pod template; a Pod itself."""

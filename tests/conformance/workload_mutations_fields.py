@@ -9,6 +9,12 @@ from tests.conformance.workload_drafts import Draft, Mutation, for_all, where
 LONG = "a" * 70
 
 
+def _fail_on_failure(draft: Draft) -> None:
+    draft.pod.update(restartPolicy="OnFailure")
+    rule = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [1]}}
+    draft.update_job(podFailurePolicy={"rules": [rule]})
+
+
 def _is_job(draft: Draft) -> bool:
     return draft.job is not None
 
@@ -17,8 +23,7 @@ def _job(**fields: Any) -> Mutation:
     """Returns a mutation that sets fields of a Job's spec."""
 
     def change(draft: Draft) -> None:
-        assert draft.job is not None
-        draft.job.update(fields)
+        draft.update_job(**fields)
 
     return where(_is_job, change)
 
@@ -143,7 +148,7 @@ FIELDS: dict[str, Mutation] = {
     "no selector": where(lambda d: d.kind in ("Deployment", "StatefulSet"), lambda d: d.spec.pop("selector")),
     "selector of a Job": _job(selector={"matchLabels": {"app": "x"}}),
     "Indexed Job without completions": where(
-        _is_job, lambda d: (d.job.pop("completions", None), d.job.update(completionMode="Indexed", parallelism=1))
+        _is_job, lambda d: d.update_job(completions=None, completionMode="Indexed", parallelism=1)
     ),
     "activeDeadlineSeconds 0": _job(activeDeadlineSeconds=0),
     "negative activeDeadlineSeconds": _job(activeDeadlineSeconds=-5),
@@ -155,14 +160,7 @@ FIELDS: dict[str, Mutation] = {
     "maxSurge and maxUnavailable 0": _kind(
         "Deployment", strategy={"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 0}}
     ),
-    "podFailurePolicy with OnFailure": where(
-        _is_job,
-        lambda d: (
-            d.pod.update(restartPolicy="OnFailure"),
-            d.job.update(podFailurePolicy={"rules": [{"action": "FailJob", "onExitCodes": {"operator": "In",
-                         "values": [1]}}]}),
-        ),
-    ),
+    "podFailurePolicy with OnFailure": where(_is_job, _fail_on_failure),
     "ReplicaSet instead of a Deployment": _other_kind("ReplicaSet"),
     "DaemonSet instead of a Deployment": _other_kind("DaemonSet"),
     "old API version": for_all(lambda d: d.document.update(apiVersion="extensions/v1beta1")),

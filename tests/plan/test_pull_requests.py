@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from gpuc.plan.impact import IMPACTS
 from gpuc.plan.report.json_report import json_schema
-from tests.plan.pull_requests import PullRequest, comment_of, pull_requests
+from tests.plan.example_pull_requests import PullRequest, comment_of, pull_requests
 
 REQUESTS = pull_requests()
 
@@ -22,7 +22,7 @@ def test_the_comment_is_the_committed_one(request_: PullRequest, tmp_path: Path)
     document = json.loads(report)
     Draft202012Validator(json_schema()).validate(document)
     assert all(one["file"] and one["line"] for one in document["impacts"])
-    assert markdown == request_.comment.read_text(encoding="utf-8"), "run python -m tests.plan.pull_requests"
+    assert markdown == request_.comment.read_text(encoding="utf-8"), "run python -m tests.plan.example_pull_requests"
     assert len(markdown.encode()) < 65_536
 
 

@@ -3,7 +3,7 @@
 Each file in pull_requests/ describes a change as people make it: replaced texts, maps that are merged into specs, new
 and removed files, and perhaps another state before. The comment has the same name and the suffix .md. To write the
 comments after a change of gpuc, and then read them as the reviewer who has to decide:
-python -m tests.plan.pull_requests
+python -m tests.plan.example_pull_requests
 """
 
 from __future__ import annotations
