@@ -11,6 +11,8 @@ import pytest
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd import removals, sample_edits
+from gpuc.rehearse.argocd.applications import applications, git_sources
+from gpuc.rehearse.argocd.cluster_removal import run_cluster_removal
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.edit_schedule import EditSchedule
 from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
@@ -261,3 +263,75 @@ def test_an_invalid_commit_is_fixed_in_the_same_file(runner: EditRunner) -> None
     assert refused.is_late  # the simulated Argo CD refuses nothing
     assert fixed.seconds is not None
     assert "Sometimes" not in pool.read_text(encoding="utf-8")
+
+
+class ArgoWithFiles(Argo):
+    """An Argo CD that reports a ComparisonError for all Applications with files in Git while the files are missing."""
+
+    watch: FakeWatch | None = None
+    prunes_without_files = False
+    heals_without_files = False
+
+    def sync(self) -> None:
+        server = self.clusters["prod-use1"]
+        has_files = (self.repository.root / PROD).exists()
+        if has_files:
+            super().sync()
+        elif self.prunes_without_files:
+            server.stored = {key: found for key, found in server.stored.items() if key[0] != "ClusterQueue"}
+        elif self.heals_without_files:
+            for manifest in next(iter(self._compiled.values())).synced:
+                if manifest.kind == "NodePool":
+                    server.put(simulated_document(manifest))
+            return
+        for (kind, _, name), found in server.stored.items():
+            if kind == "Application" and self.watch:
+                is_compared = has_files or not any(git_sources(found["spec"]))
+                conditions = () if is_compared else (("ComparisonError", "app path does not exist"),)
+                sync = "Synced" if is_compared else "Unknown"
+                state = State(0, name, "prod-use1", 20, sync, "Healthy", "Succeeded", conditions=conditions)
+                self.watch.timeline.add(state)
+
+
+@pytest.fixture
+def runner_with_files(fleet: Path) -> EditRunner:
+    argo = ArgoWithFiles(fleet, Server())
+    argo.watch = FakeWatch(argo.client)  # type: ignore[arg-type]
+    argo.sync()
+    argo.clusters["prod-use1"].heals = argo.sync
+    runner = EditRunner(argo, "prod-use1", PROD, argo.watch, lambda step: None)  # type: ignore[arg-type]
+    assert runner.try_change(lambda spec: None) == []  # compiles the output
+    return runner
+
+
+def test_a_cluster_that_is_removed_from_git_stays_as_it_is(runner_with_files: EditRunner) -> None:
+    runner = runner_with_files
+    root = runner.argocd.repository.root
+    before = {file: file.read_bytes() for file in root.rglob("*") if file.is_file()}
+    removed, added = run_cluster_removal(runner)
+    assert removed.change == "specs/prod-use1.yaml, out/prod-use1, clusters/prod-use1"
+    count = len(applications(runner.spec.synced))
+    assert (
+        f"{count - 1} of {count - 1} Applications report ComparisonError; without files in Git: all, " in removed.note
+    )
+    assert removed.note.endswith(" objects stay")
+    assert "the manual edit is reverted: limits.nodes" in added.note
+    assert (removed.is_late, added.is_late, runner.failures) == (False, False, [])
+    assert {file: file.read_bytes() for file in root.rglob("*") if file.is_file()} == before
+
+
+def test_objects_that_argo_cd_deletes_without_files_are_failures(runner_with_files: EditRunner) -> None:
+    runner_with_files.argocd.prunes_without_files = True  # type: ignore[attr-defined]
+    list(run_cluster_removal(runner_with_files))
+    queues = [one for one in runner_with_files.spec.synced if one.kind == "ClusterQueue"]
+    found = [(one.kind, one.object) for one in runner_with_files.failures]
+    assert set(found) == {("deleted", f"ClusterQueue {queue.name}") for queue in queues}
+
+
+def test_a_manual_edit_that_argo_cd_reverts_without_files_is_a_failure(runner_with_files: EditRunner) -> None:
+    runner_with_files.argocd.heals_without_files = True  # type: ignore[attr-defined]
+    removed, _ = run_cluster_removal(runner_with_files)
+    assert removed.is_late
+    assert "0 of " in removed.note
+    assert "without an error: prod-use1-gatekeeper" in removed.note
+    assert [one.kind for one in runner_with_files.failures] == ["reverted"]

@@ -10,7 +10,9 @@ from typing import Literal
 
 from gpuc.rehearse.argocd.timeline import State, Timeline
 
-Kind = Literal["unfinished", "project", "refused", "out of sync", "wave", "blocked", "deleted", "late", "leftover"]
+Kind = Literal[
+    "unfinished", "project", "refused", "out of sync", "wave", "blocked", "deleted", "late", "leftover", "reverted"
+]
 
 BLOCKED_SECONDS = 20
 """Limit for the time that an operation waits for a deletion or a confirmation, and so blocks later syncs."""

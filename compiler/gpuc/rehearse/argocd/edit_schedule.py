@@ -8,7 +8,7 @@ from functools import partial
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-from gpuc.rehearse.argocd import sample_edits
+from gpuc.rehearse.argocd import cluster_removal, sample_edits
 from gpuc.rehearse.argocd.applications import ChartSource, applications, chart_of
 from gpuc.rehearse.argocd.checks import ExpectedRefusal, Failure, refusals, wait_times
 from gpuc.rehearse.argocd.edit_runner import APPLIED_SECONDS, EditRunner
@@ -68,6 +68,7 @@ class EditSchedule:
         for kind, removals_of in REMOVALS.items():
             yield f"a {kind} is removed", partial(self._remove, kind, removals_of)
         yield "a tenant is renamed", partial(_one, self._rename_tenant)
+        yield cluster_removal.NAME, partial(cluster_removal.run_cluster_removal, self.runner)
 
     def _remove(
         self, kind: str, removals_of: Callable[[Cluster], Iterator[sample_edits.Removal]]

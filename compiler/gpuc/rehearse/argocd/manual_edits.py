@@ -51,19 +51,26 @@ def run_manual_edit(runner: EditRunner, edit: ManualEdit, prefix: str = "manual 
     """Edits the live object and waits until the live object equals the object in Git again."""
     name, key = f"{prefix}: {edit.name}", key_of(edit.manifest)
     runner.progress(name)
-    before = _resource_version(runner.client, key)
     started = runner.watch.now
     try:
-        edit.apply(runner.client)
+        is_healed = start_manual_edit(runner.client, edit)
     except ApiError as error:
         return EditResult(name, edit.change, str(key), 0.0, HEAL_SECONDS, note=f"refused: {error.message}")
-
-    def healed() -> bool:
-        return _resource_version(runner.client, key) not in ("", before) and is_applied(runner.client, edit.manifest)
-
-    taken = runner.watch.until(healed, HEAL_SECONDS)
+    taken = runner.watch.until(is_healed, HEAL_SECONDS)
     waited = tuple(wait_times(runner.watch.timeline, started, runner.watch.now))
     return EditResult(name, edit.change, str(key), taken, HEAL_SECONDS, waited, "healed" if taken is not None else "")
+
+
+def start_manual_edit(client: Client, edit: ManualEdit) -> Callable[[], bool]:
+    """Edits the live object. The returned function returns whether the live object equals the object in Git again.
+
+    Raises:
+        ApiError: if the server or a policy refuses the edit.
+    """
+    key = key_of(edit.manifest)
+    before = _resource_version(client, key)
+    edit.apply(client)
+    return lambda: _resource_version(client, key) not in ("", before) and is_applied(client, edit.manifest)
 
 
 def _resource_version(client: Client, key: ObjectKey) -> str:
