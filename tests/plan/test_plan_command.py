@@ -102,6 +102,11 @@ def test_a_spec_with_errors_has_findings_and_no_plan(repository: Fleet, capsys: 
     repository.replace("instances: [p4d.24xlarge]", "instances: [p4x.24xlarge]")
     assert main(["plan", "--against", "HEAD"]) == 1
     assert "specs/prod-use1.yaml:" in capsys.readouterr().out
+    file = repository.root / "plan.json"
+    code = main(["plan", "--against", "HEAD", "--format", "json", "--output", f"json={file}"])
+    document = json.loads(capsys.readouterr().out)
+    found = [(finding["id"], finding["file"]) for finding in document["findings"]]
+    assert (code, found, file.exists()) == (1, [("KRP130", "specs/prod-use1.yaml")], False)
 
 
 def test_a_new_and_a_removed_cluster_are_planned(repository: Fleet, capsys: pytest.CaptureFixture[str]) -> None:

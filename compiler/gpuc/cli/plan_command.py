@@ -77,7 +77,7 @@ def run_plan(arguments: list[str]) -> int:
             changes = list(_changes(root, before, files, _workloads(options.workloads), findings, progress))
             if findings:
                 progress.close()
-                return _refused(root, findings, list(files))
+                return _refused(root, findings, list(files), options.format)
             plans = _plans(changes, revision_name(root, options.against), repository_prefix(root))
         progress.close()
         _report(plans, options.format, outputs)
@@ -194,15 +194,18 @@ def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:
     return Plans(before, tuple(plan_cluster(change) for change in with_other_names(changes)), prefix)
 
 
-def _refused(root: Path, findings: list[Finding], names: list[str]) -> int:
-    """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code."""
+def _refused(root: Path, findings: list[Finding], names: list[str], form: str) -> int:
+    """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code.
+
+    form: the format of the plan. Findings have no Markdown, so they are text in place of it.
+    """
     from gpuc.diagnostics.report import render
     from gpuc.diagnostics.report.result import Report
     from gpuc.diagnostics.report.terminal import style_of
     from gpuc.pipeline.pipeline import source_line
 
     report = Report(tuple(findings), tuple(names), lines=lambda mark: source_line(root, mark))
-    write_stdout(render("text", report, style_of(sys.stdout, os.environ)))
+    write_stdout(render("json" if form == "json" else "text", report, style_of(sys.stdout, os.environ)))
     return 1
 
 
