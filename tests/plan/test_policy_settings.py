@@ -11,6 +11,8 @@ from gpuc.plan.change import Pair
 from gpuc.plan.policy_settings import setting_changes
 
 _HOSTS = {"namespace": "a", "names": ["a.example"], "suffixes": [".a.example"]}
+_ALL = {"most": 8, "pool": "", "resource": "r"}
+"""A maximum for pods of all pools."""
 
 
 def _words(kind: str, before: dict[str, Any], after: dict[str, Any]) -> tuple[list[str], list[str]]:
@@ -35,6 +37,9 @@ def _words(kind: str, before: dict[str, Any], after: dict[str, Any]) -> tuple[li
          {"limits": [{"resource": "r", "pool": "p", "most": 8}]}, [], []),
         ("GpucGpuLimits", {"limits": [{"most": 8, "pool": "", "resource": "r"}]}, {"limits": []},
          [], ["has no maximum of r any more"]),
+        ("GpucGpuLimits", {"limits": [_ALL, {"most": 2, "pool": "p", "resource": "r"}]}, {"limits": [_ALL]},
+         [], ["allows at most 8 r in pool p instead of 2"]),
+        ("GpucGpuLimits", {"limits": [_ALL, {"most": 8, "pool": "p", "resource": "r"}]}, {"limits": [_ALL]}, [], []),
         ("GpucGpuQuota", {"graceSeconds": 600}, {"graceSeconds": 1800},
          [], ["allows at most 1800 graceSeconds instead of 600"]),
         ("GpucMpsClients", {"pools": []}, {"pools": [{"pool": "p", "user": 1}]},

@@ -37,6 +37,7 @@ _SILENT = {
     "GpucNetworkPolicyFence": {"egressBlocks", "egressNamespaces", "ingressBlocks", "ingressNamespaces", "tenant"},
 }
 """The settings that only a message uses, or that follow from network paths. The impacts on networks name the paths."""
+_IN_POOL = " in pool "
 _ENTRIES = 4
 """The maximum number of entries in a message."""
 
@@ -144,15 +145,24 @@ def _other_values(old: Mapping[str, float], new: Mapping[str, float], path: Path
 
 
 def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path: Path) -> Iterator[SettingChange]:
+    """Yields the changes of maxima. In a pool, the maximum of the pool and the maximum of all pools count."""
     for entry in dict.fromkeys((*new, *old)):
         of = entry or name
-        before, after = old.get(entry), new.get(entry)
+        general = entry.partition(_IN_POOL)[0]
+        before, after = (_least(most, entry, general) for most in (old, new))
+        if before == after:
+            continue
         if after is None:
             yield SettingChange(f"has no maximum of {of} any more", False, path)
         elif before is None:
             yield SettingChange(f"allows at most {after:g} {of}", True, path)
-        elif before != after:
+        else:
             yield SettingChange(f"allows at most {after:g} {of} instead of {before:g}", after < before, path)
+
+
+def _least(most: Mapping[str, float], *entries: str) -> float | None:
+    """Returns the smallest maximum of the entries; None if none of them has a maximum."""
+    return min((most[entry] for entry in entries if entry in most), default=None)
 
 
 def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
@@ -176,7 +186,7 @@ def _of_map(item: dict[str, Any]) -> dict[str, float]:
     texts += [str(value) for key, value in rows
               if isinstance(value, str) and value and key not in ("namespace", "pool")]  # fmt: skip
     if item.get("pool"):
-        texts.append(f"in pool {item['pool']}" if texts else str(item["pool"]))
+        texts = [f"{' '.join(texts)}{_IN_POOL}{item['pool']}" if texts else str(item["pool"])]
     number = next((value for value in item.values() if isinstance(value, int)), 0)
     lists = [(key, value) for key, value in rows if isinstance(value, list)]
     if not lists:
