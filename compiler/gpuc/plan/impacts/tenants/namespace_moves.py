@@ -1,3 +1,5 @@
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.tenant_changes import tenant_of
@@ -8,7 +10,8 @@ def namespace_moves(change: Change) -> Impacts:
     """A namespace moves to another tenant.
 
     The members of the old tenant lose access, and the members of the new tenant get access to everything in the
-    namespace, also to Secrets and volumes. Queues of the old tenant admit no workload of the namespace any more.
+    namespace, also to Secrets and volumes. Queues of the old tenant admit no workload of the namespace any more, except
+    queues that move with the namespace.
     """
     for pair in change.pairs("", "Namespace"):
         before, after = tenant_of(pair, 0), tenant_of(pair, 1)
@@ -17,7 +20,22 @@ def namespace_moves(change: Change) -> Impacts:
                 f"moves from tenant {before} to tenant {after}: the members of {after} get access to everything in it"
             )
             details = (
-                "workloads that run continue; workloads that wait in a queue of the old tenant are not admitted",
+                f"workloads that run continue{_waiting(change, pair.name)}",
                 "pods that run keep the labels, tolerations and network connections that they have",
             )
             yield Raised(f"namespace {pair.name}", message, pair.after, (), details)
+
+
+def _waiting(change: Change, namespace: str) -> str:
+    """Returns what happens to the workloads that wait in queues which do not move with the namespace."""
+    before, after = (
+        {
+            (local.name, str(dig(local.body, "spec", "clusterQueue")))
+            for local in state.objects.of(GROUP, "LocalQueue")
+            if local.namespace == namespace
+        }
+        for state in (change.before, change.after)
+    )
+    lost = sorted(name for name, _ in before - after)
+    noun = "queue" if len(lost) == 1 else "queues"
+    return f"; workloads that wait in {noun} {', '.join(lost)} of the old tenant are not admitted" if lost else ""
