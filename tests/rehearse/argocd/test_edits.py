@@ -67,7 +67,7 @@ class Argo:
     """An Argo CD that applies the output of a commit, and keeps and lists objects with Prune=false."""
 
     def __init__(self, root: Path, server: Server) -> None:
-        self.repository = SimpleNamespace(root=root, commit=self.commit)
+        self.repository = SimpleNamespace(root=root, clone=root, commit=self.commit)
         self.clusters = {"prod-use1": server}
         self.client = server
         self.not_rendered: dict[str, str] = {}
@@ -171,6 +171,16 @@ def test_a_commit_that_is_not_applied_is_late_and_names_the_object(runner: EditR
     argo.applies = False
     edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
     assert edit.is_late
+    assert edit.note == "not changed in time: NodePool general"
+
+
+def test_objects_of_applications_without_a_chart_are_not_awaited(runner: EditRunner, argo: Argo) -> None:
+    argo.applies = False
+    argo.not_rendered = {"prod-use1-karpenter-pools": "chart karpenter is missing"}
+    edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
+    assert (edit.is_late, edit.note) == (False, "")
+    argo.not_rendered = {"prod-use1-kueue-queues": "chart kueue is missing"}
+    edit = runner.run_first("a pool grows", sample_edits.larger_pools(runner.spec.cluster))
     assert edit.note == "not changed in time: NodePool general"
 
 

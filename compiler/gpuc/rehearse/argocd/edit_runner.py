@@ -8,8 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import StageError
+from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.argocd.applications import applications, git_sources
 from gpuc.rehearse.argocd.checks import Failure, unexpected_deletions, unfinished, wait_times
 from gpuc.rehearse.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
 from gpuc.rehearse.argocd.protected_objects import protected_objects
@@ -124,9 +126,10 @@ class EditRunner:
         """Commits the output, and waits until the API server has every written object and none of `deleted`.
 
         The result contains the seconds until the object `subject` was changed. Without a subject, this is the first
-        written object, or the first deleted object.
+        written object, or the first deleted object. Objects of Applications that cannot be rendered are not awaited.
         """
-        unapplied = {key_of(manifest): manifest for manifest in change.written}
+        written = list(self._rendered(change.written))
+        unapplied = {key_of(manifest): manifest for manifest in written}
         undeleted = set(deleted)
         measured = subject or next(iter(unapplied), None) or next(iter(undeleted), None)
         seconds: float | None = None
@@ -147,7 +150,7 @@ class EditRunner:
         total_s = self.watch.now - started
         self.argocd.require_alive()
         late = ", ".join(map(str, [*unapplied, *undeleted]))
-        count = len(change.written) + len(set(deleted))
+        count = len(written) + len(set(deleted))
         all_changed = f"all {count} objects were changed after {total_s:.1f} s" if count > 1 else ""
         note = f"not changed in time: {late}" if late else all_changed
         waited = tuple(wait_times(self.watch.timeline, started, self.watch.now))
@@ -177,6 +180,20 @@ class EditRunner:
         yield
         after = protected_objects(self.client, cluster)
         self.failures += unexpected_deletions(before, after, allowed, name, self.watch.now)
+
+    def _rendered(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
+        """Yields the manifests without those in folders of Applications that cannot be rendered."""
+        repository = self.argocd.repository
+        folders = [
+            repository.clone / source.path
+            for application in applications(self.spec.synced)
+            if application.name in self.argocd.not_rendered
+            for source in git_sources(application.body["spec"])
+            if source.path
+        ]
+        for manifest in manifests:
+            if not any((repository.root / manifest.file).is_relative_to(folder) for folder in folders):
+                yield manifest
 
     def _is_synced(self) -> bool:
         last = self.watch.timeline.last
