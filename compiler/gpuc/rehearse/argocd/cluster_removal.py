@@ -37,7 +37,7 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
     present = [key for key in keys if not is_deleted(runner.client, key)]
     with _files_moved_away(runner) as files, runner.nothing_deleted(NAME):
         started = runner.commit(NAME)
-        seconds = runner.watch.until(lambda: all(map(_has_no_files, _states(runner, readers))), NOTICED_SECONDS)
+        seconds = runner.watch.until(lambda: _all_noticed(runner, readers), NOTICED_SECONDS)
         is_reverted = start_manual_edit(runner.client, edit)
         if runner.watch.until(is_reverted, UNCHANGED_SECONDS) is not None:
             message = "Argo CD reverted a manual edit without files in Git"
@@ -76,6 +76,10 @@ def _files_moved_away(runner: EditRunner) -> Iterator[list[str]]:
         finally:
             for number, path in enumerate(files):
                 shutil.move(Path(folder, str(number)), root / path)
+
+
+def _all_noticed(runner: EditRunner, readers: list[str]) -> bool:
+    return bool(readers) and all(map(_has_no_files, _states(runner, readers)))
 
 
 def _states(runner: EditRunner, names: list[str]) -> Iterator[State]:

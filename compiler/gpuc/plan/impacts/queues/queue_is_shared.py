@@ -22,16 +22,12 @@ def queue_is_shared(change: Change) -> Impacts:
         if not joining or not staying:
             continue
         olds, news = (f"{'tenant' if len(some) == 1 else 'tenants'} {', '.join(some)}" for some in (staying, joining))
-        message = f"{news} and {olds} share the quota: workloads of {olds} wait while {news} uses it"
+        message = f"{news} and {olds} share the quota: workloads of {olds} wait while those of {news} use it"
         preempting = [pair.name for pair in pairs if _preempts(pair)]
-        details = (
-            [f"workloads of {olds} in {', '.join(preempting)} can be evicted for workloads with a higher priority"]
-            if preempting
-            else []
-        )
+        evicted = f"workloads of {olds} in {', '.join(preempting)} can be evicted for workloads with a higher priority"
         path = ("spec", "namespaceSelector")
         predicts = (Prediction(f"workloads of queue {name}", "perhaps waiting"),)
-        yield Raised(f"queue {name}", message, pairs[0].after, path, tuple(details), predicts)
+        yield Raised(f"queue {name}", message, pairs[0].after, path, (evicted,) if preempting else (), predicts)
 
 
 def _preempts(pair: Pair) -> bool:
