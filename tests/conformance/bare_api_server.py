@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
-from gpuc.rehearse.client import Client
+from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.rehearse.plane.etcd import start_etcd
 from gpuc.rehearse.plane.kubernetes import start_api_server
 from gpuc.rehearse.plane.site import Site
@@ -32,3 +33,17 @@ def bare_api_server(programs: Programs) -> Iterator[Client]:
             yield client
         finally:
             stop(reversed(site.processes))
+
+
+def dry_run(client: Client, document: Object) -> Object | ApiError:
+    """Creates an object as a dry run; returns the object with its defaults, or the refusal of the API server.
+
+    Raises:
+        ApiError: if the API server does not know the kind or the namespace, or does not answer in time.
+    """
+    try:
+        return client.create(document, dry_run=True)
+    except ApiError as error:
+        if error.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GATEWAY_TIMEOUT):
+            raise
+        return error

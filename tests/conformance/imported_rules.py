@@ -22,7 +22,7 @@ from gpuc.lint.load.yaml_text import read
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rehearse.client import ApiError, Client, condition_is_true
 from gpuc.rehearse.programs import Programs
-from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server
+from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
 from tests.conformance.check_result import CheckResult
 from tests.lint.definitions import GROUP, definition, fields
 from tests.lint.rule_cases import CASES
@@ -201,12 +201,9 @@ def _field(path: FieldPath) -> str:
 
 def _verdict(client: Client, document: Object) -> tuple[int, list[Object]]:
     """The status code of a dry-run creation, and the causes of the error."""
-    try:
-        client.create(document, dry_run=True)
-    except ApiError as error:
-        if error.code == HTTPStatus.NOT_FOUND:
-            raise  # the kind or the namespace is missing, so nothing was compared
-        return error.code, list(error.causes) or [{"message": error.message, "field": ""}]
+    answer = dry_run(client, document)
+    if isinstance(answer, ApiError):
+        return answer.code, list(answer.causes) or [{"message": answer.message, "field": ""}]
     return HTTPStatus.CREATED, []
 
 

@@ -11,7 +11,6 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from gpuc.rehearse.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, Steps, put
 from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
 from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
-from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server
+from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
 from tests.conformance.check_result import CheckResult
 from tests.conformance.shared_plane import upstream_crds
 
@@ -117,16 +116,17 @@ def _is_served(case: Case, custom: set[str]) -> bool:
 
 
 def _difference(client: Client, name: str, document: Object, counts: Counter[str]) -> Iterator[str]:
-    refusal = _refusal(client, document)
+    answer = dry_run(client, document)
+    is_refused = isinstance(answer, ApiError)
     decisions = [item for item in validation_errors(document) if not item.check.startswith("webhook")]
     denied = any(item.outcome == "denied" for item in decisions)
-    if denied == (refusal is not None):
+    if denied == is_refused:
         counts["refused by both" if denied else "allowed by both"] += 1
     elif any(item.outcome == "unknown" for item in decisions):
         counts["not judged"] += 1
     else:
         counts["different"] += 1
-        yield f"{name}: API server {str(refusal or 'allows it')[:400]}; gpuc: {_text(decisions)}"
+        yield f"{name}: API server {str(answer)[:400] if is_refused else 'allows it'}; gpuc: {_text(decisions)}"
 
 
 def _places(value: Any, path: Steps = ()) -> Iterator[Steps]:
@@ -138,9 +138,10 @@ def _places(value: Any, path: Steps = ()) -> Iterator[Steps]:
 
 def _default_differences(client: Client) -> Iterator[str]:
     for document in _accepted():
-        if _refusal(client, document) is not None:
+        answer = dry_run(client, document)
+        if isinstance(answer, ApiError):
             continue
-        stored = _comparable(client.create(document, dry_run=True))
+        stored = _comparable(answer)
         own = _comparable(with_defaults(document))
         if stored != own:
             lines = [
@@ -187,17 +188,6 @@ def _diff(left: Any, right: Any, path: str = "") -> Iterator[tuple[str, Any, Any
             yield from _diff(one, other, f"{path}[{index}]")
     elif left != right:
         yield path, left, right
-
-
-def _refusal(client: Client, document: Object) -> ApiError | None:
-    """The error of a dry-run creation; None if the API server allows the object."""
-    try:
-        client.create(document, dry_run=True)
-    except ApiError as error:
-        if error.code == HTTPStatus.NOT_FOUND:
-            raise  # the kind or the namespace is missing, so nothing was compared
-        return error
-    return None
 
 
 def _text(decisions: list[Decision]) -> str:

@@ -72,16 +72,29 @@ def sources(spec: Any) -> Permitted:
 
 def is_permitted(state: State, application: Application, manifest: Manifest) -> bool:
     """Returns whether the AppProject of an Application permits an object; True if the AppProject is not known."""
-    name = dig(application.manifest.body, "spec", "project")
-    project = next((one for one in state.objects.of(GROUP, "AppProject") if one.name == name), None)
+    project = _project(state, application)
     if project is None:
         return True
     spec = project.body.get("spec")
     kind = (group(manifest), manifest.kind)
     if not manifest.namespace:
         return cluster_kinds(spec).permits((*kind, manifest.name))
-    namespaces = Permitted(tuple((namespace,) for _, namespace in destinations(spec).permitting))
-    return namespaced_kinds(spec).permits(kind) and namespaces.permits((manifest.namespace,))
+    return namespaced_kinds(spec).permits(kind) and _permits_namespace(spec, manifest.namespace)
+
+
+def is_namespace_permitted(state: State, application: Application, namespace: str) -> bool:
+    """Returns whether the AppProject of an Application permits a namespace; True if the AppProject is not known."""
+    project = _project(state, application)
+    return project is None or _permits_namespace(project.body.get("spec"), namespace)
+
+
+def _project(state: State, application: Application) -> Manifest | None:
+    name = dig(application.manifest.body, "spec", "project")
+    return next((one for one in state.objects.of(GROUP, "AppProject") if one.name == name), None)
+
+
+def _permits_namespace(spec: Any, namespace: str) -> bool:
+    return Permitted(tuple((entry,) for _, entry in destinations(spec).permitting)).permits((namespace,))
 
 
 def _kinds(rows: Any) -> Iterator[tuple[Row, Any]]:

@@ -11,6 +11,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.policy_changes import PolicyChange, policy_changes
+from gpuc.plan.tenant_changes import tenants_text
 
 _ALLOWED = {
     "GpucExposure": {"hosts"},
@@ -69,8 +70,7 @@ class PolicySettings:
     @property
     def text(self) -> str:
         """What changes, with the tenants."""
-        noun = "tenant" if len(self.tenants) == 1 else "tenants"
-        return "; ".join(self.words) + (f" for {noun} {', '.join(self.tenants)}" if self.tenants else "")
+        return "; ".join(self.words) + (f" for {tenants_text(self.tenants)}" if self.tenants else "")
 
 
 def policy_settings(change: Change, *, refuses_more: bool) -> Iterator[PolicySettings]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpuc.model.names import TENANT_KEY
@@ -47,6 +47,11 @@ def tenant_of(pair: Pair, state: int) -> str:
     """Returns the tenant of a Namespace before (0) or after (1) the change; an empty string without a tenant."""
     manifest = pair.after if state else pair.before
     return str(manifest.labels.get(TENANT_KEY, "")) if manifest else ""
+
+
+def tenants_text(names: Sequence[str]) -> str:
+    """Returns tenants in words: "tenant red", or "tenants blue, red"."""
+    return f"{'tenant' if len(names) == 1 else 'tenants'} {', '.join(names)}"
 
 
 def owner_of(change: Change, namespace: str) -> str:

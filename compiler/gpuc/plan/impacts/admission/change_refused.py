@@ -1,4 +1,4 @@
-from functools import lru_cache
+from collections import defaultdict
 
 from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
@@ -7,7 +7,6 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import application_of
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.state import State
 
 _ARGO_CD = "argocd/argocd-application-controller"
 """The ServiceAccount that applies objects, in the manifests of Argo CD.
@@ -26,12 +25,14 @@ def change_refused(change: Change) -> Impacts:
 
     The policies check the requests of Argo CD too. Argo CD tries again until the commit is corrected.
     """
-    found: dict[str, list[tuple[Pair, Decision]]] = {}
-    for pair in change.all_pairs:
-        if pair.after and pair.fields and pair.after.namespace and (decision := _denied(change.after, pair.after)):
-            found.setdefault(decision.manifest.kind if decision.manifest else decision.check, []).append(
-                (pair, decision)
-            )
+    written = [pair for pair in change.all_pairs if pair.after and pair.fields and pair.after.namespace]
+    if not written:
+        return
+    policies, found = Policies(change.after.objects), defaultdict[str, list[tuple[Pair, Decision]]](list)
+    for pair in written:
+        if pair.after and (decision := _denied(policies, pair.after)):
+            refused_by = decision.manifest.kind if decision.manifest else decision.check
+            found[refused_by].append((pair, decision))
     for refused in found.values():
         pair, decision = refused[0]
         application = application_of(change.after, pair.manifest)
@@ -43,12 +44,7 @@ def change_refused(change: Change) -> Impacts:
         yield Raised(subject, message, pair.after, pair.fields[0].path, (), predicts)
 
 
-def _denied(state: State, manifest: Manifest) -> Decision | None:
+def _denied(policies: Policies, manifest: Manifest) -> Decision | None:
     """Returns the first decision that refuses an object; None if no policy refuses it."""
     request = Request(manifest.document(), user(_ARGO_CD))
-    return next((one for one in _policies(state).decide(request) if one.outcome == "denied"), None)
-
-
-@lru_cache(maxsize=2)
-def _policies(state: State) -> Policies:
-    return Policies(state.objects)
+    return next((one for one in policies.decide(request) if one.outcome == "denied"), None)

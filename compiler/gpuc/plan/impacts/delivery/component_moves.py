@@ -1,9 +1,7 @@
-from fnmatch import fnmatchcase
-
-from gpuc.objects.object_set import dig, items
-from gpuc.plan.applications import GROUP, Application, applications, chart_source, component_of
+from gpuc.plan.applications import GROUP, applications, chart_source, component_of
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.permitted import is_namespace_permitted
 
 
 @impact(
@@ -26,7 +24,7 @@ def component_moves(change: Change) -> Impacts:
             new = next(one for one in applications(change.after) if one.manifest is pair.after)
             fate = "deletes"
             details: tuple[str, ...] = ()
-            if not _prunes(change, new, str(before)):
+            if not (new.prunes and is_namespace_permitted(change.after, new, str(before))):
                 fate = "leaves"
                 details = (
                     f"after the sync, delete the namespaced objects of the chart in {before}, because two controllers "
@@ -37,12 +35,3 @@ def component_moves(change: Change) -> Impacts:
                 f"{before}"
             )
             yield Raised(f"component {component}", message, pair.after, ("spec", "destination", "namespace"), details)
-
-
-def _prunes(change: Change, application: Application, namespace: str) -> bool:
-    """Returns whether Argo CD deletes objects of an Application in a namespace that the Application no longer uses."""
-    name = dig(application.manifest.body, "spec", "project")
-    project = change.after.objects.find(GROUP, "AppProject", str(name), application.manifest.namespace)
-    permitted = items(dig(project.body, "spec", "destinations")) if project else ()
-    is_permitted = project is None or any(fnmatchcase(namespace, str(dig(one, "namespace"))) for _, one in permitted)
-    return application.prunes and is_permitted

@@ -2,7 +2,7 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.quota_changes import queue_name
-from gpuc.plan.tenant_changes import tenant_of
+from gpuc.plan.tenant_changes import tenant_of, tenants_text
 
 
 @impact(
@@ -21,7 +21,7 @@ def queue_is_shared(change: Change) -> Impacts:
         joining, staying = ([one for one in after if (one in before) == is_old] for is_old in (False, True))
         if not joining or not staying:
             continue
-        olds, news = (f"{'tenant' if len(some) == 1 else 'tenants'} {', '.join(some)}" for some in (staying, joining))
+        olds, news = tenants_text(staying), tenants_text(joining)
         message = f"{news} and {olds} share the quota: workloads of {olds} wait while those of {news} use it"
         preempting = [pair.name for pair in pairs if _preempts(pair)]
         evicted = f"workloads of {olds} in {', '.join(preempting)} can be evicted for workloads with a higher priority"

@@ -1,5 +1,4 @@
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.tenant_changes import tenant_of
@@ -28,14 +27,8 @@ def namespace_moves(change: Change) -> Impacts:
 
 def _waiting(change: Change, namespace: str) -> str:
     """Returns what happens to the workloads that wait in queues which do not move with the namespace."""
-    before, after = (
-        {
-            (local.name, str(dig(local.body, "spec", "clusterQueue")))
-            for local in state.objects.of(GROUP, "LocalQueue")
-            if local.namespace == namespace
-        }
-        for state in (change.before, change.after)
-    )
-    lost = sorted(name for name, _ in before - after)
+    local_queues = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.manifest.namespace == namespace)
+    places = {pair.name: pair.values("spec", "clusterQueue") for pair in local_queues}
+    lost = sorted(name for name, (before, after) in places.items() if before is not None and before != after)
     noun = "queue" if len(lost) == 1 else "queues"
     return f"; workloads that wait in {noun} {', '.join(lost)} of the old tenant are not admitted" if lost else ""
