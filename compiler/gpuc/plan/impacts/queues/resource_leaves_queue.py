@@ -24,7 +24,7 @@ def resource_leaves_queue(change: Change) -> Impacts:
             if lost:
                 found.setdefault(lost, []).append(pair)
     for lost, pairs in found.items():
-        names = [queue_name(pair) for pair in pairs]
+        names = list(dict.fromkeys(queue_name(pair) for pair in pairs))  # several ClusterQueues can be one queue
         subject = f"{'queue' if len(names) == 1 else 'queues'} {', '.join(names)}"
         message = (
             f"no workload that requests {' or '.join(lost)} is admitted any more: no pool of the queue has a quota"
