@@ -22,6 +22,13 @@ READY_SECONDS = 120
 @contextmanager
 def bare_api_server(programs: Programs) -> Iterator[Client]:
     """Starts etcd and an API server, without webhooks."""
+    with bare_plane(programs) as (_, client):
+        yield client
+
+
+@contextmanager
+def bare_plane(programs: Programs) -> Iterator[tuple[Site, Client]]:
+    """Starts etcd and an API server, without webhooks. The site has a kubeconfig."""
     with run_folder(Path(cache_folder("rehearse"))) as folder:
         site = Site(programs, folder)
         try:
@@ -30,7 +37,7 @@ def bare_api_server(programs: Programs) -> Iterator[Client]:
             start_api_server(site, url).wait_ready(READY_SECONDS)
             client = Client(site.url, site.authority.file, site.admin)
             client.wait_for("v1", "Namespace", "default", lambda _: True, READY_SECONDS)
-            yield client
+            yield site, client
         finally:
             stop(reversed(site.processes))
 

@@ -26,6 +26,7 @@ from tests.conformance import (
     imported_rules,
     late_pods,
     planted_mistakes,
+    readmes,
     refused_workloads,
     transitions,
     undetected_mutations,
@@ -88,6 +89,7 @@ def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) 
     yield from _guarded(
         "the comparison of random pods with the API server runs to its end", lambda: [compared_pods.check()]
     )
+    yield from _guarded("kubectl follows the READMEs to their end", lambda: readmes.checks(programs, crds))
     for name in (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1") if is_long else EXAMPLES:
         yield from rehearse(name, crds, folder)
     yield from _guarded("the interruption of rehearsals runs to its end", interruptions)

@@ -1,0 +1,271 @@
+"""Follows the README of each example cluster with kubectl: `python -m tests.conformance.readmes`.
+
+The control plane has the definitions of all kinds and the output of the cluster, and no controllers. bash runs the
+commands in the order of the README. Commands of aws, helm and argocd only print a placeholder; tests/readme compares
+them with the models of these programs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.client import Client, condition_is_true
+from gpuc.rehearse.crds import definitions
+from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.programs import Programs, find_programs
+from gpuc.rehearse.waves import namespaces
+from gpuc.tools.selection import OTHERS
+from tests.conformance.bare_api_server import READY_SECONDS, bare_plane
+from tests.conformance.check_result import CheckResult
+from tests.conformance.readme_fields import Fields
+from tests.conformance.readme_objects import has_cilium, objects, placeholders, running_syncs
+from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
+from tests.readme.blocks import blocks, program
+from tests.readme.recording import record
+
+Object = dict[str, Any]
+CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
+MISSING = "kubectl is neither in PATH nor built; run `gpuc tools --nodeadm`"
+CONTEXTS = ("hub", "cluster")
+FRAMEWORKS = ("jobset.x-k8s.io/jobset", "kubeflow.org/pytorchjob", "trainer.kubeflow.org/trainjob")
+THREADS = 4
+TIMEOUT_S = 300
+_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+_HANDLER = """
+kubectl() {
+  local record="$RECORD/$BASHPID.$RANDOM$RANDOM" more=() status=0
+  case " $* " in
+    *" logs "*) return 0 ;;
+    *" delete "*) more=(--dry-run=server) ;;
+    *" --watch "*) more=(--watch=false) ;;
+  esac
+  printf '%s\\0' "${BASH_LINENO[0]}" "$@" > "$record.command"
+  "$KUBECTL" "$@" "${more[@]}" > "$record.out" 2> "$record.error" || status=$?
+  printf '%s' "$status" > "$record.status"
+  printf '%s' "$(< "$record.out")"
+  return "$status"
+}
+jq() {
+  local record="$RECORD/$BASHPID.$RANDOM$RANDOM" status=0
+  printf '%s\\0' "${BASH_LINENO[0]}" jq "$@" > "$record.command"
+  "$JQ" "$@" 2> "$record.error" || status=$?
+  printf '%s' "$status" > "$record.status"
+}
+grep() { "$GREP" "$@"; }
+command_not_found_handle() { printf '%s\\n' '[{"chart": "argo-cd-1.0.0"}]'; }
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A command that ran."""
+
+    line: int
+    arguments: tuple[str, ...]
+    status: int
+    error: str
+
+
+def find_kubectl() -> Path | None:
+    """The path of kubectl, which `gpuc tools --nodeadm` builds, or of kubectl in PATH."""
+    built = OTHERS["nodeadm"].home() / "bin" / "kubectl"
+    found = str(built) if os.access(built, os.X_OK) else shutil.which("kubectl")
+    return Path(found) if found else None
+
+
+def checks(programs: Programs, crds: Path | None, clusters: Sequence[str] = CLUSTERS) -> Iterator[CheckResult]:
+    """Yields a result for each cluster, and one for the commands that must fail.
+
+    Args:
+        crds: folder of upstream's CRDs; without the reference data None, and fields in a status are not compared.
+    """
+    kubectl = find_kubectl()
+    if kubectl is None:
+        print(f"the READMEs of the clusters are not followed: {MISSING}", flush=True)
+        return
+    with bare_plane(programs) as (site, client), ThreadPoolExecutor(THREADS) as pool:
+        _create_definitions(programs, crds, client, pool)
+        fields = Fields(client)
+        for name in clusters:
+            started = time.monotonic()
+            spec = compiled_spec(root_of(name), f"specs/{name}.yaml")
+            applied = _prepare(client, spec, pool)
+            text, count = readme_program(name), fields.count
+            runs = follow(kubectl, site, spec, text)
+            problems = [
+                *_failed(runs, spec),
+                *(text for run in runs for text in fields.problems(run.line, run.arguments)),
+            ]
+            note = f"{len(runs)} commands, {fields.count - count} fields, {time.monotonic() - started:.0f} s"
+            yield CheckResult(f"kubectl follows the README of {name}", "\n".join(problems), note)
+            if name == clusters[-1]:
+                yield _control(kubectl, site, spec, fields)
+            list(pool.map(lambda document: _delete(client, document), applied))
+
+
+def readme_program(name: str) -> str:
+    """The README of a cluster as a shell program."""
+    return program(blocks((root_of(name) / f"clusters/{name}/README.md").read_text(encoding="utf-8")))
+
+
+def follow(kubectl: Path, site: Site, spec: CompiledSpec, text: str) -> list[Run]:
+    """Runs the commands of a shell program in the folder of the fleet.
+
+    Returns the commands of kubectl and jq, sorted by line. `kubectl logs` does not run, because the nodes have no
+    kubelet. `kubectl delete` runs as a dry run, and `--watch` ends at once.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        records = Path(folder, "records")
+        records.mkdir()
+        script, handler = Path(folder, "README"), Path(folder, "handler")
+        script.write_text(substituted(text, placeholders(spec)), encoding="utf-8")
+        handler.write_text(_HANDLER, encoding="utf-8")
+        environment = {
+            "PATH": "/nonexistent", "BASH_ENV": str(handler), "RECORD": str(records), "KUBECTL": str(kubectl),
+            "KUBECONFIG": str(_kubeconfig(site, Path(folder))), "HOME": str(site.folder),
+            "JQ": shutil.which("jq") or "/bin/true", "GREP": shutil.which("grep") or "/bin/true",
+        }  # fmt: skip
+        subprocess.run(
+            ("/bin/bash", "--noprofile", "--norc", str(script)),
+            cwd=root_of(spec.cluster.name),
+            env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=TIMEOUT_S,
+        )  # fmt: skip
+        return sorted((_run(path) for path in records.glob("*.command")), key=lambda run: (run.line, run.arguments))
+
+
+def substituted(text: str, names: dict[str, str]) -> str:
+    """The program with existing names in place of placeholders. Variables and headers of columns stay."""
+    text = text.replace("CONTEXT_OF_THE_CLUSTER_OF_ARGO_CD", CONTEXTS[0])
+    text = re.sub(r"CONTEXT_OF_\S+", CONTEXTS[1], text)
+    for placeholder, name in names.items():
+        text = re.sub(rf"(?<![$\w{{])(?<!for ){placeholder}(?![\w=:])", name, text)
+    return text
+
+
+def _create_definitions(programs: Programs, crds: Path | None, client: Client, pool: ThreadPoolExecutor) -> None:
+    address = f"{client.path(*_CRD)}?fieldManager=gpuc"
+    bodies = definitions(programs, crds, FRAMEWORKS).crds
+    data = [body if isinstance(body, bytes) else json.dumps(body).encode() for body in bodies]
+    list(pool.map(lambda body: client.send("POST", address, body, "application/yaml"), data))
+    for definition in client.list_all(*_CRD):
+        client.wait_for(*_CRD, definition["metadata"]["name"], condition_is_true("Established"), READY_SECONDS)
+
+
+def _prepare(client: Client, spec: CompiledSpec, pool: ThreadPoolExecutor) -> list[Object]:
+    """Creates the objects that stand for the work of others, and the output of a cluster.
+
+    Constraints are left out, because Gatekeeper defines their kinds, and so are kinds of charts of the user.
+    Returns the objects for their deletion before the next cluster. Namespaces stay, because nothing would empty them.
+    """
+    for document in (*namespaces(spec.synced), *(m.document() for m in spec.synced if m.kind == "Namespace")):
+        client.apply(document)
+    given = list(objects(spec))
+    for document in given:
+        _apply_with_status(client, document)
+    others = [m.document() for m in spec.synced if m.kind != "Namespace" and client.serves(m.api, m.kind)]
+    list(pool.map(client.apply, others))
+    for application, status in running_syncs(spec):
+        client.patch(application.api, application.kind, application.name, status, application.namespace)
+    return [document for document in (*given, *others) if document["kind"] != "Namespace"]
+
+
+def _delete(client: Client, document: Object) -> None:
+    metadata = document["metadata"]
+    client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", ""))
+
+
+def _apply_with_status(client: Client, document: Object) -> None:
+    client.apply(document)
+    if "status" in document:
+        metadata = document["metadata"]
+        address = client.path(
+            document["apiVersion"], document["kind"], metadata.get("namespace", ""), metadata["name"], "status"
+        )
+        body = json.dumps({"status": document["status"]}).encode()
+        client.send("PATCH", address, body, "application/merge-patch+json")
+
+
+def _not_run(runs: list[Run], text: str) -> Iterator[str]:
+    """Yields the commands of kubectl that did not run, for example after an error of the shell."""
+    lines = {run.line for run in runs}
+    for command in record(text).commands:
+        if command.arguments[0] == "kubectl" and "logs" not in command.arguments and command.line not in lines:
+            yield f"line {command.line}: {' '.join(command.arguments)} did not run"
+
+
+def _failed(runs: list[Run], spec: CompiledSpec) -> Iterator[str]:
+    """Yields the commands that failed and should not."""
+    for run in runs:
+        is_absent = "NotFound" in run.error and has_cilium(spec.cluster) and "aws-node" in run.arguments
+        is_present = "AlreadyExists" in run.error and run.arguments[:2] == ("create", "namespace")
+        if run.status and not is_absent and not is_present:
+            yield f"line {run.line}: {' '.join(run.arguments)}: {run.error or f'status {run.status}'}"
+
+
+_WRONG = """kubectl get nodez
+kubectl get nodes missing
+kubectl get nodes -o jsonpath='{.items[*'
+kubectl get nodes --selectr a
+kubectl get nodes -o json | jq '.items[' 
+kubectl patch workload -n NAMESPACE NAME --type merge -p '{"spec":{"active":"x"}}'
+kubectl annotate KIND missing a=b
+kubectl delete nodeclaim missing --wait=false
+kubectl get nodeclaims -o custom-columns='A:.status.nodeNme'
+kubectl get nodes -o jsonpath='{.items[*].spec.providerId}'
+"""
+"""Commands with a mistake: the last two name fields that do not exist, which kubectl does not report."""
+
+
+def _control(kubectl: Path, site: Site, spec: CompiledSpec, fields: Fields) -> CheckResult:
+    """The result of commands with mistakes: each must have a problem."""
+    runs = follow(kubectl, site, spec, _WRONG)
+    wrong = {int(text.split()[1].rstrip(":")) for text in _failed(runs, spec)}
+    wrong |= {run.line for run in runs for _ in fields.problems(run.line, run.arguments)}
+    expected = set(range(1, _WRONG.count("\n") + 1))
+    missed = [_WRONG.splitlines()[line - 1] for line in sorted(expected - wrong)]
+    return CheckResult("commands with a mistake fail", "\n".join(missed), f"{len(expected)} commands")
+
+
+def _run(path: Path) -> Run:
+    line, *arguments = path.read_text(encoding="utf-8").split("\0")[:-1]
+    status = path.with_suffix(".status")
+    error = path.with_suffix(".error").read_text(encoding="utf-8").strip()
+    return Run(int(line), tuple(arguments), int(status.read_text()), error)
+
+
+def _kubeconfig(site: Site, folder: Path) -> Path:
+    """A kubeconfig with two contexts for the same API server, which is the hub and the cluster."""
+    document = json.loads(site.kubeconfig.read_text(encoding="utf-8"))
+    (context,) = document["contexts"]
+    document["contexts"] += [{**context, "name": name} for name in CONTEXTS]
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def main() -> int:
+    crds = os.environ.get("GPUC_SHARED")
+    folder = Path(crds) / "upstream" / "crds" if crds else None
+    failed = 0
+    for result in checks(find_programs(), folder, sys.argv[1:] or CLUSTERS):
+        failed += bool(result.problem)
+        print(f"{'FAILED' if result.problem else 'passed'}  {result.name} ({result.note})", flush=True)
+        print("".join(f"    {line}\n" for line in result.problem.splitlines()), end="", flush=True)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
