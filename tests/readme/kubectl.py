@@ -13,18 +13,20 @@ from ruamel.yaml.error import YAMLError
 
 from gpuc.catalog.schemas import CONSTRAINTS, builtin_kinds, builtin_versions, custom_kinds, table
 from tests.readme.jsonpath import PathProblem, column_paths, template_paths
-from tests.readme.kubectl_options import CORE, CUSTOM, GLOBAL, OPTIONAL_VALUES, READING, SHORT, VERBS
+from tests.readme.kubectl_options import (
+    ANY_FIELD,
+    CORE,
+    CUSTOM,
+    FIELD_SELECTORS,
+    GLOBAL,
+    OPTIONAL_VALUES,
+    READING,
+    SHORT,
+    VERBS,
+)
 from tests.readme.options import OptionProblem, Options, options
 
 PLACEHOLDER_KIND = "KIND"
-_FIELD_SELECTORS = (
-    "metadata.name",
-    "metadata.namespace",
-    "spec.nodeName",
-    "status.phase",
-    "involvedObject.name",
-    "type",
-)
 _SELECTS_OBJECTS = ("get", "describe", "delete", "patch", "annotate", "label", "wait", "scale")
 _HUB_RESOURCES = ("applications", "appprojects")
 _HUB, _WORKLOAD = "CONTEXT_OF_THE_CLUSTER_OF_ARGO_CD", "CONTEXT_OF_"
@@ -215,11 +217,16 @@ def _values(given: Options) -> Iterator[str]:
         for text in given.values.get(option, []):
             if text.partition("=")[0] not in allowed:
                 yield f"{option} {text}: expected one of {', '.join(allowed)}"
+    allowed = {field for word in given.words[:1] for field in (*ANY_FIELD, *FIELD_SELECTORS.get(_plural(word), ()))}
     for selector in given.values.get("--field-selector", []):
         for term in selector.split(","):
             field = term.partition("=")[0].rstrip("!")
-            if field not in _FIELD_SELECTORS or "=" not in term:
-                yield f"--field-selector {term}: expected FIELD=VALUE with a field of {', '.join(_FIELD_SELECTORS)}"
+            if field not in allowed or "=" not in term:
+                yield f"--field-selector {term}: expected FIELD=VALUE with a field of {', '.join(sorted(allowed))}"
+
+
+def _plural(name: str) -> str:
+    return next((resource.plural for resource in _known(name)), name)
 
 
 def output_paths(given: Options) -> list[tuple[str, ...]]:

@@ -88,6 +88,20 @@ OPTIONAL_VALUES = {
     "--type": ("json", "merge", "strategic"),
 }  # fmt: skip
 """The values of options that have few; `--output` has some of them with a text, for example jsonpath=TEMPLATE."""
+ANY_FIELD = ("metadata.name", "metadata.namespace")
+FIELD_SELECTORS = {
+    "pods": (
+        "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
+        "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName",
+    ),
+    "nodes": ("spec.unschedulable",),
+    "events": (
+        "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
+        "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
+        "reportingComponent", "source", "type",
+    ),
+}  # fmt: skip
+"""Fields by which the API server selects objects. Source: Kubernetes v1.35.4, pkg/apis/core/v1/conversion.go."""
 CORE = {
     "nodes": ("no", "node", False), "pods": ("po", "pod", True), "events": ("ev", "event", True),
     "namespaces": ("ns", "namespace", False), "configmaps": ("cm", "configmap", True),
@@ -108,10 +122,13 @@ Source: `kubectl api-resources` of Kubernetes v1.35.
 CUSTOM = {
     "nodeclaims.karpenter.sh": ("nodeclaim", False),
     "workloads.kueue.x-k8s.io": ("workload", True),
+    "constraints.constraints.gatekeeper.sh": ("constraint", False),
     "ciliumnodes.cilium.io": ("ciliumnode", False),
     "eniconfigs.crd.k8s.amazonaws.com": ("eniconfig", False),
 }
 """Kinds that controllers create and gpuc does not write: the singular and the scope.
 
 Source: the CustomResourceDefinitions of Karpenter v1.14.1, Kueue v0.19.2, Cilium v1.20 and the VPC CNI v1.22.
+`constraints` is a category of all kinds of constraints: open-policy-agent/frameworks/constraint,
+pkg/client/crds/crds.go.
 """
