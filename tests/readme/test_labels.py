@@ -1,0 +1,96 @@
+"""The labels in selectors and columns of READMEs are labels that gpuc, Karpenter, EKS or the GPU Operator set.
+
+A selector with a wrong label finds nothing, and kubectl reports no error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import yaml
+
+from gpuc.kubernetes.kueue import LEVEL_LABELS
+from gpuc.trace.node_class import RESERVATION_ID
+from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
+from tests.readme.blocks import blocks, program
+from tests.readme.kubectl import output_paths, parsed
+from tests.readme.recording import Command, record
+
+CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
+OTHERS = (
+    "karpenter.sh/nodepool", "karpenter.sh/capacity-type", RESERVATION_ID, *LEVEL_LABELS.values(),
+    "nvidia.com/mig.config", "nvidia.com/mig.config.state",
+)  # fmt: skip
+"""Labels of nodes that controllers set.
+
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/labels.go; GPU Operator documentation, "GPU Operator with MIG"
+"""
+PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]*")
+
+
+@cache
+def labels(cluster: str) -> dict[str, set[str]]:
+    """The values of all labels in the output of a cluster, by key."""
+    found: dict[str, set[str]] = {}
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    for file in sorted((root_of(cluster) / f"out/{cluster}").rglob("*.yaml")):
+        for document in yaml.load_all(file.read_text(encoding="utf-8"), loader):
+            for key, value in _labels(document):
+                found.setdefault(key, set()).add(value)
+    return found
+
+
+def label_problems(command: Command, known: dict[str, set[str]]) -> Iterator[str]:
+    """Yields the labels in a command that no object of the output and no controller sets."""
+    _, given = parsed(command.arguments[1:])
+    wanted = [(path[-1], "") for path in output_paths(given) if path[-2:-1] == ("labels",)]
+    wanted += [(key, "") for text in given.values.get("--label-columns", []) for key in text.split(",")]
+    for selector in given.values.get("--selector", []):
+        for term in selector.split(","):
+            key, _, value = term.removeprefix("!").partition("=")
+            wanted.append((key, "" if PLACEHOLDER.fullmatch(value) else value))
+    for key, value in wanted:
+        if key not in known and key not in OTHERS:
+            yield f"line {command.line}: nothing has the label {key}"
+        elif value and value not in known.get(key, {value}):
+            yield f"line {command.line}: nothing has the label {key}={value}"
+
+
+@pytest.mark.parametrize("cluster", CLUSTERS)
+def test_selectors_of_a_readme_have_labels_that_exist(cluster: str) -> None:
+    text = (root_of(cluster) / f"clusters/{cluster}/README.md").read_text(encoding="utf-8")
+    commands = [command for command in record(program(blocks(text))).commands if command.arguments[0] == "kubectl"]
+    assert [problem for command in commands for problem in label_problems(command, labels(cluster))] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ("get nodes -l a/b=c", ""),
+        ("get nodes -l !a/b,karpenter.sh/nodepool=x", ""),
+        ("get nodes -l a/b=NAME -L a/b", ""),
+        ("get nodes -l a/b=d", "line 1: nothing has the label a/b=d"),
+        ("get nodes -l a/c", "line 1: nothing has the label a/c"),
+        ("get nodes -L a/b,a/c", "line 1: nothing has the label a/c"),
+        (r"get nodes -o custom-columns=A:.metadata.labels.a/c", "line 1: nothing has the label a/c"),
+    ],
+)
+def test_a_label_that_nothing_has_is_found(arguments: str, problem: str) -> None:
+    found = list(label_problems(Command(1, ("kubectl", *arguments.split())), {"a/b": {"c"}}))
+    assert found == ([problem] if problem else [])
+
+
+def _labels(value: Any) -> Iterator[tuple[str, str]]:
+    """Yields the keys and values of all maps with the name `labels` or `matchLabels`."""
+    if isinstance(value, list):
+        for item in value:
+            yield from _labels(item)
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            if key in ("labels", "matchLabels") and isinstance(child, dict):
+                yield from ((name, text) for name, text in child.items() if isinstance(text, str))
+            yield from _labels(child)
