@@ -9,11 +9,14 @@ from typing import Any
 
 from gpuc.emit.bootstrap import bootstrap
 from gpuc.emit.network import egress_cidrs
+from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.emit.project import project
 from gpuc.emit.tenants import tenants
+from gpuc.kubernetes.addresses import block, contains
 from gpuc.manifest.manifest import Manifest, Text
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
+from tests.conftest import example
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
@@ -201,6 +204,20 @@ def test_the_internet_excludes_public_addresses_of_the_cluster(variant: Variant)
     networks = [ip_network(text) for text in excluded]
     assert not [pair for pair in combinations(networks, 2) if pair[0].overlaps(pair[1])]
     assert any(INSTANCE_METADATA in network for network in networks)
+
+
+def test_s4_health_checks_pass_where_the_internet_may_connect() -> None:
+    """An NLB keeps the addresses of clients, but its health checks come from its own private addresses."""
+    cluster = example("vega-prod")
+    (name,) = [name for namespace, name in policies(cluster) if name.startswith("allow-from-internet")]
+    ((found, ports),) = rules(policies(cluster)["api-serving", name])
+    internet, *checks = [peer["ipBlock"] for peer in found]
+    assert checks == [{"cidr": "10.40.32.0/24"}, {"cidr": "10.40.33.0/24"}]
+    assert ports == [{"port": 8443, "protocol": "TCP"}]
+    excluded = block(internet["cidr"], internet["except"])
+    assert not any(contains(excluded, peer["cidr"].partition("/")[0]) for peer in checks)
+    (tenant,) = [tenant for tenant in cluster.tenants if tenant.name == "api"]
+    assert [peer["cidr"] for peer in ingress_blocks(cluster, tenant)] == ["10.40.32.0/24", "10.40.33.0/24", "0.0.0.0/0"]
 
 
 def test_without_metric_ports_nothing_is_opened_to_prometheus(variant: Variant, reference: Cluster) -> None:

@@ -77,6 +77,24 @@ def test_the_report_lists_public_addresses_names_and_gateways(
             "namespaces": ["nlp-lab", "nlp-train"]} in proof["public"]  # fmt: skip
 
 
+def test_s4_the_report_names_the_ranges_from_which_health_checks_come(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(HUB)
+    assert run_isolation(["vega-prod"]) == 0
+    output = capsys.readouterr().out
+    claim = "only load balancers have addresses in 10.40.32.0/24, 10.40.33.0/24, from which their health checks come"
+    assert f"declared  {claim}" in output
+    assert "its health checks always come from its own addresses" in output, "a fact about the engine"
+    world = "{ipBlock: {cidr: 0.0.0.0/0, except: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10]}}"
+    rules = f"{{podSelector: {{}}, ingress: [{{from: [{world}, {{ipBlock: {{cidr: 10.9.0.0/24}}}}]}}]}}"
+    file = written(tmp_path, namespace("red", "r") + namespace("blue", "b") + policy("red", rules))
+    assert run_isolation([file]) == 1, "nothing isolates blue"
+    output = capsys.readouterr().out
+    assert "assumed   only load balancers have addresses in 10.9.0.0/24" in output, "no spec declares it"
+    assert "the address ranges in rules contain no pods\n" in output, "load balancers may be in a range of ingress"
+
+
 def test_private_ranges_are_not_public(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     private = "[{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: 0.0.0.0/0, except: [0.0.0.0/1, 128.0.0.0/2]}}]"
     text = namespace("red", "red") + policy("red", f"{{podSelector: {{}}, egress: [{{to: {private}}}]}}")

@@ -86,6 +86,8 @@ def line_of(text: str) -> int:
         ("namespace: ingress-nginx,", "", "SPC005", "exactly one of namespace, cidrs, internet: true", ""),
         ("namespace: ingress-nginx,", "internet: true, gateway: true,", "SPC005", "exactly one of namespace", ""),
         ("namespace: ingress-nginx,", "internet: true, pods: {a: b},", "SPC005", "write namespace too", ""),
+        ("namespace: ingress-nginx,", "namespace: ingress-nginx, healthChecks: [10.0.224.0/24],", "SPC005",
+         "healthChecks are ranges beside internet: true", ""),
         ("namespace: ingress-nginx,", "namespace: ingress-nginx, pods: {a b: c},", "SPC004",
          'key "a b" of tenants.search.network.ingress[0].pods is not allowed', "rename the key to a-b"),
         ("namespace: ingress-nginx,", "namespace: ingress-nginx, onlyPods: {},", "SPC004", "onlyPods is empty", ""),

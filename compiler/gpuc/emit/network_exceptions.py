@@ -1,7 +1,8 @@
 """Policies of the connections that a tenant declares: network.egress, network.internet and network.ingress.
 
 Entries with the same peers become rules of one policy. The name of the policy depends only on its peers and pods, so
-that the order of the entries has no effect.
+that the order of the entries has no effect. It does not depend on the ranges of health checks, so that a change of
+these ranges does not replace the policy.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def internet_block(cluster: Cluster) -> Body:
 def ingress_blocks(cluster: Cluster, tenant: Tenant) -> list[Body]:
     """Returns the ipBlocks from which NetworkPolicies of a tenant may allow ingress, with their exceptions."""
     entries = tenant.spec.network.ingress
-    cidrs = dict.fromkeys(cidr for entry in entries for cidr in entry.cidrs or ())
+    cidrs = dict.fromkeys(cidr for entry in entries for cidr in entry.cidrs or entry.health_checks or ())
     blocks: list[Body] = [{"cidr": cidr, "except": []} for cidr in cidrs]
     return [*blocks, internet_block(cluster)] if any(entry.internet for entry in entries) else blocks
 
@@ -101,7 +102,8 @@ def _ingress(cluster: Cluster, path: Path, entry: Ingress) -> _Exception:
         name = _name("allow-from-gateway", entry)
         return _Exception(name, path, entry, "ingress", {"fromEntities": ["ingress"]}, True)
     if entry.internet:
-        name, peers = "allow-from-internet", [{"ipBlock": internet_block(cluster)}]
+        checks = [ip_block(cidr) for cidr in entry.health_checks or ()]
+        name, peers = "allow-from-internet", [{"ipBlock": internet_block(cluster)}, *checks]
     elif entry.cidrs is not None:
         name, peers = f"allow-from-{_ranges_name(entry.cidrs)}", [ip_block(cidr) for cidr in entry.cidrs]
     else:

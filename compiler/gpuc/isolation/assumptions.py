@@ -15,7 +15,7 @@ from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constra
 from gpuc.isolation.proof import Reachability
 from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.kubernetes.addresses import Ranges, contains_pods, is_internet
-from gpuc.kubernetes.network_policy import Peer
+from gpuc.kubernetes.network_policy import EGRESS, Peer
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 
@@ -156,10 +156,16 @@ def _peers(reachability: Reachability) -> Iterator[tuple[str, Peer]]:
 
 
 def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
-    """Yields an assumption if rules allow address ranges, which can contain addresses of pods."""
+    """Yields an assumption if rules allow address ranges, which can contain addresses of pods.
+
+    A load balancer in a range of ingress connects to its own targets. A load balancer in a range of egress accepts the
+    connections of another tenant.
+    """
     blocks = {peer.block for _, peer in _peers(reachability) if peer.block}
-    kind = "private load balancers" if any(map(is_internet, blocks)) else "load balancers"
-    claim = f"the address ranges in rules contain no pods, and no {kind} of tenants"
+    outgoing = [peer.block for direction, peer in _peers(reachability) if peer.block and direction == EGRESS]
+    kind = "private load balancers" if any(map(is_internet, outgoing)) else "load balancers"
+    of_egress = f", and those of egress no {kind} of tenants" if outgoing else ""
+    claim = f"the address ranges in rules contain no pods{of_egress}"
     if blocks and reachability.pods is None:
         unknown = {_address_range(block) for block in blocks if not contains_pods(block, None)}
         if unknown:
@@ -170,7 +176,8 @@ def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assum
         overlapping = [block for block in blocks if contains_pods(block, reachability.pods)]
         if not overlapping:
             ranges = "podCidrs or serviceCidr" if reachability.services else "podCidrs"
-            reason = f"none of {len(blocks)} ranges overlaps {ranges}; the addresses of load balancers are not checked"
+            unchecked = "; the addresses of load balancers are not checked" if outgoing else ""
+            reason = f"none of {len(blocks)} ranges overlaps {ranges}{unchecked}"
             yield Assumption(claim, Basis.DECLARED, reason)
 
 

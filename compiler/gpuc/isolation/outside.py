@@ -57,7 +57,7 @@ def public_paths(reachability: Reachability) -> list[PublicPath]:
 
 
 def public_assumptions(reachability: Reachability) -> Iterator[Assumption]:
-    """Yields the assumptions about host names, gateways and public load balancers."""
+    """Yields the assumptions about host names, gateways, public load balancers and their health checks."""
     paths = public_paths(reachability)
     hosts = {peer.host for policy in reachability.policies for rules in policy.rules.values() for rule in rules
              for peer in rule.peers if peer.host}  # fmt: skip
@@ -78,6 +78,21 @@ def public_assumptions(reachability: Reachability) -> Iterator[Assumption]:
         claim = "tenants may use the public load balancers of other tenants"
         reason = f"rules allow connections to the internet from {with_kind('tenant', clients)}, "
         yield Assumption(claim, Basis.ASSUMED, f"{reason}and from the internet to {with_kind('tenant', servers)}")
+    ranges = set(_health_checks(reachability))
+    if ranges:
+        claim = f"only load balancers have addresses in {short_list(ranges)}, from which their health checks come"
+        reason = "rules allow these private ranges beside the internet"
+        yield Assumption(claim, Basis.ASSUMED if reachability.pods is None else Basis.DECLARED, reason)
+
+
+def _health_checks(reachability: Reachability) -> Iterator[str]:
+    """Yields the private ranges in rules that also allow connections from the internet."""
+    for policy in reachability.policies:
+        for rule in policy.rules.get(INGRESS, ()) if policy.namespace in reachability.tenancy.tenants else ():
+            blocks = [peer.block for peer in rule.peers if peer.block]
+            if any(map(is_internet, blocks)):
+                yield from (_range_text(known) for block in blocks if not is_internet(block)
+                            for known in block if not overlap((known,), PUBLIC))  # fmt: skip
 
 
 def _public_names(peer: Peer) -> Iterator[str]:

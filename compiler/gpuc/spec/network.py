@@ -138,11 +138,20 @@ class Ingress(Allowed):
     """Address ranges of clients outside of the cluster, or of load balancers. They must not contain addresses of pods.
 
     An ALB, and an NLB without client IP preservation, connects to IP targets from its own addresses: write the ranges
-    of its subnets. An NLB with client IP preservation keeps the addresses of the clients.
+    of its subnets. An NLB with client IP preservation keeps the addresses of the clients, but not those of its health
+    checks: write the ranges of the clients and of its subnets.
     """
 
     internet: bool = False
     """Whether all public IPv4 addresses may connect, for a public API behind an NLB with client IP preservation."""
+
+    health_checks: Cidrs | None = None
+    """The ranges of the subnets of the NLB, beside `internet`. They must not contain addresses of pods.
+
+    An NLB sends its health checks from its private addresses in these subnets, also with client IP preservation.
+    Without these ranges, all targets are unhealthy. The NLB then sends requests to all targets, also to those that do
+    not answer. A health check uses TCP, on one of the `ports`.
+    """
 
     gateway: bool = False
     """Whether Ingresses and Gateways of Cilium may connect. Requires the network policy engine cilium.
@@ -156,6 +165,8 @@ class Ingress(Allowed):
             raise ValueError("write exactly one of namespace, cidrs, internet: true and gateway: true")
         if self.pods is not None and self.namespace is None:
             raise ValueError("pods are labels of pods in a namespace; write namespace too")
+        if self.health_checks is not None and not self.internet:
+            raise ValueError("healthChecks are ranges beside internet: true; write other ranges in cidrs")
         return self
 
 

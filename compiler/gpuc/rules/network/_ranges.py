@@ -24,11 +24,12 @@ def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
 
 
 def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
-    """Yields the address ranges from which clients may connect to pods of tenants."""
+    """Yields the address ranges from which clients and health checks may connect to pods of tenants."""
     for tenant in cluster.tenants:
         for index, entry in enumerate(tenant.spec.network.ingress):
-            for number, cidr in enumerate(entry.cidrs or ()):
-                yield (*tenant.path, "network", "ingress", index, "cidrs", number), cidr
+            for key, cidrs in (("cidrs", entry.cidrs), ("healthChecks", entry.health_checks)):
+                for number, cidr in enumerate(cidrs or ()):
+                    yield (*tenant.path, "network", "ingress", index, key, number), cidr
 
 
 def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
