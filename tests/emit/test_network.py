@@ -12,7 +12,7 @@ from gpuc.emit.network import egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.emit.project import project
 from gpuc.emit.tenants import tenants
-from gpuc.kubernetes.addresses import block, contains
+from gpuc.kubernetes import addresses
 from gpuc.manifest.manifest import Manifest, Text
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import WHY
@@ -214,8 +214,8 @@ def test_s4_health_checks_pass_where_the_internet_may_connect() -> None:
     internet, *checks = [peer["ipBlock"] for peer in found]
     assert checks == [{"cidr": "10.40.32.0/24"}, {"cidr": "10.40.33.0/24"}]
     assert ports == [{"port": 8443, "protocol": "TCP"}]
-    excluded = block(internet["cidr"], internet["except"])
-    assert not any(contains(excluded, peer["cidr"].partition("/")[0]) for peer in checks)
+    public = addresses.block(internet["cidr"], internet["except"])
+    assert not any(addresses.contains(public, peer["cidr"].partition("/")[0]) for peer in checks)
     (tenant,) = [tenant for tenant in cluster.tenants if tenant.name == "api"]
     assert [peer["cidr"] for peer in ingress_blocks(cluster, tenant)] == ["10.40.32.0/24", "10.40.33.0/24", "0.0.0.0/0"]
 

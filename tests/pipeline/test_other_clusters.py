@@ -98,3 +98,38 @@ def test_an_edit_of_another_spec_is_not_hidden_by_the_cache(fleet: Path) -> None
     assert compile_prod() == [] == compile_prod()
     (fleet / COPY).write_text(text)
     assert sorted(compile_prod()) == RULES
+
+
+SHARED = [
+    "IAM role arn:aws:iam::111122223333:role/vega-prod-nlp-trainer",
+    "egress to 10.192.8.0/24",
+    "IAM role arn:aws:iam::111122223333:role/vega-prod-api-server",
+    "host api.vega.example",
+    "egress to 10.192.16.0/24",
+    "egress to 10.192.17.0/24",
+]
+
+
+def shared(root: Path, files: Sequence[str] | None = None) -> list[str]:
+    """What clusters of different environments have in common."""
+    return [one.message.partition(" is also in the spec of ")[0] for one in found(root, files) if one.id == "FLT005"]
+
+
+def test_s7_roles_databases_and_hosts_of_production_are_found_in_staging(fleet: Path) -> None:
+    edit(fleet, COPY, "environment: prod", "environment: staging")
+    assert shared(fleet) == shared(fleet, [PROD]) == SHARED
+    edit(fleet, COPY, "role/vega-prod-nlp-trainer", "role/vega-test-nlp-trainer")
+    edit(fleet, COPY, "[api.vega.example]", "[api.test.vega.example]")
+    assert shared(fleet) == [words for words in SHARED if "nlp-trainer" not in words and "host" not in words]
+    accept(fleet, COPY, [*RULES, "FLT005"])
+    assert found(fleet) == found(fleet, [PROD]) == []
+
+
+def test_s7_a_third_cluster_is_compared_with_those_of_other_environments(fleet: Path) -> None:
+    text = (fleet / PROD).read_text()
+    third = text.replace("name: vega-prod", "name: vega-dev", 1).replace("environment: prod", "environment: dev")
+    (fleet / "specs/vega-zeta.yaml").write_text(text.replace("name: vega-prod", "name: vega-zeta", 1))
+    assert shared(fleet) == [], "three clusters of one environment"
+    (fleet / "specs/vega-dev.yaml").write_text(third)
+    for file in (PROD, COPY, "specs/vega-zeta.yaml"):
+        assert shared(fleet, [file]) == SHARED

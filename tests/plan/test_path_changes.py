@@ -65,7 +65,9 @@ def test_a_new_namespace_has_only_the_paths_that_not_every_namespace_has(tmp_pat
 
 def test_s4_other_ranges_of_health_checks_open_and_close_paths(tmp_path: Path) -> None:
     entry = "{network: {ingress: [{internet: true, healthChecks: [%s], ports: [8443], why: API}]}}"
-    opened_paths, closed_paths = _paths(tmp_path, entry % "10.9.1.0/24, 10.9.2.0/24", entry % "10.9.2.0/24, 10.9.3.0/24")
+    opened_paths, closed_paths = _paths(
+        tmp_path, entry % "10.9.1.0/24, 10.9.2.0/24", entry % "10.9.2.0/24, 10.9.3.0/24"
+    )
     pods = "pods of namespaces red-main, red-train"
     assert opened_paths == [f"{pods} can get connections from 10.9.3.0/24 on TCP 8443 (API)"]
     assert closed_paths == [f"{pods} can no longer get connections from 10.9.1.0/24 on TCP 8443 (API)"]

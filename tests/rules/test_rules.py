@@ -40,6 +40,16 @@ spec:
   cloud: {aws: {eksCluster: other, interruptionQueue: other}}
   delivery: {destination: {server: null, name: other}}
   pools: {train: {reservations: {ids: [cr-0fedcba9876543210]}}}
+  tenants:
+    red:
+      network:
+        egress:
+          - {cidr: 10.60.0.0/24, ports: [5432], why: databases}
+          - {cidrs: [172.16.0.0/12, 198.18.7.0/24, 140.82.112.0/20], ports: [22], why: data centre and sources}
+      namespaces:
+        red-main:
+          exposed: {hosts: [red.example.com]}
+          serviceAccounts: {trainer: {role: "arn:aws:iam::111122223333:role/red-trainer"}}
 """
 """The other cluster of the fleet, with which the rules of the topic fleet compare a case."""
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)

@@ -24,13 +24,15 @@ class Owner:
 
     cluster: str
     mark: Mark
+    environment: str
 
 
 class OtherClusters:
     """What belongs to the clusters that were read so far, by rule id and identity."""
 
     def __init__(self) -> None:
-        self._owners: dict[tuple[str, tuple[str, ...]], Owner] = {}
+        self._owners: dict[tuple[str, tuple[str, ...]], dict[str, Owner]] = {}
+        """By environment; the key is empty for what belongs to one cluster."""
         self._rules = FLEET_RULES.discover()
 
     def findings(self, spec: ClusterSpec, source: Source) -> list[Finding]:
@@ -38,12 +40,18 @@ class OtherClusters:
         name = spec.metadata.name
         found = []
         for check in self._rules:
-            for path, identity, words in until_unknown(check.find(spec.spec)):
-                first = self._owners.setdefault((check.rule.id, identity), Owner(name, source.locate(path)))
-                if first.cluster != name:
-                    message = f"{words} is also in the spec of {first.cluster}; expected in only one spec"
-                    related = [Related(f"in the spec of {first.cluster}", mark=first.mark)]
-                    found.append(check.rule.at(path, message, related=related))
+            for path, identity, words, environment in until_unknown(check.find(spec.spec)):
+                owners = self._owners.setdefault((check.rule.id, identity), {})
+                others = (other for key, other in owners.items() if not environment or key != environment)
+                first = next((other for other in others if other.cluster != name), None)
+                if first is None:
+                    owners.setdefault(environment, Owner(name, source.locate(path), environment))
+                    continue
+                of_first = f" ({first.environment})" if environment else ""
+                expected = "in only one environment" if environment else "in only one spec"
+                message = f"{words} is also in the spec of {first.cluster}{of_first}; expected {expected}"
+                related = [Related(f"in the spec of {first.cluster}", mark=first.mark)]
+                found.append(check.rule.at(path, message, related=related))
         return found
 
     def add_unnamed(self, root: Path, named: Sequence[str]) -> None:
@@ -63,5 +71,6 @@ class OtherClusters:
             for check in self._rules:
                 for owned in check.find(spec.spec):
                     if not accepts(source.tree, owned.path, check.rule.id):
-                        owner = Owner(spec.metadata.name, source.locate(owned.path))
-                        self._owners.setdefault((check.rule.id, owned.identity), owner)
+                        owner = Owner(spec.metadata.name, source.locate(owned.path), owned.environment)
+                        owners = self._owners.setdefault((check.rule.id, owned.identity), {})
+                        owners.setdefault(owned.environment, owner)

@@ -44,7 +44,7 @@ The first line of the function's docstring is the title of the rule, and the res
 
 
 class Owned(NamedTuple):
-    """Something that belongs to one cluster, for example an EKS cluster or a reservation."""
+    """Something that belongs to one cluster, for example an EKS cluster, or to one environment."""
 
     path: Path
     """The path in the spec that names it."""
@@ -52,6 +52,8 @@ class Owned(NamedTuple):
     """Equal identities in two specs are the same thing."""
     words: str
     """The kind and the name, for messages."""
+    environment: str = ""
+    """The environment of the cluster, if it belongs to all clusters of the environment; empty for one cluster."""
 
 
 FLEET_RULES: Checks[Spec, Owned] = Checks("gpuc.rules")
