@@ -25,7 +25,7 @@ CHARTS = """\
       namespace: cert-manager
       namespaces: [kube-system]
       kinds: {cluster: [rbac.authorization.k8s.io/ClusterRole], namespaced: [Service, apps/Deployment]}
-      values: {crds: {enabled: true}, "a.b": null}
+      values: {crds: {enabled: true}, "a.b": null, tolerations: [{key: CriticalAddonsOnly, operator: Exists}]}
     vcluster:
       repository: https://charts.loft.sh
       chart: vcluster
@@ -34,6 +34,7 @@ CHARTS = """\
       namespace: search-lab
       tenant: search
       kinds: {namespaced: [apps/StatefulSet]}
+      values: {controlPlane: {statefulSet: {scheduling: {tolerations: [{operator: Exists}]}}}}
 """
 
 
@@ -72,7 +73,9 @@ def test_a_chart_gets_exactly_the_kinds_and_namespaces_of_the_spec(fleet: Path) 
     )
     assert chart["helm"]["valueFiles"] == ["$values/out/dev-use1/charts/cert-manager/values.yaml"]
     assert values["ref"] == "values" and application["spec"]["project"] == "dev-use1-cert-manager"
-    assert documents(fleet, "charts/cert-manager/values.yaml") == [{"crds": {"enabled": True}, "a.b": None}]
+    assert documents(fleet, "charts/cert-manager/values.yaml") == [
+        {"crds": {"enabled": True}, "a.b": None, "tolerations": [{"key": "CriticalAddonsOnly", "operator": "Exists"}]}
+    ]
 
 
 def test_a_chart_of_a_tenant_stays_in_its_namespaces(fleet: Path) -> None:

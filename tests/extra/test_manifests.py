@@ -31,7 +31,7 @@ kind: Deployment
 apiVersion: apps/v1
 metadata: {name: web, namespace: search-lab}
 spec:
-  replicas: 1
+  replicas: 0
   selector: {matchLabels: {app: web}}
   template:
     metadata: {labels: {app: web}}

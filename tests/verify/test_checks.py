@@ -10,12 +10,14 @@ import pytest
 
 from gpuc import isolation, verify
 from gpuc.diagnostics.contract import Check
+from gpuc.emit import emit
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.lint.load.source_map import SourceMap
 from gpuc.manifest.manifest import Values
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify import constraints
 from gpuc.verify.subject import Subject
+from tests.conftest import example
 
 FOLDER = Path(verify.__file__).parent
 CASES = sorted([*FOLDER.glob("*/*.yaml"), *Path(isolation.__file__).parent.glob("*.yaml")])
@@ -29,7 +31,10 @@ def subject(file: str, text: str) -> Subject:
     reading.add(file, text)
     assert not reading.findings
     charts = CHART.findall(text)
-    values = tuple(Values(file, (index,), charts[0], data) for _, index, data in reading.other_maps)
+    pods = {values.component: values.pods for values in emit(example("prod-use1")) if isinstance(values, Values)}
+    values = tuple(
+        Values(file, (index,), charts[0], data, pods=pods.get(charts[0], {})) for _, index, data in reading.other_maps
+    )
     return Subject(ObjectSet(reading.manifests, is_complete=True), "1.35", dict.fromkeys(charts), values)
 
 

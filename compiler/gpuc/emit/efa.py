@@ -27,7 +27,7 @@ def efa(cluster: Cluster) -> Iterator[Artifact]:
         # The chart names the registry of us-west-2, to which a VPC with endpoints of its region has no route.
         # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/values.yaml
         body["image"] = {"repository": f"{registry}/eks/aws-efa-k8s-device-plugin"}
-    yield Values(cluster.values_file("efa"), ("spec", "pools"), "efa", body)
+    yield Values(cluster.values_file("efa"), ("spec", "pools"), "efa", body, pods={(): "EFA nodes"})
 
 
 COMPONENT = Component(

@@ -22,7 +22,7 @@ from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
 from gpuc.kubernetes.argocd import OPTIONS
-from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
+from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import TENANT_KEY, WHY
 from gpuc.policy.gatekeeper_objects import expansion_templates, template_source
@@ -74,7 +74,8 @@ def _values(cluster: Cluster) -> Values:
         "auditInterval": AUDIT_SECONDS,
         "auditChunkSize": AUDIT_CHUNK,
     }
-    return Values(cluster.values_file("gatekeeper"), _origin(cluster), "gatekeeper", body)
+    pods: dict[Path, RunsOn] = {(key,): "system nodes" for key in ("controllerManager", "audit", "postInstall")}
+    return Values(cluster.values_file("gatekeeper"), _origin(cluster), "gatekeeper", body, pods=pods)
 
 
 def _audit_resources(cluster: Cluster) -> Body:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.diagnostics.finding import Path
 from gpuc.emit.block import block_yaml
 from gpuc.emit.cluster_policy import (
     DEFAULT_PLUGIN_CONFIG,
@@ -27,11 +28,17 @@ from gpuc.emit.component import (
 )
 from gpuc.emit.gpu_gate import gpu_gate
 from gpuc.emit.metrics import metric_list
-from gpuc.manifest.manifest import Artifact, Body, Values
+from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
 from gpuc.model.sharing import Sharing
 
+PODS: dict[Path, RunsOn] = {
+    ("operator",): "system nodes",
+    ("node-feature-discovery", "master"): "system nodes",
+    ("node-feature-discovery", "gc"): "system nodes",
+    ("node-feature-discovery", "worker"): "GPU nodes",
+}
 NFD_NAMES = "with another name, Argo CD replaces Node Feature Discovery, whose labels the operator needs"
 """The reason for the names of the objects of Node Feature Discovery."""
 
@@ -79,7 +86,7 @@ def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
             "postDeleteCleanup": False,
         },
     }
-    yield Values(cluster.values_file("gpu-operator"), ("spec", "pools"), "gpu-operator", body, embedded)
+    yield Values(cluster.values_file("gpu-operator"), ("spec", "pools"), "gpu-operator", body, embedded, pods=PODS)
     yield cluster_policy(cluster)
     yield from gpu_gate(cluster)
 

@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpuc.catalog.records import InstanceType
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, Component, Folder
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, SYSTEM_PODS, Component, Folder
 from gpuc.emit.controller_capacity import controller_resources, flow_schemas
 from gpuc.emit.disruption import disruption, expire_after, termination_grace_seconds
 from gpuc.emit.nodes import node_class
 from gpuc.emit.sync import protected, protected_until_leaving, prunable
 from gpuc.kubernetes.amounts import CPU, quantity_text, texts
 from gpuc.kubernetes.duration import format_duration
-from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
+from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, RESERVED_INSTANCES
 
 OVERLAY_WEIGHT = 10
 SERVICE_ACCOUNT = "the IAM role of the controller is for the ServiceAccount karpenter, which a FlowSchema also names"
 """The reason for the name of the ServiceAccount."""
+PODS: dict[Path, RunsOn] = {(): "system nodes"}
 NODES = "nodes"
 """The key under `limits` of a NodePool object for the maximum number of nodes."""
 
 
 def karpenter(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values and the FlowSchemas of the controller, and the objects of each pool."""
-    yield Values(cluster.values_file("karpenter"), ("spec", "cloud", "aws"), "karpenter", _values(cluster))
+    yield Values(cluster.values_file("karpenter"), ("spec", "cloud", "aws"), "karpenter", _values(cluster), pods=PODS)
     yield from flow_schemas(cluster)
     for pool in cluster.pools:
         yield from _pool(cluster, pool)
@@ -42,10 +44,12 @@ def _values(cluster: Cluster) -> Body:
     if gates := _feature_gates(cluster):
         settings["featureGates"] = gates
     return {
-        # The chart keeps the two replicas on different hosts, and off the nodes that Karpenter starts.
+        # The chart keeps the two replicas on different hosts.
         "replicas": 2,
         "controller": {"resources": controller_resources(cluster)},
         "settings": settings,
+        # The defaults of the chart. They are explicit, because Karpenter cannot run on the nodes that it starts.
+        **ON_SYSTEM_NODES,
     }
 
 
@@ -234,6 +238,8 @@ COMPONENT = Component(
         "settings.vmMemoryOverheadPercent": "gpuc calculates quotas and requests with this value",
         "settings.interruptionQueue": "Karpenter drains a node before EC2 takes it back",
         "settings.featureGates": "without a feature gate, Karpenter ignores NodeOverlays, reservations or static nodes",
+        "affinity": SYSTEM_PODS,
+        "tolerations": SYSTEM_PODS,
     },
     relied_defaults={
         "nameOverride": "the ServiceMonitor selects the Service of Karpenter by the name of the chart",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.diagnostics.finding import Path
 from gpuc.emit.block import block_yaml
 from gpuc.emit.component import (
     CLUSTER_ROLES,
@@ -18,7 +19,7 @@ from gpuc.emit.queues import fair_share, queue_objects
 from gpuc.emit.start_limits import manages_pods, pods_ready_minutes, queued_pools
 from gpuc.emit.sync import protected, wave
 from gpuc.kubernetes.kueue import KUEUE_API, LEVEL_LABELS
-from gpuc.manifest.manifest import Artifact, Body, Manifest, Values
+from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
 
@@ -65,7 +66,8 @@ def _values(cluster: Cluster) -> Values:
         },
         "managerConfig": {"controllerManagerConfigYaml": text},
     }
-    return Values(cluster.values_file("kueue"), ("spec", "kueue"), "kueue", body, {text: configuration})
+    pods: dict[Path, RunsOn] = {("controllerManager",): "system nodes"}
+    return Values(cluster.values_file("kueue"), ("spec", "kueue"), "kueue", body, {text: configuration}, pods=pods)
 
 
 def _configuration(cluster: Cluster) -> Body:

@@ -22,6 +22,7 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, emitted, group, items
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 from gpuc.verify import constraints
+from gpuc.verify.references import pods_without_node
 from gpuc.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_findings
 
 TWICE = declare_rule(
@@ -45,8 +46,10 @@ NOT_EVALUATED = declare_rule(
     "A manifest can allow connections between tenants, and gpuc cannot evaluate it.",
     "The proof that tenants are isolated does not include the object, or the policies that the object creates.",
 )
-_COMPLETE = (constraints, isolation, access)
-"""Checks of policies, isolation and permissions. The output has all objects that these checks need."""
+_COMPLETE = (constraints, isolation, access, pods_without_node)
+"""Checks of policies, isolation, permissions and nodes. The output has all objects that these checks need."""
+_LESS_CERTAIN = ("REF021", "REF024", "REF085")
+"""Rules about labels and taints of nodes, which tell less than REF086 about the same object."""
 _SECONDARY_NETWORKS = ("NetworkAttachmentDefinition", "UserDefinedNetwork", "ClusterUserDefinedNetwork")
 
 
@@ -83,11 +86,12 @@ def findings(
         catalog: the catalog of the fleet.
     """
     own = emitted(artifacts, catalog)
+    checked = [*_checks(own, manifests, is_complete=True), *_checks(own, manifests, is_complete=False)]
+    without_node = {id(item.manifest) for item, _ in checked if item.rule.id == "REF086"}
     return [
         *_schemas(artifacts, manifests, kubernetes),
         *_unevaluated(manifests),
-        *_checks(own, manifests, is_complete=True),
-        *_checks(own, manifests, is_complete=False),
+        *(at for item, at in checked if id(item.manifest) not in without_node or item.rule.id not in _LESS_CERTAIN),
     ]
 
 
@@ -118,10 +122,13 @@ def _unevaluated(manifests: Sequence[Manifest]) -> Iterator[Finding]:
             yield at_object(NOT_EVALUATED, manifest, ("spec",), message)
 
 
-def _checks(own: ObjectSet, manifests: Sequence[Manifest], *, is_complete: bool) -> Iterator[Finding]:
+def _checks(
+    own: ObjectSet, manifests: Sequence[Manifest], *, is_complete: bool
+) -> Iterator[tuple[ObjectFinding, Finding]]:
     """Yields the findings of the checks on complete input, or of the checks whose objects may exist elsewhere.
 
-    Secrets and the objects of charts are not in the output, so a reference to them is no mistake.
+    Secrets and the objects of charts are not in the output, so a reference to them is no mistake. Each finding comes
+    without and with its position.
 
     Args:
         own: the objects of gpuc.
@@ -137,7 +144,7 @@ def _checks(own: ObjectSet, manifests: Sequence[Manifest], *, is_complete: bool)
                 if _identity(finding) in known:
                     continue
             located = finding.to_finding()
-            yield located if is_complete else replace(located, severity=severity(finding))
+            yield finding, located if is_complete else replace(located, severity=severity(finding))
 
 
 def _all(topics: Iterable[object], objects: ObjectSet) -> Iterator[ObjectFinding]:

@@ -62,16 +62,21 @@ class UserObjects:
         return list(duplicates(artifacts, self.manifests))
 
     def findings(self, artifacts: Sequence[Artifact]) -> list[Finding]:
-        """Returns the findings of all checks of objects, about the objects of users and what they cause.
+        """Returns the findings of all checks of charts and objects, about those of users and what they cause.
 
         Args:
             artifacts: the artifacts of gpuc.
         """
+        found: list[Finding] = []
+        if self._cluster.spec.charts:
+            from gpuc.extra.chart_pods import chart_findings
+
+            found += chart_findings(self._cluster, [*artifacts, *self.manifests])
         if not self.manifests:
-            return []
+            return found
         from gpuc.extra.checks import findings
 
-        return findings(artifacts, self.manifests, self._cluster.spec.kubernetes, self._cluster.catalog)
+        return found + findings(artifacts, self.manifests, self._cluster.spec.kubernetes, self._cluster.catalog)
 
     def _read(self, files: ManifestFiles) -> Iterator[Finding]:
         """Reads the objects of all files, and yields the findings about documents, namespaces and kinds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from gpuc.diagnostics.finding import Mark, Path
 
@@ -13,6 +13,8 @@ Body = dict[str, Any]
 Overrides = Mapping[Path, Path]
 """The values that users set with labels, annotations, patches and Helm values: paths of the merged spec, by path in the
 object or values."""
+RunsOn = Literal["system nodes", "GPU nodes", "EFA nodes"]
+"""The nodes for the pods of a chart: the system nodes, or all nodes with GPUs or EFA, also before they are ready."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class Values:
     """Whether gpuc has a schema of the values. False for the charts that a spec adds under `charts`."""
     overrides: Overrides = field(default_factory=dict)
     """The values of the user in the body."""
+    pods: Mapping[Path, RunsOn] = field(default_factory=dict)
+    """The nodes for the pods, by the path of the map with their nodeSelector, affinity and tolerations."""
 
     @property
     def manifest(self) -> Manifest:

@@ -106,9 +106,13 @@ class Pool:
 
     def mismatch(self, term: Iterable[Requirement]) -> Requirement | None:
         """Returns the first requirement that no node of the pool can meet; None without such a requirement."""
-        is_static, api_group = self.replicas is not None, self.node_class[0] if self.node_class else ""
+        return self.unmet(term, exists=self.replicas is not None)
+
+    def unmet(self, term: Iterable[Requirement], *, exists: bool) -> Requirement | None:
+        """Returns the result of mismatch for nodes that start for the pods, or that exist before the pods."""
+        api_group = self.node_class[0] if self.node_class else ""
         return next(
-            (wanted for wanted in term if not meets(self.offer, wanted, is_static=is_static, api_group=api_group)), None
+            (wanted for wanted in term if not meets(self.offer, wanted, is_static=exists, api_group=api_group)), None
         )
 
     @cached_property

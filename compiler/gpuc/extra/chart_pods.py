@@ -1,0 +1,82 @@
+"""Whether nodes take the pods of the charts that a spec adds, as far as the Helm values show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.place import place
+from gpuc.kubernetes.pod_template import TEMPLATES
+from gpuc.manifest.manifest import Artifact
+from gpuc.model import Cluster
+from gpuc.model.names import QUEUE_LABEL
+from gpuc.objects.node_pools import Nodes
+from gpuc.objects.object_set import emitted, items, pairs
+from gpuc.objects.selectors import node_terms, tolerations
+from gpuc.verify.pod_nodes import SYSTEM_NODES, NodeGroup, Refusal, pool_nodes, refusal
+
+NOT_TOLERATED = declare_rule(
+    "CHT006",
+    Severity.WARNING,
+    "The values of a chart have no tolerations with which a node takes its pods.",
+    "All nodes have taints, and pods without tolerations stay Pending. gpuc reads only the values of the spec. If the "
+    "templates or the default values of the chart have the tolerations, accept the finding with this reason.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
+NO_LABELS = declare_rule(
+    "CHT007",
+    Severity.ERROR,
+    "The values of a chart select nodes that do not exist.",
+    "No node of the cluster has the labels, and the pods stay Pending.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/",
+)
+
+
+def chart_findings(cluster: Cluster, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
+    """Yields the findings about the pods of the charts that the spec adds.
+
+    Args:
+        artifacts: all artifacts of the cluster, with the objects of users.
+    """
+    # The values do not show which pods belong to DaemonSets, which may select labels that nodes get after their start.
+    pools = [pool_nodes(pool, after_boot=True) for pool in Nodes(emitted(artifacts, cluster.catalog)).pools]
+    for name, chart in cluster.spec.charts.items():
+        if TEMPLATES.keys().isdisjoint(chart.kinds.namespaced):
+            continue
+        nodes = [*pools, SYSTEM_NODES] if chart.tenant else [SYSTEM_NODES, *pools]
+        for at, reason in dict(_refusals(chart.values, nodes)).items():
+            rule = NO_LABELS if reason.wanted else NOT_TOLERATED
+            path = ("spec", "charts", name, *(("values", *at) if chart.values else ()))
+            text = place(at) if at else "no tolerations"
+            yield rule.at(path, f"values of {name}: {text}: {reason.message}", fix=reason.fix, on_key=not at)
+
+
+def _refusals(values: dict[str, Any], nodes: Sequence[NodeGroup]) -> Iterator[tuple[Path, Refusal]]:
+    """Yields the path of each value that leaves pods without a node; an empty path for missing tolerations."""
+    adds_tolerations = QUEUE_LABEL in str(values)  # Kueue adds those of the flavor
+    has_tolerations = False
+    for path, pod, key in _pods(values):
+        has_tolerations |= bool(key)
+        rows = pod.get(key, [])
+        if "{{" in str([rows, pod.get("nodeSelector"), pod.get("affinity")]) or not isinstance(rows, list):
+            continue  # not judged: only Helm knows the result of a template
+        reason = refusal(nodes, node_terms(pod), tolerations(rows))
+        if reason and (reason.wanted or (key and not adds_tolerations)):
+            yield (*path, reason.field(pod) if reason.wanted else key), reason
+    if not has_tolerations and not adds_tolerations and (reason := refusal(nodes, [()], [])):
+        yield (), reason
+
+
+def _pods(values: Any, path: Path = ()) -> Iterator[tuple[Path, dict[str, Any], str]]:
+    """Yields the path and the map of the settings of pods, with the key of their tolerations; empty without them.
+
+    Maps that `enabled: false` turns off have no pods.
+    """
+    if isinstance(values, dict) and values.get("enabled") is not False:
+        keys = [key for key in values if str(key).lower().endswith("tolerations") and values[key] is not None]
+        yield from ((path, values, key) for key in keys or [""])
+        for key, value in pairs(values):
+            yield from _pods(value, (*path, key))
+    for number, item in items(values):
+        yield from _pods(item, (*path, number))

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpuc.admission.mutating import mutated
+from gpuc.admission.request import Request
+from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import QUEUE_LABEL, TENANT_KEY
+from gpuc.objects.index import Index
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet, dig, group, items
+from gpuc.objects.pods import Pods
+from gpuc.objects.selectors import equal_labels, node_terms, tolerations
+from gpuc.verify import check
+from gpuc.verify.pod_nodes import SYSTEM_NODES, pool_nodes, refusal
+
+if TYPE_CHECKING:
+    from gpuc.verify.subject import Subject
+
+_KUEUE = "kueue.x-k8s.io"
+_DEFAULT_QUEUE = "default"
+"""The LocalQueue of workloads without the queue label: kueue v0.19.2 pkg/controller/jobframework/defaults.go."""
+
+
+@check("REF086", source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/")
+def pods_without_node(subject: Subject) -> Iterator[ObjectFinding]:
+    """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool.
+
+    The pods stay Pending, and a DaemonSet runs no pods. gpuc does not judge pods that name their node, and no pods in a
+    cluster with an object that changes pods when they are created, for example a MutatingAdmissionPolicy.
+    """
+    return findings(subject.objects)
+
+
+def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    """Yields a finding for each pod template in a complete object set for whose pods no node exists."""
+    index = Index(objects)
+    if index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
+        for pods in index.pods:
+            has_pods = pods.manifest.kind != "PodTemplate" and dig(pods.manifest.body, "spec", "replicas") != 0
+            if has_pods and not dig(pods.spec, "nodeName"):
+                yield from _findings(pods, index)
+
+
+def _changes_pods(manifest: Manifest) -> bool:
+    """Returns whether an object can add tolerations and node selectors to pods."""
+    is_native = group(manifest) == "admissionregistration.k8s.io" and manifest.kind.startswith("Mutating")
+    return is_native or group(manifest) == "mutations.gatekeeper.sh"
+
+
+def _findings(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+    """Yields a finding about the pods of a template, unless a node takes them alone or with one of their flavors."""
+    namespace = pods.manifest.namespace
+    document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace}, "spec": pods.spec}
+    pod = mutated(index.tree, Request(document, "")).document["spec"]
+    groups = [pool_nodes(pool, after_boot=pods.manifest.kind == "DaemonSet") for pool in index.nodes.pools]
+    if not pods.wants_devices:
+        is_of_tenant = TENANT_KEY in index.namespaces.labels.get(namespace, ())
+        groups = [*groups, SYSTEM_NODES] if is_of_tenant else [SYSTEM_NODES, *groups]
+    flavors = _flavors(pods, index.tree)
+    terms, accepted = node_terms(pod), tolerations(dig(pod, "tolerations"))
+    reason = refusal(groups, terms, accepted) if flavors is not None else None
+    for flavor in flavors or ():
+        spec = dig(flavor.body, "spec")
+        with_labels = [(*term, *equal_labels(dig(spec, "nodeLabels"))) for term in terms]
+        reason = reason and refusal(groups, with_labels, (*accepted, *tolerations(dig(spec, "tolerations")))) and reason
+    if reason:
+        path = (*pods.path, "spec", reason.field(pods.spec))
+        yield ObjectFinding(pods_without_node.rule, pods.manifest, path, reason.message, reason.fix)
+
+
+def _flavors(pods: Pods, objects: ObjectSet) -> list[Manifest] | None:
+    """Returns the flavors of the queue of some pods; None if the queue or a flavor does not exist."""
+    of_job = dig(pods.manifest.body, "spec", "jobTemplate", "metadata", "labels", QUEUE_LABEL)
+    queue = pods.labels.get(QUEUE_LABEL) or pods.manifest.labels.get(QUEUE_LABEL) or of_job
+    local = objects.find(_KUEUE, "LocalQueue", str(queue or _DEFAULT_QUEUE), pods.manifest.namespace)
+    if local is None:
+        return None if queue else []
+    cluster_queue = objects.find(_KUEUE, "ClusterQueue", str(dig(local.body, "spec", "clusterQueue")))
+    rows = items(dig(cluster_queue.body, "spec", "resourceGroups")) if cluster_queue else ()
+    names = [str(dig(flavor, "name")) for _, row in rows for _, flavor in items(dig(row, "flavors"))]
+    found = [objects.find(_KUEUE, "ResourceFlavor", name) for name in names]
+    known = [flavor for flavor in found if flavor is not None]
+    return known if known and len(known) == len(found) else None
