@@ -226,6 +226,14 @@ def _isolation_parser(command: str) -> Parser:
     return parser
 
 
+def _prerequisites_parser(command: str) -> Parser:
+    """Returns the parser of prerequisites. `PrerequisitesOptions` has the defaults."""
+    parser = Parser(command, epilogs.PREREQUISITES_EXIT_CODES)
+    parser.add_argument("spec", nargs="?", metavar="SPEC", help="a spec or a cluster name (default: the only cluster)")
+    parser.add_argument("--format", choices=("text", "json"), help="the format of the list (default: text)")
+    return parser
+
+
 def _crds_parser(command: str) -> Parser:
     """Returns the parser of crds. `CrdsOptions` has the defaults."""
     parser = Parser(command, epilogs.CRDS, usage="gpuc crds import FILE|DIR... [--into DIR]")
@@ -318,6 +326,7 @@ _PARSERS: dict[str, Callable[[str], Parser]] = {
     "lint": _lint_parser,
     "trace": _trace_parser,
     "isolation": _isolation_parser,
+    "prerequisites": _prerequisites_parser,
     "crds": _crds_parser,
     "catalog": _catalog_parser,
     "rehearse": _rehearsal_parser,

@@ -59,6 +59,13 @@ ISOLATION_EXIT_CODES = """exit codes:
   1  a pod can reach a pod of another tenant, or an assumption of the proof is false or unproven
   2  the command line is wrong
   3  gpuc itself failed"""
+PREREQUISITES_EXIT_CODES = """The commands change nothing. gpuc does not run them.
+
+exit codes:
+  0  the list is complete
+  1  the spec has errors
+  2  the command line is wrong
+  3  gpuc itself failed"""
 CRDS = """The files contain CustomResourceDefinitions, for example the output of `kubectl get crd -o yaml`. DIR
 gets a schema file for each served version. `gpuc lint --crds DIR` then checks objects of these kinds against the schema
 and its CEL rules. Lint does not evaluate transition rules (`oldSelf`) and rules with functions that gpuc does not

@@ -56,6 +56,10 @@ EXAMPLES = {
             "gpuc isolation cluster-dump/ --tenant-label team --pod-cidrs 10.0.0.0/16",
         ),
     ),
+    "prerequisites": (
+        ("list what the cluster needs before the first sync", "gpuc prerequisites prod-use1"),
+        ("print it for a program", "gpuc prerequisites prod-use1 --format json"),
+    ),
     "crds": (
         (
             "import the definitions of a running cluster",

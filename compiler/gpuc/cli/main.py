@@ -32,6 +32,7 @@ RUNNERS = {
     "lint": ("cli.lint_command", "run_lint"),
     "trace": ("cli.trace_command", "run_trace"),
     "isolation": ("cli.isolation_command", "run_isolation"),
+    "prerequisites": ("cli.prerequisites_command", "run_prerequisites"),
     "crds": ("cli.crds_command", "run_crds"),
     "rehearse": ("cli.rehearse_command", "run_rehearsal"),
     "catalog": ("cli.catalog_command", "run_catalog"),
@@ -102,7 +103,7 @@ def _no_command(command: str) -> str:
 
 
 def _overview() -> str:
-    commands = "\n".join(f"  {name:<10}  {summary}" for name, summary in SUMMARIES.items())
+    commands = "\n".join(f"  {name:<13}  {summary}" for name, summary in SUMMARIES.items())
     return (
         "usage: gpuc COMMAND [ARGUMENT...]\n\n"
         "gpuc compiles one spec per GPU cluster to the configuration of Karpenter, Kueue, the NVIDIA GPU Operator,\n"

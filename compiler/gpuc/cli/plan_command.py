@@ -63,6 +63,7 @@ def run_plan(arguments: list[str]) -> int:
         UsageError: for wrong arguments, and if the state before cannot be read.
     """
     from gpuc.cli.arguments import parser_of
+    from gpuc.cli.refused import refused
     from gpuc.cli.specs import find_root, repository_prefix
     from gpuc.plan.revision import revision_name, revision_root
 
@@ -77,7 +78,7 @@ def run_plan(arguments: list[str]) -> int:
             changes = list(_changes(root, before, files, _workloads(options.workloads), findings, progress))
             if findings:
                 progress.close()
-                return _refused(root, findings, list(files), options.format)
+                return refused(root, findings, list(files), options.format)
             plans = _plans(changes, revision_name(root, options.against), repository_prefix(root))
         progress.close()
         _report(plans, options.format, outputs)
@@ -192,21 +193,6 @@ def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:
     from gpuc.plan.renamed_clusters import with_other_names
 
     return Plans(before, tuple(plan_cluster(change) for change in with_other_names(changes)), prefix)
-
-
-def _refused(root: Path, findings: list[Finding], names: list[str], form: str) -> int:
-    """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code.
-
-    form: the format of the plan. Findings have no Markdown, so they are text in place of it.
-    """
-    from gpuc.diagnostics.report import render
-    from gpuc.diagnostics.report.result import Report
-    from gpuc.diagnostics.report.terminal import style_of
-    from gpuc.pipeline.pipeline import source_line
-
-    report = Report(tuple(findings), tuple(names), lines=lambda mark: source_line(root, mark))
-    write_stdout(render("json" if form == "json" else "text", report, style_of(sys.stdout, os.environ)))
-    return 1
 
 
 def _report_files(output: list[tuple[str, str]]) -> list[ReportFile]:

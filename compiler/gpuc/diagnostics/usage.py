@@ -11,6 +11,7 @@ SUMMARIES = {
     "lint": "Check Kubernetes YAML from other sources: files, folders, cluster dumps and Helm values.",
     "trace": "Predict whether a pod will be scheduled: admission, quota, flavor, node pool and node.",
     "isolation": "Prove that no pod of a tenant can reach a pod of another tenant over the network.",
+    "prerequisites": "List what a cluster needs from outside of the output, with commands that check it.",
     "crds": "Import CustomResourceDefinitions, so that lint can check objects of these kinds.",
     "catalog": "List, search and show what gpuc knows: instance types, GPUs, images, versions, prices.",
     "rehearse": "Apply the compiled output to a real control plane on this machine and test it.",

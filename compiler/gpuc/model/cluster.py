@@ -14,6 +14,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.addresses import SPECIAL_RANGES, joined
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.quota import Key, Node
+from gpuc.manifest.manifest import Manifest
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, PoolQuota, Queue
@@ -53,8 +54,8 @@ class Cluster:
     queues: tuple[Queue, ...]
     cohorts: tuple[Cohort, ...]
     tenants: tuple[Tenant, ...]
-    user_objects: int = 0
-    """The number of objects that users wrote in manifests/."""
+    user_manifests: tuple[Manifest, ...] = ()
+    """The objects that users wrote in manifests/."""
 
     @property
     def aws(self) -> Aws:

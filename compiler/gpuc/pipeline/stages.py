@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from gpuc import needs
 from gpuc.catalog import Catalog, load
 from gpuc.customize.causes import split_by_cause
 from gpuc.customize.customizer import TEMPLATES, Customizer
@@ -146,13 +147,13 @@ def compile_source(
     """
     cluster, of_spec = _checked_spec(source, fleet, before, files, other_clusters, catalog or load())
     written = UserObjects(cluster, files)
-    findings = _accepted(reported := [*of_spec, *written.remarks], source, written.errors)
-    cluster = replace(cluster, user_objects=len(written.manifests))
+    cluster = replace(cluster, user_manifests=written.manifests)
+    reported = [*of_spec, *needs.contradictions(cluster), *written.remarks]
+    findings = _accepted(reported, source, written.errors)
     accepts_errors = any(finding.is_error and finding not in findings for finding in reported)
     customizer = Customizer(cluster)
     emitted_artifacts, artifacts = _output(cluster, customizer, written, send)
-    verified = partial(verify, kubernetes=cluster.spec.kubernetes, releases=cluster.components)
-    caused, others = split_by_cause(cluster, emitted_artifacts, verified(artifacts), verified)
+    caused, others = _by_cause(cluster, emitted_artifacts, artifacts)
     bugs = [finding.to_finding() for finding in others if fleet.mark(finding) is None]
     reported += [*customizer.findings(artifacts), *caused, *_policy_findings(others, artifacts, fleet)]
     if accepts_errors:
@@ -160,7 +161,7 @@ def compile_source(
     elif bugs:
         raise OutputError(bugs)
     _accepted(reported, source, written.duplicates(artifacts))
-    reported += written.findings(artifacts)
+    reported += [*written.findings(artifacts), *_unnamed(cluster, artifacts, written)]
     findings = _accepted(reported, source)
     if customizer.entries:  # only a customization can cause the mistakes that only `gpuc lint` searches for
         reported += _linted(cluster, emitted_artifacts, artifacts)
@@ -229,6 +230,33 @@ def _output(
         plain += applications
         artifacts += customized
     return plain, artifacts
+
+
+def _by_cause(
+    cluster: Cluster, plain: Sequence[Artifact], artifacts: Sequence[Artifact]
+) -> tuple[list[Finding], list[ObjectFinding]]:
+    """Returns the findings about the output that customizations cause, and all other findings.
+
+    Args:
+        plain: the artifacts without customizations.
+        artifacts: the artifacts with customizations.
+    """
+    verified = partial(_verified, cluster)
+    return split_by_cause(cluster, plain, verified(artifacts), verified)
+
+
+def _verified(cluster: Cluster, artifacts: Sequence[Artifact]) -> list[ObjectFinding]:
+    """Returns the findings of all checks of the output."""
+    found = verify(artifacts, cluster.spec.kubernetes, cluster.components)
+    return [*found, *needs.findings(cluster, artifacts)]
+
+
+def _unnamed(cluster: Cluster, artifacts: Sequence[Artifact], written: UserObjects) -> list[Finding]:
+    """Returns the findings about what the objects of users need from outside."""
+    if not written.manifests:
+        return []
+    found = needs.findings(cluster, [*artifacts, *written.manifests])
+    return [finding.to_finding() for finding in found if finding.manifest.written is not None]
 
 
 def _linted(cluster: Cluster, plain: Sequence[Artifact], artifacts: Sequence[Artifact]) -> list[Finding]:

@@ -26,6 +26,7 @@ TOPICS: dict[str, str] = {
     "MET": "Labels and annotations in the spec",
     "CAT": "Instance types and prices in specs/catalog/",
     "FLT": "Several clusters",
+    "PRE": "Things outside of the output that objects need",
     "ARG": "Delivery with Argo CD",
     "REM": "Removal of pools, queues, tenants and namespaces",
     "ACC": "Accepted findings",

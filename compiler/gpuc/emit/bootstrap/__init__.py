@@ -2,55 +2,31 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.alerts import alerts
-from gpuc.emit.alerts.nodes import node_labels
-from gpuc.emit.bootstrap.aws_resources import node_role_command, selection, selector
 from gpuc.emit.bootstrap.outside import outside_of_model
-from gpuc.emit.bootstrap.unmanaged import unmanaged_components
 from gpuc.emit.component import Component
-from gpuc.emit.controllers import controllers as users_of
 from gpuc.emit.pod_deletion import grace_limits
+from gpuc.emit.prerequisites import capacity, chapters, preparation
+from gpuc.emit.prerequisites.record import hub_kubectl, kubectl
 from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.kubernetes.duration import format_duration
-from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
-from gpuc.model.tenant import Members
 from gpuc.spec.platform import NodeAgent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 ORIGIN: SpecPath = ("spec", "delivery")
-
-CONTROLLERS = {
-    "jobset.x-k8s.io/jobset": "JobSet",
-    "trainer.kubeflow.org/trainjob": "Kubeflow Trainer",
-    "kubeflow.org/mpijob": "the MPI operator",
-    "kubeflow.org/pytorchjob": "the Kubeflow Training Operator",
-    "ray.io/rayjob": "KubeRay",
-    "ray.io/raycluster": "KubeRay",
-    "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
-}
-"""Controllers of job kinds that are not part of Kubernetes, by the name of the Kueue integration."""
-
-
-_WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
-"""Namespaces of Kubernetes in which the platform runs no pods."""
-
-_PREFIX = re.compile(r"[A-Za-z0-9._-]+:")
-"""The prefix of a group, for a shell command in the README. Names of groups are free text."""
 
 
 def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[Artifact]:
@@ -68,58 +44,28 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[A
 
 
 def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
-    frameworks = cluster.frameworks
-    callers = sorted({caller for tenant in cluster.tenants for caller in tenant.caller_namespaces})
-    accounts = [name.replace("system:serviceaccount:", "").split(":") for name in users_of(cluster)[1:]]
+    found = chapters(cluster)
+    titles = [chapter.title for chapter in found]
     return {
         "cluster": cluster,
         "spec": cluster.spec,
         "aws": cluster.aws,
-        "node_role_command": node_role_command(cluster.aws),
+        "preparation": preparation(cluster, found),
+        "reserved_step": titles.index(capacity.TITLE) + 1 if capacity.TITLE in titles else 0,
         **_delivery_values(cluster),
         **_component_values(cluster, components),
-        "karpenter": cluster.components["karpenter"],
-        "controllers": list(dict.fromkeys(CONTROLLERS[kind] for kind in frameworks if kind in CONTROLLERS)),
         **_replacement_values(cluster),
-        "reserved_in_group": [pool for pool in cluster.pools if pool.spec.placement and _has_plain_reservation(pool)],
         "agents": [_agent(name, agent) for name, agent in cluster.spec.node_agents.items()],
-        **_access_values(cluster),
         "mps_pools": [pool for pool in cluster.gpu_pools if pool.mps_user is not None],
-        "placed": [pool for pool in cluster.pools if pool.spec.placement],
-        "platform_namespaces": sorted(
-            {*cluster.platform_namespaces, *callers, *(account[0] for account in accounts)} - {*_WITHOUT_PODS}
-        ),
         "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
         "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
-        "callers": callers,
-        **_network_values(cluster),
         "template_kinds": [kind for kind in ("Job", "Deployment") if kind in _template_kinds(cluster)],
-        "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
-        "node_labels": ",".join(node_labels(cluster)),
         **_alert_values(cluster),
         **_pool_functions(cluster),
         "address_ranges": _address_ranges(cluster),
-        "users_of_controllers": [":".join(account) for account in accounts],
         "grace_limits": ", ".join(f"{tenant} {seconds}" for tenant, seconds in grace_limits(cluster).items()),
-        "block_label": LEVEL_LABELS["block"],
-        "by_block": [pool for pool in cluster.pools if "block" in (pool.spec.topology or ())],
-    }
-
-
-def _network_values(cluster: Cluster) -> dict[str, object]:
-    """Returns the values about connections with addresses outside of the cluster."""
-    networks = {tenant.name: tenant.spec.network for tenant in cluster.tenants if tenant.isolates_network}
-    return {
-        "host_names": sorted(
-            {name for network in networks.values() for entry in network.egress for name in entry.names or ()}
-        ),
-        "servers": [
-            name
-            for name, network in networks.items()
-            if any(entry.internet or entry.cidrs is not None for entry in network.ingress)
-        ],
     }
 
 
@@ -128,13 +74,12 @@ def _delivery_values(cluster: Cluster) -> dict[str, object]:
     delivery = cluster.spec.delivery
     is_hub = not delivery.destination.is_own_cluster
     return {
-        "destination": delivery.destination.server or delivery.destination.name,
         "is_hub": is_hub,
-        "hub": 'kubectl --context "$HUB"' if is_hub else "kubectl",
-        "kubectl": 'kubectl --context "$WORKLOAD"' if is_hub else "kubectl",
-        "helm_context": ' --kube-context "$HUB"' if is_hub else "",
+        "hub": hub_kubectl(cluster),
+        "kubectl": kubectl(cluster),
         "argocd": delivery.destination.namespace,
         "tree": f"{delivery.path}/{cluster.name}",
+        "out": cluster.out("").rstrip("/"),
         "folder": str(PurePosixPath(delivery.path).parent),
     }
 
@@ -142,7 +87,6 @@ def _delivery_values(cluster: Cluster) -> dict[str, object]:
 def _pool_functions(cluster: Cluster) -> dict[str, object]:
     """Returns the functions with which the README describes a pool."""
     return {
-        "types": _types,
         "tolerations": _tolerations,
         "node_resources": _node_resources,
         "users": lambda pool: _users(cluster, pool),
@@ -172,16 +116,8 @@ def _component_values(cluster: Cluster, components: tuple[Component, ...]) -> di
     for wave, application, is_emitted in applications:
         if is_emitted:
             waves.setdefault(wave, []).append(application)
-    titles = {
-        "karpenter": "Karpenter",
-        "kueue": "Kueue",
-        "gatekeeper": "Gatekeeper",
-        "gpu-operator": "the GPU Operator",
-    }
     return {
         "components": [component.release(cluster) for component in components if component.name in managed],
-        "controllers_of_platform": ", ".join(title for name, title in titles.items() if name in names),
-        "unmanaged": unmanaged_components(cluster, components),
         "waves": waves,
         "with_crds": [name for name in ("karpenter-crd", "gpu-operator", "kueue") if name in managed],
         "operator_namespace": cluster.components["gpu-operator"].namespace,
@@ -218,8 +154,6 @@ def _replacement_values(cluster: Cluster) -> dict[str, object]:
     reserved = [pool for pool in cluster.pools if pool.spec.reservations]
     return {
         "reserved": reserved,
-        "reserved_only": [pool for pool in reserved if pool.spec.purchase == ["reserved"]],
-        "reserved_and_other": [pool for pool in reserved if pool.spec.purchase != ["reserved"]],
         "hours": cluster.spec.working_hours,
         "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
         "keeps_runs": [pool for pool in cluster.pools if pool.keeps_runs],
@@ -238,47 +172,6 @@ def _agent(name: str, agent: NodeAgent) -> str:
     """Returns the name and the requests of a node agent: "log-agent (cpu 500m, memory 1Gi, all nodes)"."""
     memory = quantity_text(MEMORY, agent.memory)
     return f"{name} (cpu {agent.cpu}, memory {memory}, {agent.nodes} nodes)"
-
-
-def _has_plain_reservation(pool: Pool) -> bool:
-    """Returns whether the pool has capacity reservations that are no capacity blocks.
-
-    EC2 places the instances of a capacity block close together without a placement group.
-    """
-    return pool.spec.reservations is not None and pool.spec.reservations.block is None
-
-
-def _access_values(cluster: Cluster) -> dict[str, object]:
-    """Returns the values of the sections about groups, and about the IAM roles of ServiceAccounts."""
-    groups = [
-        (tenant.name, members.spec.groups, _role_with_namespaces(members))
-        for tenant in cluster.tenants
-        for members in tenant.members
-    ]
-    return {
-        "groups": groups
-        + ([("all tenants and the platform", cluster.auditors, "auditor")] if cluster.auditors else []),
-        "group_prefix": _group_prefix(cluster),
-        "service_accounts": [
-            (namespace.name, name, account.role)
-            for _, namespace in cluster.namespaces
-            for name, account in namespace.spec.service_accounts.items()
-        ],
-        "quote": quote,
-    }
-
-
-def _role_with_namespaces(members: Members) -> str:
-    """Returns the role of members, with its namespaces if the spec lists them: "view in nlp-lab"."""
-    listed = members.spec.namespaces
-    return f"{members.spec.role} in {', '.join(listed)}" if listed else members.spec.role
-
-
-def _group_prefix(cluster: Cluster) -> str:
-    """Returns the prefix that all groups of members have, up to the colon; empty if they have no common prefix."""
-    groups = [*(group for tenant in cluster.tenants for group in tenant.groups), *cluster.auditors]
-    prefixes = {match[0] if (match := _PREFIX.match(group)) else "" for group in groups}
-    return prefixes.pop() if len(prefixes) == 1 else ""
 
 
 def _users(cluster: Cluster, pool: Pool) -> list[str]:
@@ -303,13 +196,11 @@ def _alert_values(cluster: Cluster) -> dict[str, object]:
     for xid in cluster.catalog.xids.values():
         if xid.action == "none":
             harmless.setdefault(xid.reason, []).append(xid.xid)
-    used: set[str] = set().union(*metrics.values())
     return {
         "alerts": [
             (name, " or ".join(sorted(severities[name])), ", ".join(sorted(metrics[name])) or "none")
             for name in sorted(severities)
         ],
-        "state_metrics": sorted(metric for metric in used if metric.startswith("kube_")),
         "harmless_xids": {reason: ", ".join(map(str, sorted(codes))) for reason, codes in harmless.items()},
     }
 
@@ -318,17 +209,10 @@ def _template_kinds(cluster: Cluster) -> set[str]:
     return {template.kind for template in workloads(cluster) if isinstance(template, Manifest)}
 
 
-def _types(pool: Pool) -> str:
-    return ", ".join(instance.type for instance in pool.instances)
-
-
 def _render(template: str, **values: object) -> str:
     return _environment().get_template(template).render(**values)
 
 
 @cache
 def _environment() -> Environment:
-    jinja = environment(Path(__file__).parent)
-    jinja.filters["selection"] = selection
-    jinja.filters["selector"] = selector
-    return jinja
+    return environment(Path(__file__).parent)

@@ -33,7 +33,7 @@ def outside_of_model(cluster: Cluster) -> list[Outside]:
 
 
 def _all(cluster: Cluster) -> tuple[Outside, ...]:
-    manifests = Outside(cluster.user_objects, "manifest", "manifests", ("the objects in `extra/`",))
+    manifests = Outside(len(cluster.user_manifests), "manifest", "manifests", ("the objects in `extra/`",))
     return _values(cluster), _patches(cluster), _charts(cluster), manifests, _user_data(cluster)
 
 

@@ -1,0 +1,31 @@
+"""The report about specs that do not compile, for commands that need compiled specs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuc.diagnostics.report.console import write_stdout
+
+if TYPE_CHECKING:
+    from gpuc.diagnostics.finding import Finding
+
+
+def refused(root: Path, findings: Sequence[Finding], names: Sequence[str], form: str) -> int:
+    """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code.
+
+    Args:
+        names: the clusters of the command.
+        form: the format of the command's report. Findings are text unless the format is json.
+    """
+    from gpuc.diagnostics.report import render
+    from gpuc.diagnostics.report.result import Report
+    from gpuc.diagnostics.report.terminal import style_of
+    from gpuc.pipeline.pipeline import source_line
+
+    report = Report(tuple(findings), tuple(names), lines=lambda mark: source_line(root, mark))
+    write_stdout(render("json" if form == "json" else "text", report, style_of(sys.stdout, os.environ)))
+    return 1

@@ -1,0 +1,85 @@
+"""What a cluster needs from outside of the output: records, in the order in which the cluster's README lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuc.emit.prerequisites import (
+    argocd,
+    capacity,
+    definitions,
+    efa,
+    iam,
+    job_controllers,
+    members,
+    namespaces,
+    network,
+    other_teams,
+    placement,
+    prometheus,
+    service_accounts,
+    system_nodes,
+    topology,
+)
+from gpuc.emit.prerequisites.record import Chapter, Prerequisite, hub_kubectl, kubectl, wrapped
+from gpuc.emit.template import environment
+from gpuc.model import Cluster
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+CHAPTERS = (
+    system_nodes, iam, network, efa, placement, capacity, members, service_accounts, topology, prometheus, namespaces,
+    job_controllers, other_teams, definitions, argocd,
+)  # fmt: skip
+"""The modules of the chapters, in the order in which an engineer needs them."""
+
+
+def chapters(cluster: Cluster) -> list[Chapter]:
+    """Returns the chapters that the cluster needs."""
+    return [chapter for module in CHAPTERS if (chapter := module.chapter(cluster)) is not None]
+
+
+def prerequisites(cluster: Cluster) -> list[Prerequisite]:
+    """Returns all prerequisites of a cluster, in the order of the README. A thing can have several records."""
+    return [item for chapter in chapters(cluster) for item in chapter.prerequisites]
+
+
+def preparation(cluster: Cluster, found: Iterable[Chapter]) -> str:
+    """Returns the section of the README with all chapters, in Markdown.
+
+    Args:
+        found: the chapters of the cluster.
+    """
+    return "\n".join(
+        f"### {number}. {chapter.title}\n\n{_text(cluster, chapter)}" for number, chapter in enumerate(found, 1)
+    )
+
+
+def _text(cluster: Cluster, chapter: Chapter) -> str:
+    delivery = cluster.spec.delivery
+    values = {
+        "cluster": cluster,
+        "spec": cluster.spec,
+        "aws": cluster.aws,
+        "is_hub": not delivery.destination.is_own_cluster,
+        "kubectl": kubectl(cluster),
+        "hub": hub_kubectl(cluster),
+        "argocd": delivery.destination.namespace,
+        "checks": partial(_commands, chapter),
+        "item_checks": partial(_commands, chapter, indent=7),
+        **chapter.values,
+    }
+    return _environment().get_template(chapter.template).render(values)
+
+
+def _commands(chapter: Chapter, *chosen: str, indent: int = 4) -> str:
+    return "\n".join(wrapped(command, indent) for command in chapter.checks(*chosen))
+
+
+@cache
+def _environment() -> Environment:
+    return environment(Path(__file__).parent)

@@ -1,0 +1,80 @@
+"""The proof that the README of a cluster names everything that the output needs from outside of the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpuc.diagnostics.finding import Finding, Related, Severity, declare_rule
+from gpuc.emit.prerequisites import prerequisites
+from gpuc.emit.prerequisites.record import Prerequisite
+from gpuc.manifest.manifest import Artifact, Values
+from gpuc.model import Cluster
+from gpuc.needs.objects import Need, Output, needs
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import emitted
+
+UNNAMED = declare_rule(
+    "PRE001",
+    Severity.WARNING,
+    "An object needs something from outside of the output that no prerequisite names.",
+    "The README of the cluster does not say that the thing must exist, so that no step creates or checks it. A "
+    "manifest, a patch or a Helm value names the thing: use the thing of the spec, or accept the finding.",
+)
+CONTRADICTION = declare_rule(
+    "PRE002",
+    Severity.ERROR,
+    "Two parts of the spec need the same thing with different properties.",
+    "The thing can have only one of the properties, so one of the two parts does not work.",
+)
+
+
+def findings(
+    cluster: Cluster, artifacts: Sequence[Artifact], records: Sequence[Prerequisite] | None = None
+) -> list[ObjectFinding]:
+    """Returns a finding for the first object with each need that no prerequisite names.
+
+    Args:
+        artifacts: the objects and Helm values, and the objects of users.
+        records: the named prerequisites; None for all prerequisites of the cluster.
+    """
+    named = {item.id for item in (prerequisites(cluster) if records is None else records)}
+    return [_unnamed(need, named) for need in _first(needs_of(cluster, artifacts)) if need.id not in named]
+
+
+def contradictions(cluster: Cluster) -> Iterator[Finding]:
+    """Yields a finding for each two records of the same thing that state different facts about it."""
+    first: dict[tuple[str, str], Prerequisite] = {}
+    for record in prerequisites(cluster):
+        for fact, value in record.facts.items():
+            other = first.setdefault((record.id, fact), record)
+            if other.facts[fact] != value:
+                message = f"{record.what}: {fact} is {value}; another part of the spec states {other.facts[fact]}"
+                related = Related(f"states {fact} {other.facts[fact]}", other.path)
+                yield CONTRADICTION.at(record.path, message, related=(related,))
+
+
+def needs_of(cluster: Cluster, artifacts: Sequence[Artifact]) -> list[Need]:
+    """Returns the needs of all objects of a cluster."""
+    values = tuple(artifact.manifest for artifact in artifacts if isinstance(artifact, Values))
+    known = cluster.catalog.releases[cluster.spec.releases.set].values()
+    public = frozenset(release.repo for release in known)
+    objects = emitted(artifacts, cluster.catalog)
+    return list(needs(Output(objects, values, cluster.components, public, cluster.aws.network_policy_engine)))
+
+
+def _first(found: Iterable[Need]) -> Iterator[Need]:
+    """Yields the first need with each id, those of users' objects too."""
+    seen: set[tuple[str, bool]] = set()
+    for need in found:
+        key = (need.id, need.manifest.written is not None)
+        if key not in seen:
+            seen.add(key)
+            yield need
+
+
+def _unnamed(need: Need, named: set[str]) -> ObjectFinding:
+    kind, _, name = need.id.partition("/")
+    known = sorted(item.partition("/")[2] for item in named if item.startswith(f"{kind}/"))
+    others = f"; the prerequisites of this kind are {', '.join(known)}" if known else ""
+    message = f"needs {kind.replace('-', ' ')} {name}, which no prerequisite names{others}"
+    return ObjectFinding(UNNAMED, need.manifest, need.path, message)

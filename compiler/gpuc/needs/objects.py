@@ -1,0 +1,288 @@
+"""What each object of the output needs from outside of the output.
+
+The functions read only objects and Helm values. They share nothing with the records of `gpuc.emit.prerequisites`, so
+that a need without a record shows a gap in the README of the cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, NamedTuple
+
+from gpuc.catalog.records import Release
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
+from gpuc.objects.pods import pods_of
+from gpuc.spec.platform import OWN_SERVER
+
+Found = Iterator[tuple[str, Path]]
+"""Ids of needs, each with the path of the field in the object."""
+
+_ACCOUNT = re.compile(r"system:serviceaccount:([a-z0-9-]+):[a-z0-9.-]+")
+_ALWAYS_THERE = ("default", "kube-system", "kube-public", "kube-node-lease")
+_KUBERNETES_LEVELS = ("kubernetes.io/hostname", "topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_AGENT = "eks-addon/eks-pod-identity-agent"
+
+
+class Need(NamedTuple):
+    """A thing outside of the output that an object needs."""
+
+    id: str
+    """The kind and the name of the thing, for example "iam-role/KarpenterNodeRole-prod-use1"."""
+    manifest: Manifest
+    path: Path
+    """The path of the field in the object that names the thing; empty for the complete object."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The objects and Helm values of a cluster, and the facts about it that no object has."""
+
+    objects: ObjectSet
+    values: tuple[Manifest, ...]
+    """The Helm values, in the form of manifests."""
+    releases: Mapping[str, Release]
+    """The charts of the cluster by component."""
+    public_repositories: frozenset[str]
+    """The repositories of charts that everybody can read."""
+    engine: str
+    """The network policy engine of the cluster."""
+
+    @cached_property
+    def installed(self) -> frozenset[str]:
+        """The components whose charts an Application installs."""
+        charts = {
+            dig(source, "chart") for item in self.objects.of("argoproj.io", "Application") for source in _sources(item)
+        }
+        return frozenset(name for name, release in self.releases.items() if release.chart in charts)
+
+    @cached_property
+    def tenant_namespaces(self) -> frozenset[str]:
+        """The namespaces of tenants."""
+        return frozenset(name for name, labels in self.objects.namespaces.items() if TENANT_KEY in labels)
+
+    @cached_property
+    def is_strict(self) -> bool:
+        """Whether a pod without any NetworkPolicy has no connection: the VPC CNI with policies of tenants."""
+        return self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
+
+    def open_namespace(self, name: object, path: Path) -> Found:
+        """Yields the need of a policy for the pods in a namespace that belongs to no tenant."""
+        if self.is_strict and isinstance(name, str) and name not in self.tenant_namespaces:
+            yield f"allow-all/{name}", path
+
+
+def needs(output: Output) -> Iterator[Need]:
+    """Yields the needs of all Helm values and objects. An object can have the same need several times."""
+    for values in output.values:
+        for name, path in _of_values(output, values):
+            yield Need(name, values, path)
+    for manifest in output.objects.manifests:
+        special = _KINDS.get((group(manifest), manifest.kind), _nothing)
+        for name, path in chain(_of_any(output, manifest), special(output, manifest)):
+            yield Need(name, manifest, path)
+
+
+def _nothing(_output: Output, _manifest: Manifest) -> Found:
+    return iter(())
+
+
+def _of_values(output: Output, values: Manifest) -> Found:
+    release = output.releases.get(values.name)
+    if release is not None:
+        yield from output.open_namespace(release.namespace, ())
+        if values.name not in output.installed:
+            yield f"component/{values.name}", ()
+    is_karpenter = values.name == "karpenter"
+    if is_karpenter or _tolerates_system_nodes(values.body):
+        yield from ((name, ()) for name in ("system-nodes", "eks-addon/coredns", "eks-addon/kube-proxy"))
+    if is_karpenter:
+        settings = dig(values.body, "settings")
+        yield f"eks-cluster/{dig(settings, 'clusterName')}", ("settings", "clusterName")
+        yield _AGENT, ()
+        yield f"pod-identity/{output.releases['karpenter'].namespace}/karpenter", ()
+        if queue := dig(settings, "interruptionQueue"):
+            yield f"sqs-queue/{queue}", ("settings", "interruptionQueue")
+    if values.name == "kueue":
+        text = dig(values.body, "managerConfig", "controllerManagerConfigYaml")
+        for _, framework in items(dig(output.objects.documents.get(text, {}), "integrations", "frameworks")):
+            if "/" in framework and not framework.startswith("batch/"):
+                yield f"job-controller/{framework}", ("managerConfig", "controllerManagerConfigYaml")
+
+
+def _tolerates_system_nodes(value: Any) -> bool:
+    if isinstance(value, dict):
+        return value.get("key") == SYSTEM_TAINT or any(map(_tolerates_system_nodes, value.values()))
+    return isinstance(value, list) and any(map(_tolerates_system_nodes, value))
+
+
+def _of_any(output: Output, manifest: Manifest) -> Found:
+    """Yields the definition of the object's kind, and in strict mode a policy for the object's pods."""
+    api_group = group(manifest)
+    if "." in api_group and (not api_group.endswith(".k8s.io") or api_group.endswith(".x-k8s.io")):
+        owners = [release for release in output.releases.values() if api_group in release.groups]
+        bringing = {release.crds_from or release.component for release in owners}
+        yield from ((f"component/{name}", ()) for name in sorted(bringing - output.installed))
+        if not owners:
+            yield f"definition/{api_group}", ()
+    if api_group == "constraints.gatekeeper.sh":
+        yield from _accounts(output, manifest)
+    if any(True for _ in pods_of(manifest)) and not _is_template(manifest):
+        yield from output.open_namespace(home_namespace(manifest), ("metadata", "namespace"))
+
+
+def _is_template(manifest: Manifest) -> bool:
+    """Returns whether Argo CD does not sync the object: a workload template, which users copy."""
+    return "/workloads/" in manifest.file and manifest.written is None
+
+
+def _node_class(_output: Output, manifest: Manifest) -> Found:
+    spec = dig(manifest.body, "spec")
+    for field, kind in (("role", "iam-role"), ("instanceProfile", "instance-profile")):
+        if name := dig(spec, field):
+            yield from ((f"{need}/{name}", ("spec", field)) for need in (kind, "access-entry", "pass-role"))
+    for field, kind in (("subnetSelectorTerms", "subnets"), ("securityGroupSelectorTerms", "security-groups")):
+        yield f"{kind}/{_selected(dig(spec, field))}", ("spec", field)
+    for number, term in items(dig(spec, "capacityReservationSelectorTerms")):
+        if name := dig(term, "id"):
+            yield f"capacity-reservation/{name}", ("spec", "capacityReservationSelectorTerms", number, "id")
+    if name := dig(spec, "placementGroupSelector", "name"):
+        yield f"placement-group/{name}", ("spec", "placementGroupSelector", "name")
+    for number, disk in items(dig(spec, "blockDeviceMappings")):
+        if name := dig(disk, "ebs", "kmsKeyID"):
+            yield f"kms-key/{name}", ("spec", "blockDeviceMappings", number, "ebs", "kmsKeyID")
+    if any(dig(interface, "interfaceType") == "efa-only" for _, interface in items(dig(spec, "networkInterfaces"))):
+        yield "network-plugin/efa-only-interfaces", ("spec", "networkInterfaces")
+        groups = _selected(dig(spec, "securityGroupSelectorTerms"))
+        yield f"efa-traffic/{groups}", ("spec", "securityGroupSelectorTerms")
+
+
+def _selected(terms: Any) -> str:
+    """Returns the ids of the terms of a selector, or the tags of its term as key=value."""
+    found = [term for _, term in items(terms)]
+    ids = [str(term["id"]) for term in found if dig(term, "id")]
+    return ",".join(ids or [f"{key}={value}" for term in found for key, value in pairs(dig(term, "tags"))])
+
+
+def _node_pool(_output: Output, manifest: Manifest) -> Found:
+    path: Path = ("spec", "template", "spec", "requirements")
+    for number, requirement in items(dig(manifest.body, *path)):
+        values = [value for _, value in items(dig(requirement, "values"))]
+        if dig(requirement, "key") == "karpenter.sh/capacity-type" and "spot" in values:
+            yield "service-linked-role/spot.amazonaws.com", (*path, number, "values")
+
+
+def _service_account(_output: Output, manifest: Manifest) -> Found:
+    if role := manifest.annotations.get(IAM_ROLE):
+        path: Path = ("metadata", "annotations", IAM_ROLE)
+        yield _AGENT, path
+        yield f"pod-identity/{manifest.namespace}/{manifest.name}", path
+        yield f"iam-role/{role.rpartition('/')[2]}", path
+
+
+def _binding(_output: Output, manifest: Manifest) -> Found:
+    for number, subject in items(dig(manifest.body, "subjects")):
+        name = dig(subject, "name")
+        if dig(subject, "kind") == "Group" and isinstance(name, str) and not name.startswith("system:"):
+            yield f"group/{name}", ("subjects", number, "name")
+
+
+def _topology(_output: Output, manifest: Manifest) -> Found:
+    for number, level in items(dig(manifest.body, "spec", "levels")):
+        if (label := dig(level, "nodeLabel")) not in _KUBERNETES_LEVELS:
+            yield f"node-label/{label}", ("spec", "levels", number, "nodeLabel")
+
+
+def _application(output: Output, manifest: Manifest) -> Found:
+    yield f"argocd/{manifest.namespace}", ("metadata", "namespace")
+    yield "argocd-health-checks", ()
+    destination = dig(manifest.body, "spec", "destination")
+    if dig(destination, "server") == OWN_SERVER:
+        yield from output.open_namespace(manifest.namespace, ("metadata", "namespace"))
+    else:
+        name = dig(destination, "name") or dig(destination, "server")
+        yield f"argocd-cluster/{name}", ("spec", "destination")
+    for source in _sources(manifest):
+        url = dig(source, "repoURL")
+        if "chart" in source:
+            yield from output.open_namespace(dig(destination, "namespace"), ("spec", "destination", "namespace"))
+        if "chart" not in source or url not in output.public_repositories:
+            yield f"repository/{url}", ("spec",)
+
+
+def _sources(application: Manifest) -> list[Any]:
+    spec = dig(application.body, "spec")
+    found = [source for _, source in items(dig(spec, "sources"))]
+    return found or [source for source in (dig(spec, "source"),) if source]
+
+
+def _monitoring(output: Output, manifest: Manifest) -> Found:
+    yield f"prometheus/{manifest.labels.get('release')}", ("metadata", "labels", "release")
+    yield f"namespace/{manifest.namespace}", ("metadata", "namespace")
+    yield from output.open_namespace(manifest.namespace, ("metadata", "namespace"))
+    if manifest.kind == "PrometheusRule" and "kube_" in str(manifest.body):
+        yield "kube-state-metrics", ("spec", "groups")
+
+
+def _policy(output: Output, manifest: Manifest) -> Found:
+    yield f"network-policy-engine/{output.engine}", ()
+    spec = dig(manifest.body, "spec")
+    for direction, peers in (("ingress", "from"), ("egress", "to")):
+        for number, rule in items(dig(spec, direction)):
+            for position, peer in items(dig(rule, peers)):
+                path: Path = ("spec", direction, number, peers, position)
+                name = dig(peer, "namespaceSelector", "matchLabels", NAMESPACE_NAME)
+                yield from output.open_namespace(name, (*path, "namespaceSelector"))
+                if direction == "ingress":
+                    yield from _client(output, peer, name, path)
+
+
+def _client(output: Output, peer: Any, namespace: Any, path: Path) -> Found:
+    """Yields what a client of a tenant's pods needs: its namespace, or a load balancer."""
+    if dig(peer, "ipBlock"):
+        yield "load-balancer-controller", (*path, "ipBlock")
+    if isinstance(namespace, str) and namespace not in (*_ALWAYS_THERE, *output.objects.namespaces):
+        yield f"namespace/{namespace}", (*path, "namespaceSelector")
+
+
+def _cilium_policy(output: Output, manifest: Manifest) -> Found:
+    yield f"network-policy-engine/{output.engine}", ()
+    for number, rule in items(dig(manifest.body, "spec", "egress")):
+        path: Path = ("spec", "egress", number, "toFQDNs")
+        for position, name in items(dig(rule, "toFQDNs")):
+            yield "cilium-feature/l7-proxy", path
+            if str(dig(name, "matchPattern")).startswith("**."):
+                yield "cilium-feature/multi-level-names", (*path, position)
+    for number, rule in items(dig(manifest.body, "spec", "ingress")):
+        if "ingress" in [entity for _, entity in items(dig(rule, "fromEntities"))]:
+            yield "cilium-feature/gateway", ("spec", "ingress", number, "fromEntities")
+
+
+def _accounts(output: Output, manifest: Manifest) -> Found:
+    """Yields the needs of the ServiceAccounts that the parameters of a policy name: their pods run in strict mode."""
+    for name in dict.fromkeys(_ACCOUNT.findall(str(dig(manifest.body, "spec", "parameters")))):
+        yield from output.open_namespace(name, ("spec", "parameters"))
+
+
+_RBAC = "rbac.authorization.k8s.io"
+_KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
+    ("karpenter.k8s.aws", "EC2NodeClass"): _node_class,
+    ("karpenter.sh", "NodePool"): _node_pool,
+    ("", "ServiceAccount"): _service_account,
+    (_RBAC, "RoleBinding"): _binding,
+    (_RBAC, "ClusterRoleBinding"): _binding,
+    ("kueue.x-k8s.io", "Topology"): _topology,
+    ("argoproj.io", "Application"): _application,
+    ("monitoring.coreos.com", "PodMonitor"): _monitoring,
+    ("monitoring.coreos.com", "PrometheusRule"): _monitoring,
+    ("monitoring.coreos.com", "ServiceMonitor"): _monitoring,
+    ("networking.k8s.io", "NetworkPolicy"): _policy,
+    ("cilium.io", "CiliumNetworkPolicy"): _cilium_policy,
+}
+"""The function for each kind of object that needs something from outside."""
