@@ -45,14 +45,14 @@ def test_c25_1_a_group_cannot_add_shell_commands(variant: Variant) -> None:
 @each_example
 def test_c25_2_a_command_installs_no_newer_chart_of_argo_cd(name: str) -> None:
     (command,) = (line for line in readme(example(name)).splitlines() if "helm upgrade" in line)
-    assert '--version "$VERSION"' in command
+    assert '--version "$CHART_VERSION"' in command
 
 
 @each_example
 def test_c25_5_a_reservation_is_created_inside_the_placement_group(name: str) -> None:
     cluster, text = example(name), readme(example(name))
     inside = [pool for pool in cluster.pools if pool.spec.placement and pool.spec.reservations]
-    assert text.count('--placement-group-arn "$GROUP"') == len(inside)
+    assert text.count('--placement-group-arn "$PLACEMENT_GROUP"') == len(inside)
     for pool in inside:
         instances = pool.spec.reservations.instances if pool.spec.reservations else None
         assert not instances or f"--instance-count {instances} " in text

@@ -65,7 +65,8 @@ def test_finding_13_the_readme_names_the_context_of_each_command(variant: Varian
     kubectl = [line for line in commands if line.startswith("kubectl") and not line.startswith("kubectl config")]
     assert len(kubectl) > 10
     for command in kubectl:
-        about_argo = " application" in command or "apps/project.yaml" in command or "root.yaml" in command
+        words = (" application", "apps/project.yaml", "root.yaml", "-n argocd")
+        about_argo = any(word in command for word in words)
         assert command.startswith(f'kubectl --context "${"HUB" if about_argo else "WORKLOAD"}" '), command
     assert all('--kube-context "$HUB"' in line for line in commands if line.startswith("helm ") or "(helm " in line)
     named = f'argocd cluster add "$WORKLOAD"{" --name prod-use1" if "name" in other else ""}'
@@ -77,7 +78,7 @@ def test_a_cluster_that_runs_argo_cd_needs_one_context(variant: Variant, own: di
     objects, text = delivered(variant, **own)
     assert spec(objects, "prod-use1")["destinations"] == [{**own, "namespace": "*"}]
     assert spec(objects, "prod-use1-root")["destination"] == HUB
-    assert "--context" not in text and "cluster add" not in text
+    assert "--context " not in text and "cluster add" not in text
 
 
 def test_two_clusters_of_one_hub_share_no_name(variant: Variant) -> None:

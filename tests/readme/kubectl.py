@@ -107,7 +107,9 @@ def context_problem(arguments: Sequence[str], is_hub: bool) -> str:
         return f"--context {context}, but the README has no variable of a context" if context else ""
     files = given.values.get("--filename", [""])[0]
     plurals = {known.plural.partition(".")[0] for word in given.words[:1] for known in _known(word.partition("/")[0])}
-    of_argo_cd = given.values.get("--namespace", [""])[0] == "argocd" or "argoproj.io" in " ".join(given.words)
+    of_argo_cd = given.values.get("--namespace", [""])[0] == "argocd" or any(
+        word.endswith(".argoproj.io") for word in given.words
+    )
     needs_hub = of_argo_cd or bool(plurals & set(_HUB_RESOURCES)) or files.endswith(("root.yaml", "project.yaml"))
     if needs_hub != (context == _HUB) or not context.startswith(_WORKLOAD):
         return f"--context {context}, expected that of {'the hub' if needs_hub else 'the cluster'}"

@@ -29,6 +29,18 @@ OTHERS = (
 
 Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/labels.go; GPU Operator documentation, "GPU Operator with MIG"
 """
+OF_CHARTS = {
+    "app.kubernetes.io/name": {"aws-load-balancer-controller", "kube-state-metrics", "prometheus"},
+    "app.kubernetes.io/version": set(),
+    "argocd.argoproj.io/secret-type": {"repository"},
+    "helm.sh/chart": set(),
+}
+"""Labels and their values in programs that the README of a cluster asks for.
+
+Source: aws/eks-charts stable/aws-load-balancer-controller/templates/_helpers.tpl; prometheus-community/helm-charts
+charts/kube-state-metrics/templates/_helpers.tpl; prometheus-operator/prometheus-operator pkg/prometheus/common.go;
+argoproj/argo-cd v3.5.7 common/common.go (LabelKeySecretType), manifests/base
+"""
 PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
@@ -54,9 +66,9 @@ def label_problems(command: Command, known: dict[str, set[str]]) -> Iterator[str
             key, _, value = term.removeprefix("!").partition("=")
             wanted.append((key, "" if PLACEHOLDER.fullmatch(value) else value))
     for key, value in wanted:
-        if key not in known and key not in OTHERS:
+        if key not in known and key not in OTHERS and key not in OF_CHARTS:
             yield f"line {command.line}: nothing has the label {key}"
-        elif value and value not in known.get(key, {value}):
+        elif value and value not in known.get(key, {value}) | OF_CHARTS.get(key, set()):
             yield f"line {command.line}: nothing has the label {key}={value}"
 
 

@@ -84,7 +84,7 @@ def wrapped(command: str, indent: int = 4, width: int = 150) -> str:
 
 
 _WORD = r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+"
-_PART = re.compile(rf"\s*{_WORD}(?:\s+(?!--|\|){_WORD})*")
+_PART = re.compile(rf"\s*{_WORD}(?:\s+(?!--(?!context)|\|){_WORD})*")
 """A part of a command that stays on one line: an option with its values, or a program after a pipe."""
 
 
