@@ -52,6 +52,9 @@ _WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
 _PREFIX = re.compile(r"[A-Za-z0-9._-]+:")
 """The prefix of a group, for a shell command in the README. Names of groups are free text."""
 
+_JUDGED = ("al2023", "ubuntu")
+"""Image families on which a failure of userData is visible."""
+
 
 def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[Artifact]:
     """Yields the README of the cluster, and the health checks as values for the Helm chart of Argo CD.
@@ -92,6 +95,16 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[
         "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
         "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
+        "shared_pools": [
+            pool for pool in cluster.gpu_pools if any("shared" in name for name in pool.gpu_resource_names)
+        ],
+        "fabric_unproved": [
+            pool
+            for pool in cluster.gpu_pools
+            if pool.reports_gpus and _has_nvswitch(pool) and pool.gpu.architecture == "blackwell"
+        ],
+        "own_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id in _JUDGED],
+        "unjudged_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id not in _JUDGED],
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
         "callers": callers,
         **_network_values(cluster),
