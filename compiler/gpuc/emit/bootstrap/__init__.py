@@ -95,16 +95,7 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[
         "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
         "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
-        "shared_pools": [
-            pool for pool in cluster.gpu_pools if any("shared" in name for name in pool.gpu_resource_names)
-        ],
-        "fabric_unproved": [
-            pool
-            for pool in cluster.gpu_pools
-            if pool.reports_gpus and _has_nvswitch(pool) and pool.gpu.architecture == "blackwell"
-        ],
-        "own_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id in _JUDGED],
-        "unjudged_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id not in _JUDGED],
+        **_unproved_values(cluster),
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
         "callers": callers,
         **_network_values(cluster),
@@ -220,6 +211,22 @@ def _tolerations(pool: Pool) -> str:
 def _node_resources(pool: Pool) -> str:
     """Returns the resources for pods on each node of a pool."""
     return ", ".join(f"{quantity_text(name, amount)} {name}" for name, amount in pool.node.items())
+
+
+def _unproved_values(cluster: Cluster) -> dict[str, object]:
+    """Returns pools about which the README says what gpuc does not check."""
+    return {
+        "shared_pools": [
+            pool for pool in cluster.gpu_pools if any("shared" in name for name in pool.gpu_resource_names)
+        ],
+        "fabric_unproved": [
+            pool
+            for pool in cluster.gpu_pools
+            if pool.reports_gpus and _has_nvswitch(pool) and pool.gpu.architecture == "blackwell"
+        ],
+        "own_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id in _JUDGED],
+        "unjudged_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id not in _JUDGED],
+    }
 
 
 def _has_nvswitch(pool: Pool) -> bool:
