@@ -26,6 +26,7 @@ LONG = 200
 def cases(cluster: Cluster) -> Iterator[Case]:
     yield from _not_registered(cluster)
     yield from _not_initialized(cluster)
+    yield from _not_ready(cluster)
     if cluster.gpu_pools:
         yield from _advertised(cluster)
         yield from _taints(cluster)
@@ -80,6 +81,31 @@ def _not_registered(cluster: Cluster) -> Iterator[Case]:
         {disrupted(pool, "registration_timeout"): f"7x100 _x20 7x{LONG}"},
         {"125m": [], "181m": [], "190m": []},
     )
+
+
+def _not_ready(cluster: Cluster) -> Iterator[Case]:
+    pool = cluster.pools[0].name
+    for kind in ("NodePool", "EC2NodeClass"):
+
+        def ready(status: str, reason: str, kind: str = kind) -> str:
+            metric = f"operator_{kind.lower()}_status_condition_current_status_seconds"
+            return KARPENTER.series(metric, type="Ready", status=status, reason=reason, name=pool)
+
+        yield Case(
+            f"S3: {kind} that is not ready for more than 10 minutes, and becomes ready again",
+            "GpucNodePoolNotReady",
+            {
+                ready("True", "Ready"): f"0+60x19 stale _x40 0+60x{LONG}",
+                ready("False", "NotReady"): "_x20 0+60x39 stale",
+            },
+            {"19m": [], "29m": [], "32m": [Fired({"name": pool, "reason": "NotReady"}, {"kind": kind})], "62m": []},
+        )
+        yield Case(
+            f"S3: {kind} that is not ready for some minutes after its creation",
+            "GpucNodePoolNotReady",
+            {ready("Unknown", "AwaitingReconciliation"): "0+60x8 stale", ready("True", "Ready"): f"_x9 0+60x{LONG}"},
+            {"8m": [], "30m": []},
+        )
 
 
 def _not_initialized(cluster: Cluster) -> Iterator[Case]:

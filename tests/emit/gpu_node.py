@@ -124,12 +124,13 @@ def all_parts(text: str) -> list[tuple[str, str]]:
 def files_written(shell: str) -> dict[str, str]:
     """Returns the files that a script writes from here-documents, by path."""
     found = {}
-    path = ""
+    path = end = ""
     for line in shell.splitlines():
         if line.startswith("cat >"):
-            path = line.removeprefix("cat >").split(" ")[0]
+            path, _, end = line.removeprefix("cat >").partition(" <<")
+            end = end.strip("'")
             found[path] = ""
-        elif line == "END":
+        elif line == end:
             path = ""
         elif path:
             found[path] += f"{line}\n"
@@ -145,7 +146,8 @@ class Node:
         self.pods = folder / "kubelet" / "pods"
         for directory in (tools, self.state, self.runtime, self.pods, folder / "active"):
             directory.mkdir(parents=True)
-        script = files_written(parts(al2023(cluster, pool))["text/x-shellscript"])[SCRIPT]
+        shells = [text for kind, text in all_parts(al2023(cluster, pool)) if kind == "text/x-shellscript"]
+        script = files_written(shells[0])[SCRIPT]
         script = script.replace("/var/lib/kubelet", str(folder / "kubelet"))
         programs = {"nvidia-smi": SMI, "systemctl": SYSTEMCTL, "sleep": SLEEP, "prepare-gpus": script}
         for name, text in programs.items():

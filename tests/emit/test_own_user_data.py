@@ -12,6 +12,7 @@ import pytest
 
 from gpuc.emit.nodes.user_data import user_data
 from gpuc.model import Cluster
+from tests.emit.gpu_node import files_written
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 
@@ -46,9 +47,9 @@ def test_the_script_is_a_part_of_its_own_after_the_part_of_gpuc(
     gpuc = archive(before) if before else []
     found = archive(text_of(cluster, name))
     scripts = [text for kind, text in found if kind == "text/x-shellscript"]
-    assert scripts[-1].strip("\n") == SCRIPT.strip("\n")
-    others = [(kind, text.rstrip("\n")) for kind, text in found if text != scripts[-1]]
-    assert others == [(kind, text.rstrip("\n")) for kind, text in gpuc]
+    assert files_written(scripts[-1])["/usr/local/lib/gpuc/user-data"] == SCRIPT
+    others = [(kind, files_written(text).keys()) for kind, text in found if text != scripts[-1]]
+    assert others == [(kind, files_written(text).keys()) for kind, text in gpuc]
 
 
 def test_a_pool_has_its_own_script_instead_of_the_clusters(variant: Variant) -> None:
@@ -56,14 +57,16 @@ def test_a_pool_has_its_own_script_instead_of_the_clusters(variant: Variant) -> 
         spec["cloud"]["aws"]["userData"] = "#!/bin/sh\necho cluster\n"
         spec["pools"]["general"]["userData"] = "#!/bin/sh\necho pool\n"
 
-    ((_, script),) = archive(text_of(variant(two), "general"))
+    ((_, shell),) = archive(text_of(variant(two), "general"))
+    script = files_written(shell)["/usr/local/lib/gpuc/user-data"]
     assert subprocess.run(["sh"], input=script, text=True, capture_output=True, check=True).stdout == "pool\n"
 
 
 def test_on_ubuntu_the_script_runs_before_the_node_joins(variant: Variant) -> None:
     cluster = variant(lambda spec: spec["pools"]["dev-l4"].update(image=UBUNTU, userData=SCRIPT))
     (own, join) = archive(text_of(cluster, "dev-l4"))
-    assert own[1].strip("\n") == SCRIPT.strip("\n") and "/etc/eks/bootstrap.sh" in join[1]
+    assert files_written(own[1])["/usr/local/lib/gpuc/user-data"] == SCRIPT
+    assert "[[ ! -e /var/lib/gpuc/user-data-failed ]]\n/etc/eks/bootstrap.sh" in join[1]
 
 
 def test_bottlerocket_gets_the_settings_of_both(variant: Variant) -> None:

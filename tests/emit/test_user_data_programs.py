@@ -8,12 +8,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpuc.emit.nodes.user_data import user_data
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
-from tests.emit.gpu_node import SCRIPT, all_parts, files_written
+from tests.emit.gpu_node import SCRIPT, Node, all_parts, files_written
 
 STAND_INS = (
     "kubelet", "containerd", "nvidia-kmod-load", "nvidia-fabricmanager", "nvidia-persistenced", "set-nvidia-clocks",
@@ -100,7 +101,7 @@ def test_s1_systemd_accepts_every_unit(tmp_path: Path) -> None:
     for name, shell in shells():
         files = files_written(shell)
         units = tuple(text for path, text in files.items() if path.startswith("/etc/systemd"))
-        if units and units not in checked:
+        if "/etc/systemd/system/gpuc-gpus.service" in files and units not in checked:
             checked[units] = name
             assert verify(installed(tmp_path / name.replace(" ", "-"), shell)) == "", name
     assert checked
@@ -122,3 +123,43 @@ def test_systemd_reports_a_mistake(tmp_path: Path, path: str, old: str, new: str
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
     assert verify(root) != ""
+
+
+@pytest.mark.parametrize(("code", "status", "reason"), [(0, "True", "Prepared"), (3, "False", "UserData")])
+def test_s9_a_failed_script_of_the_spec_is_in_the_condition(
+    variant: Any, tmp_path: Path, code: int, status: str, reason: str
+) -> None:
+    cluster = variant(
+        lambda spec: spec["pools"]["dev-l4"].update(userData=f"#!/bin/bash\nset -e\n(exit {code})\ntouch done\n")
+    )
+    (pool,) = (pool for pool in cluster.pools if pool.name == "dev-l4")
+    *_, (_, shell) = all_parts(user_data(cluster, pool))
+    node = Node(tmp_path / "node", pool, cluster)
+    assert run_script(tmp_path, shell, node.state) == code
+    assert (tmp_path / "done").exists() == (code == 0)
+    assert node.boot() == (1 if code else 0)
+    condition = node.condition()
+    assert condition is not None and (condition["status"], condition["reason"]) == (status, reason)
+    assert ("exit code 3" in condition["message"]) == (code == 3)
+
+
+def test_s9_a_node_without_gpus_does_not_join_after_a_failed_script(variant: Any, tmp_path: Path) -> None:
+    cluster = variant(lambda spec: spec["pools"]["general"].update(userData="#!/bin/sh\nexit 3\n"))
+    (pool,) = (pool for pool in cluster.pools if pool.name == "general")
+    ((_, shell),) = all_parts(user_data(cluster, pool))
+    state = tmp_path / "state"
+    assert run_script(tmp_path, shell, state) == 3
+    assert (state / "user-data-failed").read_text() == "3\n"
+    (unit,) = tmp_path.rglob("50-gpuc-user-data.conf")
+    assert "AssertPathExists=!/var/lib/gpuc/user-data-failed" in unit.read_text().replace(str(state), "/var/lib/gpuc")
+
+
+def run_script(folder: Path, shell: str, state: Path) -> int:
+    """Runs a part of user data with paths below a folder, and returns its exit code."""
+    tools = folder / "tools"
+    write(tools / "systemctl", "#!/bin/sh\n")
+    paths = {"/var/lib/gpuc": state, "/usr/local/lib/gpuc": folder / "lib", "/etc/systemd": folder / "systemd"}
+    for path, actual in (paths | {"/dev/console": folder / "console"}).items():
+        shell = shell.replace(path, str(actual))
+    environment = {"PATH": f"{tools}:{os.environ['PATH']}"}
+    return subprocess.run(["bash"], input=shell, text=True, cwd=folder, env=environment, check=False).returncode

@@ -274,8 +274,9 @@ class Pool(SpecModel):
 
     AL2023, AL2 and Ubuntu: a script that begins with #!. The script runs once, as root, before the kubelet starts for
     the first time. The node joins the cluster only after the script has ended; Karpenter deletes a node that has not
-    joined after 15 minutes. If the script fails, the node joins nevertheless. On AL2023, the script runs after the
-    part of gpuc.
+    joined after 15 minutes. On AL2023, the script runs after the part of gpuc. If it fails on AL2023 or Ubuntu, the
+    serial console has a line, and the node takes no work: a GPU node on AL2023 keeps its taint and has the condition
+    GpucGpusReady=False with the reason UserData; other nodes do not join. On AL2, gpuc does not judge the script.
 
     Bottlerocket: settings in TOML, in tables that gpuc does not set.
 

@@ -12,6 +12,8 @@ from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT
 
 NODE_MINUTES = 20
 """Minimum time limit for the initialization of a NodeClaim. A pool with a longer boot time raises the limit."""
+NOT_READY_SECONDS = 600
+"""Time limit for a NodePool or EC2NodeClass that is not ready."""
 INSTANCE_TYPE = "label_node_kubernetes_io_instance_type"
 """The node label node.kubernetes.io/instance-type in the metric kube_node_labels."""
 NOT_REGISTERED = ("registration_timeout", "launch_timeout", "nodeclass_not_ready")
@@ -37,6 +39,8 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
         + classes,
         severity="critical",
     )
+    for kind in ("NodePool", "EC2NodeClass"):
+        yield _not_ready(kind, pools)
     slowest = max([NODE_MINUTES, *(pool.boot_minutes for pool in cluster.pools)])
     yield Alert(
         "GpucNodeNotInitialized",
@@ -63,6 +67,25 @@ def node_alerts(cluster: Cluster) -> Iterator[Alert]:
             severity="critical",
         )
     yield from _missing_sources(cluster, pools)
+
+
+def _not_ready(kind: str, names: str) -> Alert:
+    """Returns an alert for objects of Karpenter that are not ready. Karpenter makes no NodeClaims for their pools.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/provisioner.go, static/provisioning;
+    awslabs/operatorpkg 4da4c353c5fa status/controller.go: the seconds since the last transition, by name and reason
+    """
+    metric = f"operator_{kind.lower()}_status_condition_current_status_seconds"
+    return Alert(
+        "GpucNodePoolNotReady",
+        f'max by (name, reason) ({metric}{{name=~"{names}",type="Ready",status!="True"}}) > {NOT_READY_SECONDS}',
+        f"{kind} {{{{ $labels.name }}}} is not ready ({{{{ $labels.reason }}}}): Karpenter starts no nodes.",
+        f"Read the conditions of the {kind}.",
+        "Run kubectl get nodepools,ec2nodeclasses, then kubectl describe "
+        f"{kind.lower()} {{{{ $labels.name }}}}. A NodePool is not ready if its EC2NodeClass is not.",
+        severity="critical",
+        labels=(("kind", kind),),
+    )
 
 
 def _advertised(pool: Pool) -> Iterator[Alert]:

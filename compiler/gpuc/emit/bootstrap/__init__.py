@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 ORIGIN: SpecPath = ("spec", "delivery")
 
+_JUDGED = ("al2023", "ubuntu")
+"""Image families on which a failure of userData is visible."""
+
 
 def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[Artifact]:
     """Yields the README of the cluster, and the health checks as values for the Helm chart of Argo CD.
@@ -60,6 +63,7 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[
         "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
         "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
+        **_unproved_values(cluster),
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
         "template_kinds": [kind for kind in ("Job", "Deployment") if kind in _template_kinds(cluster)],
         **_alert_values(cluster),
@@ -143,6 +147,23 @@ def _tolerations(pool: Pool) -> str:
 def _node_resources(pool: Pool) -> str:
     """Returns the resources for pods on each node of a pool."""
     return ", ".join(f"{quantity_text(name, amount)} {name}" for name, amount in pool.node.items())
+
+
+def _unproved_values(cluster: Cluster) -> dict[str, object]:
+    """Returns pools about which the README says what gpuc does not check."""
+    return {
+        "uses_spot": any("spot" in pool.spec.purchase for pool in cluster.pools),
+        "shared_pools": [
+            pool for pool in cluster.gpu_pools if any("shared" in name for name in pool.gpu_resource_names)
+        ],
+        "fabric_unproved": [
+            pool
+            for pool in cluster.gpu_pools
+            if pool.reports_gpus and _has_nvswitch(pool) and pool.gpu.architecture == "blackwell"
+        ],
+        "own_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id in _JUDGED],
+        "unjudged_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id not in _JUDGED],
+    }
 
 
 def _has_nvswitch(pool: Pool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpuc.emit.nodes.kubelet import TOPOLOGY_OPTION, TOPOLOGY_POLICY
 from gpuc.emit.nodes.partition import gpus_by_layout, uniform_gpu_count
 from gpuc.emit.nodes.template import render
+from gpuc.emit.nodes.ubuntu import NO_JOIN
 from gpuc.model import Cluster, GpuPool, Pool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT
 from gpuc.spec.node_settings import BOUNDARY
@@ -12,12 +13,16 @@ from gpuc.spec.node_settings import BOUNDARY
 _FABRIC_STATES = ("hopper", "blackwell")
 """GPU architectures whose GPUs have a fabric state in nvidia-smi -q: NVSwitches of the third generation and later."""
 
+NO_TAINT_REMOVAL = f"The node keeps the taint {GPUS_TAINT}."
+"""What the serial console says about a GPU node whose userData failed."""
+
 
 def al2023(cluster: Cluster, pool: Pool) -> str:
     """Returns a MIME archive, to which Karpenter adds its own NodeConfig. Empty if the nodes need no part of gpuc.
 
     cloud-init runs the scripts in the order of the archive, and also the second if the first fails. The script of the
-    spec is the second: it cannot keep the script of gpuc from running. Karpenter would read a script outside of an
+    spec is the second: it cannot keep the script of gpuc from running. Its failure sets the condition of a GPU node,
+    and keeps other nodes out of the cluster. Karpenter would read a script outside of an
     archive as a NodeConfig if the script happens to be valid YAML.
 
     The node joins the cluster before its GPUs are prepared: Karpenter waits only 15 minutes for a node to join. The
@@ -35,6 +40,8 @@ def al2023(cluster: Cluster, pool: Pool) -> str:
         has_part=has_part,
         own_script=pool.own_user_data,
         boundary=BOUNDARY,
+        result=NO_TAINT_REMOVAL if pool.is_gpu else NO_JOIN,
+        stops_kubelet=not pool.is_gpu,
         pool=pool.name,
         has_gpus=pool.is_gpu,
         has_efa=pool.has_efa,

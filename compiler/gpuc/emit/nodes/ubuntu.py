@@ -9,6 +9,9 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.pool import SYSTEM_CPU_MILLI
 from gpuc.spec.node_settings import BOUNDARY
 
+NO_JOIN = "The node does not join the cluster."
+"""What the serial console says about a node without a GPU report whose userData failed."""
+
 
 def ubuntu(cluster: Cluster, pool: Pool) -> str:
     """Returns a shell script that joins the node to the cluster with the taint karpenter.sh/unregistered.
@@ -29,6 +32,9 @@ def ubuntu(cluster: Cluster, pool: Pool) -> str:
     return render(
         "ubuntu.j2",
         own_script=pool.own_user_data,
+        pool=pool.name,
+        result=NO_JOIN,
+        stops_kubelet=False,
         boundary=BOUNDARY,
         eks_cluster=cluster.aws.eks_cluster,
         kubelet_arguments=" ".join(arguments),
