@@ -17,6 +17,7 @@ from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
+from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 from tests.verify.findings import verify_schemas, verify_values
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
@@ -302,3 +303,12 @@ def test_cohorts_name_their_parents(variant: Variant) -> None:
 def test_c4_a_jobset_that_restarts_uses_no_gpus_that_kueue_does_not_count(reference: Cluster) -> None:
     gates = configuration(reference)[0]["featureGates"]
     assert gates == {"ElasticJobsViaWorkloadSlices": False, "ReclaimablePods": False}
+
+
+def test_t6_no_example_sets_a_weight_that_has_no_effect() -> None:
+    """Kueue compares weights only below one parent; a cohort at the top with weight 3 gets no more than another."""
+    for name in (*EXAMPLES, *HUB_CLUSTERS):
+        for kind, parent in (("ClusterQueue", "cohortName"), ("Cohort", "parentName")):
+            for manifest in objects(example(name), kind).values():
+                spec = manifest.body.get("spec", {})
+                assert spec.get("fairSharing", {}).get("weight", "1") == "1" or parent in spec, manifest

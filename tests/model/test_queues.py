@@ -4,6 +4,7 @@ import pytest
 
 from gpuc.kubernetes.amounts import GIB, total
 from gpuc.model import Cluster, ClusterQueue, Namespace, PoolQuota
+from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.tenant import NamespaceQuota
 from tests.conftest import EXAMPLES, example
 
@@ -29,6 +30,11 @@ def cores(milli: int) -> int:
     return milli // 1000 * 1000
 
 
+def tenths(milli: int) -> int:
+    """The cpu in full tenths of cores."""
+    return milli // 100 * 100
+
+
 def test_a_quota_in_nodes_covers_all_resources_of_the_nodes(prod: Cluster) -> None:
     found = pool_quota(prod, "research", "train-h100")
     assert found.nominal == {name: 10 * amount for name, amount in found.pool.node.items()}
@@ -48,7 +54,7 @@ def test_a_quota_in_slices_includes_their_part_of_the_node(prod: Cluster) -> Non
     node = found.pool.node
     # A GPU has an eighth of the node; slices have 4/8, 2/8 and 1/8 of it. Each slice is rounded down.
     parts = ((32, 4), (32, 2), (64, 1))
-    assert found.amounts["cpu"] == sum(count * cores(node["cpu"] * part // 64) for count, part in parts)
+    assert found.amounts["cpu"] == sum(count * tenths(node["cpu"] * part // 64) for count, part in parts)
     assert found.amounts["memory"] == sum(count * (node["memory"] * part // 64 // GIB) for count, part in parts) * GIB
     assert found.amounts["nvidia.com/mig-2g.20gb"] == 32
 
@@ -57,13 +63,24 @@ def test_whole_gpus_beside_slices_include_an_eighth_of_the_node(prod: Cluster) -
     found = pool_quota(prod, "research", "lab-h100")
     node = found.pool.node["cpu"]
     assert found.nominal["nvidia.com/gpu"] == 4
-    assert found.nominal["cpu"] == 4 * cores(node // 8) + 56 * cores(node // 64) + 8 * cores(node * 4 // 64)
+    assert found.nominal["cpu"] == 4 * cores(node // 8) + 56 * tenths(node // 64) + 8 * tenths(node * 4 // 64)
 
 
 def test_a_quota_in_gpu_shares_includes_their_part_of_the_node(prod: Cluster) -> None:
     found = pool_quota(prod, "research", "dev-l4")
     assert found.nominal["nvidia.com/gpu.shared"] == 96
-    assert found.nominal["cpu"] == 96 * cores(found.pool.node["cpu"] // 16)
+    assert found.nominal["cpu"] == 96 * tenths(found.pool.node["cpu"] // 16)
+
+
+def test_t5_slices_do_not_waste_the_cores_of_a_node() -> None:
+    """Three slices of 2g and one of 1g use 7 of the 8 memory slices of each A100. Full cores were 56 of 94 cores."""
+    found = pool_quota(example("vega-prod"), "nlp", "slices-a100")
+    pool, nodes = found.pool, 2
+    assert isinstance(pool, GpuPool)
+    parts = [pool.portions[f"nvidia.com/mig-{profile}"]["cpu"] for profile in ("2g.10gb", "1g.5gb")]
+    assert parts == [2900, 1400]
+    assert found.nominal["cpu"] == 48 * parts[0] + 16 * parts[1] > nodes * pool.node["cpu"] * 5 // 6
+    assert found.nominal["cpu"] <= nodes * pool.node["cpu"] * 7 // 8
 
 
 def test_general_pools_have_a_separate_cluster_queue(prod: Cluster) -> None:

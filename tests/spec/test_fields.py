@@ -34,6 +34,7 @@ UNSET = {
     "Mig.strategy": "single excludes the mixed layouts of the examples",
     "Network.metrics": "the examples take the default port",
     "Cohort.parent": "the cohorts of the examples have one level",
+    "Cohort.weight": "no effect without a parent; the cohorts of the examples have one level",
     "ComponentSettings.managed": "the examples install all components",
     "ComponentSettings.namespace": "the examples use the namespaces of the release set",
     "Patch.accept": "the patches of the examples have no finding to accept",

@@ -31,7 +31,8 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
             continue
         is_serving = _is_serving(cluster, pool)
         for suffix, available in _portions(pool).items():
-            resources = _requests(cluster, available)
+            is_part = pool.sharing is not None and pool.sharing.mode != "exclusive" and available.get(GPU) is None
+            resources = _requests(cluster, available, full_cores=not is_part)
             if is_serving:
                 resources = {name: count for name, count in resources.items() if name not in (EFA, HUGEPAGES)}
             name = f"{pool.name}-{suffix}" if suffix else pool.name
@@ -139,13 +140,14 @@ def _portions(pool: Pool) -> dict[str, Amounts]:
     return slices | ({"whole": pool.portions[GPU]} if sharing.whole_gpus else {})
 
 
-def _requests(cluster: Cluster, available: Amounts) -> Amounts:
+def _requests(cluster: Cluster, available: Amounts, full_cores: bool) -> Amounts:
     """Returns the requests of a pod: 95% of cpu and memory, half of the disk, and the huge pages that EFA needs.
 
-    cpu and memory are rounded down to complete cores and GiB.
+    cpu and memory are rounded down to complete cores and GiB; cpu of a slice or share to 100m, as its quota.
     """
     requests = available | scale({name: available[name] for name in (CPU, MEMORY)}, REQUEST_PERCENT, 100)
-    requests[CPU] = requests[CPU] // 1000 * 1000 or requests[CPU]
+    unit = 1000 if full_cores else 100
+    requests[CPU] = requests[CPU] // unit * unit or requests[CPU]
     requests[MEMORY] = requests[MEMORY] // GIB * GIB or requests[MEMORY]
     # The other half of the disk is for images and logs.
     requests |= round_down(scale({EPHEMERAL_STORAGE: available[EPHEMERAL_STORAGE]}, 1, 2))

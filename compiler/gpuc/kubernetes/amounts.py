@@ -87,9 +87,13 @@ def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Am
     return {name: _round_to_mib(name, count * numerator // denominator) for name, count in counts.items()}
 
 
-def round_down(counts: Mapping[str, int]) -> Amounts:
-    """Returns the amounts rounded down: cpu to cores, bytes to GiB; below one core or GiB to 100m and 64 MiB."""
-    return {name: _round_to_unit(name, count) for name, count in counts.items()}
+def round_down(counts: Mapping[str, int], full_cores: bool = True) -> Amounts:
+    """Returns the amounts rounded down: cpu to cores, bytes to GiB; below one core or GiB to 100m and 64 MiB.
+
+    Args:
+        full_cores: False to round cpu above one core to 100m too.
+    """
+    return {name: _round_to_unit(name, count, full_cores) for name, count in counts.items()}
 
 
 def total(several: Iterable[Mapping[str, int]]) -> Amounts:
@@ -112,10 +116,10 @@ def pods_that_fit(room: Mapping[str, int], pod: Mapping[str, int]) -> int:
     return max(0, min(room.get(name, 0) // count for name, count in pod.items() if count > 0))
 
 
-def _round_to_unit(resource: str, count: int) -> int:
+def _round_to_unit(resource: str, count: int, full_cores: bool) -> int:
     if not (resource == CPU or is_bytes(resource)):
         return count
-    full, part = (1000, 100) if resource == CPU else (GIB, 64 * MIB)
+    full, part = (1000 if full_cores else 100, 100) if resource == CPU else (GIB, 64 * MIB)
     return count // full * full or count // part * part or count
 
 

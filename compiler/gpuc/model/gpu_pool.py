@@ -61,10 +61,13 @@ class GpuPool(Pool):
     def portions(self) -> dict[str, Amounts]:
         """Resources for one GPU, MIG slice or GPU share, by its resource name. The GPU resource is included.
 
-        CPU, memory and ephemeral storage are rounded down, so that quotas are in full cores and GiB.
+        CPU, memory and ephemeral storage are rounded down: of a GPU to full cores and GiB, because the kubelet can pin
+        only full cores; of a slice or share to 100m and GiB, because a node has so many that full cores would waste
+        many cores.
         """
         if self.sharing.kind != "mig":
-            fraction = round_down(scale(self.base_resources, 1, self.gpus_per_node * self.sharing.replicas))
+            whole = self.sharing.kind == "exclusive"
+            fraction = round_down(scale(self.base_resources, 1, self.gpus_per_node * self.sharing.replicas), whole)
             return {name: {**fraction, name: 1} for name in self.gpu_resource_names}
         portions: dict[str, Amounts] = {}
         if self.sharing.whole_gpus:
@@ -72,7 +75,7 @@ class GpuPool(Pool):
         for profile in self.sharing.slices():
             name, slices = self.sharing.resource(profile), self.profiles.profiles[profile].memory_slices
             fraction = scale(self.base_resources, slices, self.profiles.memory_slices * self.gpus_per_node)
-            portions.setdefault(name, {**round_down(fraction), name: 1})
+            portions.setdefault(name, {**round_down(fraction, full_cores=False), name: 1})
         return {name: portions[name] for name in self.gpu_resource_names}
 
     @property

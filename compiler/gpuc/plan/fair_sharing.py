@@ -31,7 +31,7 @@ class WeightChange(NamedTuple):
 def weight_changes(change: Change) -> Iterator[WeightChange]:
     """Yields each weight that differs, once for all ClusterQueues of a queue. A change of fair sharing is left out.
 
-    The weight of a ClusterQueue has an effect only in a cohort.
+    The weight of a ClusterQueue has an effect only in a cohort, and the weight of a cohort only below a parent.
     """
     configuration = configuration_change(change)
     if configuration and len(set(map(bool, configuration.values("fairSharing")))) == 2:
@@ -39,7 +39,7 @@ def weight_changes(change: Change) -> Iterator[WeightChange]:
     seen = set()
     for kind in ("ClusterQueue", "Cohort"):
         for pair in change.pairs(GROUP, kind):
-            if pair.is_added or pair.is_removed or (kind == "ClusterQueue" and not all(parents(pair))):
+            if pair.is_added or pair.is_removed or not all(parents(pair)):
                 continue
             weights = pair.values("spec", "fairSharing", "weight")
             before, after = (_DEFAULT if value is None else quantity(value) for value in weights)
