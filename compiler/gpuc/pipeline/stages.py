@@ -147,7 +147,7 @@ def compile_source(
     cluster, of_spec = _checked_spec(source, fleet, before, files, other_clusters, catalog or load())
     written = UserObjects(cluster, files)
     findings = _accepted(reported := [*of_spec, *written.remarks], source, written.errors)
-    cluster = replace(cluster, user_objects=len(written.manifests))
+    cluster = replace(cluster, user_objects=len(written.manifests), object_owners=written.owners)
     accepts_errors = any(finding.is_error and finding not in findings for finding in reported)
     customizer = Customizer(cluster)
     emitted_artifacts, artifacts = _output(cluster, customizer, written, send)
