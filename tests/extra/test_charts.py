@@ -13,7 +13,7 @@ from gpuc.rehearse.argocd.applications import ChartSource, GitSource
 from gpuc.rehearse.argocd.repository import fleet_repository
 from gpuc.rehearse.not_tested import not_tested
 from tests.conftest import CUSTOM
-from tests.extra.fleet import SPEC, checked, compiled, write_fleet
+from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.rehearse.argocd.test_repository import GIT
 
 CHARTS = """\
@@ -84,7 +84,66 @@ def test_a_chart_of_a_tenant_stays_in_its_namespaces(fleet: Path) -> None:
     assert [place["namespace"] for place in project["spec"]["destinations"]] == ["search-lab"]
     assert project["spec"]["clusterResourceWhitelist"] == []
     assert "CreateNamespace=false" in application["spec"]["syncPolicy"]["syncOptions"]
-    assert application["metadata"]["annotations"] == {"argocd.argoproj.io/sync-wave": "32"}
+    assert application["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"] == "32"
+
+
+def _applications(root: Path) -> list[Any]:
+    """Returns the Applications in apps/ in the order of their waves."""
+    found = [
+        document
+        for file in (root / "out/dev-use1/apps").glob("*.yaml")
+        for document in yaml.safe_load_all(file.read_text())
+        if document["kind"] == "Application"
+    ]
+    return sorted(found, key=_wave)
+
+
+def _wave(application: Any) -> int:
+    return int(application["metadata"]["annotations"]["argocd.argoproj.io/sync-wave"])
+
+
+def _is_of_users(application: Any) -> bool:
+    """Returns whether an Application has an AppProject of its own."""
+    return bool(application["spec"]["project"] == application["metadata"]["name"])
+
+
+MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, namespace: NAMESPACE}\n"
+
+
+def test_b1_no_application_waits_for_a_chart_or_a_manifest_by_default(fleet: Path) -> None:
+    spec = fleet / SPEC
+    spec.write_text(spec.read_text().replace("      wave: 32\n", ""))
+    write_manifest(fleet, "platform.yaml", MANIFEST.replace("NAMESPACE", "monitoring"))
+    write_manifest(fleet, "search/app.yaml", MANIFEST.replace("NAMESPACE", "search"))
+    compiled(fleet)
+    applications = _applications(fleet)
+    # Argo CD waits for all waves but the last one, and the root counts all Applications without the annotation.
+    awaited = [item for item in applications if _wave(item) < _wave(applications[-1])]
+    of_users = [item for item in applications if _is_of_users(item)]
+    assert len(of_users) == 4 and not [item for item in awaited if _is_of_users(item)]
+    counted = [
+        item
+        for item in applications
+        if item["metadata"]["annotations"].get("argocd.argoproj.io/ignore-healthcheck") != "true"
+    ]
+    assert counted == awaited
+    options = [item["spec"]["syncPolicy"]["syncOptions"] for item in of_users]
+    assert all("SkipDryRunOnMissingResource=true" in listed for listed in options)
+
+
+def test_b1_the_readme_has_charts_and_manifests_in_the_table_of_waves(fleet: Path) -> None:
+    write_manifest(fleet, "platform.yaml", MANIFEST.replace("NAMESPACE", "monitoring"))
+    write_manifest(fleet, "search/app.yaml", MANIFEST.replace("NAMESPACE", "search"))
+    compiled(fleet)
+    readme = (fleet / "clusters/dev-use1/README.md").read_text()
+    rows = [line.strip() for line in readme.splitlines() if line.startswith("   | ")]
+    assert rows[-2:] == [
+        "| 32 | chart vcluster |",
+        "| 101 | chart cert-manager, manifests of the platform, manifests of search |",
+    ]
+    names = " ".join(f"dev-use1-{name}" for name in ("cert-manager", "vcluster", "extra", "extra-search"))
+    assert f"kubectl get applications -n argocd {names}\n" in readme
+    assert "except in waves after the wave of vcluster" in readme
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,10 @@ def test_the_projects_permit_what_the_objects_need_and_no_more(fleet: Path) -> N
     denied = [(row["group"], row["kind"]) for row in project["spec"]["namespaceResourceBlacklist"]]
     assert ("rbac.authorization.k8s.io", "RoleBinding") in denied and ("networking.k8s.io", "NetworkPolicy") in denied
     assert application["spec"]["project"] == project["metadata"]["name"] == "dev-use1-extra-search"
-    assert application["metadata"]["annotations"] == {"argocd.argoproj.io/sync-wave": "101"}
+    assert application["metadata"]["annotations"] == {
+        "argocd.argoproj.io/ignore-healthcheck": "true",
+        "argocd.argoproj.io/sync-wave": "101",
+    }
 
 
 def test_a_project_without_namespaced_objects_denies_all_namespaced_kinds(fleet: Path) -> None:

@@ -10,6 +10,7 @@ from gpuc.emit.bootstrap import bootstrap
 from gpuc.emit.component import Component, Folder, needed_components
 from gpuc.emit.project import argocd_cluster, project, target_cluster
 from gpuc.emit.sync import wave
+from gpuc.kubernetes.argocd import IGNORE_HEALTH
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.cluster import ALWAYS_PLATFORM
@@ -60,7 +61,10 @@ def application(
     cluster: Cluster, name: str, origin: Path, sources: Body, destination: Body, sync_wave: int, *, prune: bool,
     creates_namespace: bool,
 ) -> Manifest:  # fmt: skip
-    """Returns an Application with an AppProject of its own, which has the same name.
+    """Returns an Application of users, with an AppProject of its own, which has the same name.
+
+    The root Application is healthy without the Application. A kind that does not exist yet, because another chart
+    defines the kind, holds back only the objects of the kind: Argo CD applies the others, and tries again.
 
     Args:
         name: the name of the Application, without the name of the cluster.
@@ -68,8 +72,9 @@ def application(
     """
     body = _spec(cluster, sources, destination, prune=prune, creates_namespace=creates_namespace)
     body["spec"]["project"] = f"{cluster.name}-{name}"
+    body["spec"]["syncPolicy"]["syncOptions"].append("SkipDryRunOnMissingResource=true")
     manifest = _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, sync_wave)
-    return replace(manifest, origin=origin)
+    return replace(manifest, origin=origin, annotations={IGNORE_HEALTH: "true", **manifest.annotations})
 
 
 def _root(cluster: Cluster) -> Manifest:

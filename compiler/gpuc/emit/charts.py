@@ -11,16 +11,21 @@ from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
 from gpuc.spec.charts import Chart
 
+NAMESPACE: Kind = ("", "Namespace")
+
 
 def charts(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values, the AppProject and the Application of each further chart."""
     for name, chart in cluster.spec.charts.items():
         origin: Path = ("spec", "charts", name)
         yield Values(cluster.out(f"charts/{name}/values.yaml"), origin, name, chart.values, has_schema=False)
+        creates_namespace = chart.namespace not in (*cluster.platform_namespaces, *cluster.tenant_namespaces)
+        # Argo CD refuses to create the namespace of an Application whose AppProject does not permit the kind.
+        own_kinds = frozenset({NAMESPACE}) if creates_namespace else frozenset()
         permitted = Permitted(
             repositories=frozenset({argocd_url(chart.repository), cluster.spec.delivery.repo}),
             namespaces=frozenset({chart.namespace, *chart.namespaces}),
-            cluster_kinds=_kinds(chart.kinds.cluster),
+            cluster_kinds=_kinds(chart.kinds.cluster) | own_kinds,
             kinds=_kinds(chart.kinds.namespaced),
         )
         item = Delivered(
@@ -32,7 +37,7 @@ def charts(cluster: Cluster) -> Iterator[Artifact]:
             wave=chart.wave,
             # Argo CD tracks and prunes a CRD if its template has a namespace, and that deletes all objects of its kind.
             prune=("apiextensions.k8s.io", "CustomResourceDefinition") not in permitted.cluster_kinds,
-            creates_namespace=chart.namespace not in (*cluster.platform_namespaces, *cluster.tenant_namespaces),
+            creates_namespace=creates_namespace,
         )
         yield from delivered(cluster, item, permitted)
 

@@ -10,11 +10,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.tenant_kinds import DENIED_KINDS
 from gpuc.objects.object_set import group
-
-PLATFORM_WAVE = 40
-"""The sync wave of the platform's objects: after all objects of gpuc, and after charts with the default wave."""
-TENANT_WAVE = 101
-"""The sync wave of tenants' objects: the last one, so that no wave waits for an Application of a tenant."""
+from gpuc.spec.charts import LAST_WAVE
 
 
 def applications(cluster: Cluster, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
@@ -48,7 +44,7 @@ def _of_platform(cluster: Cluster, objects: Sequence[Manifest]) -> Iterator[Mani
         description=f"Objects that the platform team of {cluster.name} wrote",
         sources=_sources(cluster, FOLDER),
         namespace=min(namespaces & _existing_namespaces(cluster, objects), default="default"),
-        wave=PLATFORM_WAVE,
+        wave=LAST_WAVE,
         prune=cluster.spec.delivery.prune != "never",
     )
     yield from delivered(cluster, item, permitted)
@@ -77,7 +73,7 @@ def _of_tenant(cluster: Cluster, tenant: Tenant) -> Iterator[Manifest]:
         description=f"Objects that tenant {tenant.name} of {cluster.name} wrote",
         sources=_sources(cluster, f"{FOLDER}/{tenant.name}"),
         namespace=min(namespaces),
-        wave=TENANT_WAVE,
+        wave=LAST_WAVE,
         prune=cluster.spec.delivery.prune != "never",
     )
     yield from delivered(cluster, item, permitted)

@@ -42,6 +42,11 @@ class UserObjects:
         """Mistakes in files, documents and namespaces. The spec cannot accept them."""
         self.remarks = tuple(finding for finding in found if not finding.is_error)
 
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The owners of the objects, in alphabetical order: tenants, and an empty text for the platform."""
+        return tuple(sorted({self._tenant_of(manifest) for manifest in self.manifests}))
+
     def applications(self) -> list[Artifact]:
         """Returns the AppProjects and Applications of the objects."""
         from gpuc.emit.metadata import with_metadata

@@ -5,6 +5,13 @@ from __future__ import annotations
 WAVE = "argocd.argoproj.io/sync-wave"
 OPTIONS = "argocd.argoproj.io/sync-options"
 COMPARE = "argocd.argoproj.io/compare-options"
+IGNORE_HEALTH = "argocd.argoproj.io/ignore-healthcheck"
+"""With the value true, an object does not count for the health of its Application. The waves of a sync still wait for
+the object.
+
+Source: argoproj/argo-cd v3.5.1 controller/health.go (setApplicationHealth),
+gitops-engine/pkg/sync/sync_context.go (Sync)
+"""
 
 
 def argocd_url(repository: str) -> str:

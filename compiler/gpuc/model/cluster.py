@@ -56,6 +56,8 @@ class Cluster:
     tenants: tuple[Tenant, ...]
     user_manifests: tuple[Manifest, ...] = ()
     """The objects that users wrote in manifests/."""
+    object_owners: tuple[str, ...] = ()
+    """Who has objects in manifests/: names of tenants, and an empty text for the platform."""
 
     @property
     def aws(self) -> Aws:

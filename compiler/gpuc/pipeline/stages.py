@@ -147,7 +147,7 @@ def compile_source(
     """
     cluster, of_spec = _checked_spec(source, fleet, before, files, other_clusters, catalog or load())
     written = UserObjects(cluster, files)
-    cluster = replace(cluster, user_manifests=written.manifests)
+    cluster = replace(cluster, user_manifests=written.manifests, object_owners=written.owners)
     reported = [*of_spec, *needs.contradictions(cluster), *written.remarks]
     findings = _accepted(reported, source, written.errors)
     accepts_errors = any(finding.is_error and finding not in findings for finding in reported)

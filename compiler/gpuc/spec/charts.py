@@ -11,6 +11,12 @@ from gpuc.spec.base import Accept, Name, SpecModel
 from gpuc.spec.form import Form, Words, text_error
 from gpuc.spec.platform import NamespaceName
 
+LAST_WAVE = 101
+"""The sync wave of charts and manifests. A sync does not wait until its last wave is healthy.
+
+Source: argoproj/argo-cd v3.5.1 gitops-engine/pkg/sync/sync_context.go (Sync: remainingTasks)
+"""
+
 KindName = Annotated[
     str,
     Form(
@@ -82,8 +88,12 @@ class Chart(SpecModel):
     namespace: NamespaceName
     """The namespace of the Helm release. Argo CD creates the namespace, unless the platform or a tenant has it."""
 
-    wave: Annotated[int, Field(ge=-9, le=100)] = 35
-    """The sync wave. The default is after all objects of gpuc (30), and before manifests (40)."""
+    wave: Annotated[int, Field(ge=-9, le=LAST_WAVE)] = LAST_WAVE
+    """The sync wave. The default is the last wave, together with manifests: nothing waits for the chart.
+
+    Argo CD waits for the chart before it syncs later waves. While the chart is not healthy, the root Application then
+    takes up no other commit. The objects of gpuc are in waves up to 30.
+    """
 
     kinds: ChartKinds
     """The kinds of the chart's objects. The AppProject permits no other kinds."""

@@ -12,6 +12,7 @@ from gpuc.rehearse.argocd.checks import (
     blocked_operations,
     early_waves,
     out_of_sync,
+    pending_pods,
     refusals,
     regressions,
     unexpected_deletions,
@@ -91,6 +92,37 @@ def test_waves_before_the_previous_one_must_have_been_good_once() -> None:
 def test_waves_of_two_clusters_in_one_argo_cd_do_not_wait_for_one_another() -> None:
     other = replace(state(2, "b-kueue", 10), cluster="other")
     assert early_waves(Timeline([state(1, "a-crd", -20), other])) == []
+
+
+FAILED = "one or more objects failed to apply, reason: REASON. Retrying attempt #1 at 3:04PM."
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        'no matches for kind "ClusterIssuer" in version "cert-manager.io/v1"',
+        "the server could not find the requested resource",
+        'namespaces "logging" not found',
+        'failed calling webhook "webhook.cert-manager.io": connection refused',
+    ],
+)
+def test_b1_an_object_that_waits_for_its_kind_or_its_webhook_is_not_refused(reason: str) -> None:
+    words = ("OutOfSync", "Missing", "Running")
+    waiting = replace(
+        state(1, "extra", 101, words, FAILED.replace("REASON", reason)), refused=(("ClusterIssuer internal", reason),)
+    )
+    assert refusals(Timeline([waiting])) == []
+    both = replace(waiting, refused=(*waiting.refused, ("DaemonSet logging/agent", "DaemonSet is invalid: no")))
+    assert [failure.object for failure in refusals(Timeline([both]))] == ["DaemonSet logging/agent"]
+
+
+def test_b1_a_pod_without_a_node_is_a_failure_with_the_message_of_the_scheduler() -> None:
+    text = "0/3 nodes are available: 3 node(s) had untolerated taint {CriticalAddonsOnly: true}."
+    waits = {"conditions": [{"type": "PodScheduled", "status": "False", "message": text}]}
+    metadata = {"namespace": "cert-manager", "name": "webhook"}
+    pods = [{"metadata": metadata, "spec": {}, "status": waits}, {"metadata": metadata, "spec": {"nodeName": "n"}}]
+    [failure] = pending_pods(pods, 9.0)
+    assert (failure.kind, failure.object, failure.message) == ("pending", "Pod cert-manager/webhook", text)
 
 
 @pytest.mark.parametrize(

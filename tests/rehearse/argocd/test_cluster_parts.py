@@ -184,3 +184,8 @@ def test_controllers_find_nodes_in_every_zone_without_karpenter(spec: CompiledSp
     zones = {node["metadata"]["labels"]["topology.kubernetes.io/zone"] for node in made}
     assert zones == set(spec.cluster.aws.zones)
     assert not [node for node in made if "karpenter.sh/nodepool" in node["metadata"]["labels"]]
+    # The taint that the README of the cluster orders: a chart that does not tolerate the taint gets no node.
+    assert all(
+        node["spec"]["taints"] == [{"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"}]
+        for node in made
+    )

@@ -27,6 +27,13 @@ def test_an_application_without_a_status_was_not_compared() -> None:
     assert not shown.is_good
 
 
+def test_b1_an_application_of_users_belongs_to_its_cluster() -> None:
+    chart = {"metadata": {"name": "prod-cert-manager"}, "spec": {"project": "prod-cert-manager"}}
+    assert state_of(chart, 1.0, ["dev", "prod"]).cluster == "prod"
+    assert state_of(chart, 1.0, ["prod", "prod-cert"]).cluster == "prod-cert"
+    assert state_of(chart, 1.0, ["pro"]).cluster == "prod-cert-manager"
+
+
 def test_the_state_lists_objects_by_their_status() -> None:
     shown = state_of(
         application(

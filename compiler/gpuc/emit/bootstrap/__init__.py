@@ -21,6 +21,7 @@ from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
+from gpuc.spec.charts import LAST_WAVE
 from gpuc.spec.platform import NodeAgent
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _component_values(cluster: Cluster, components: tuple[Component, ...]) -> di
     names = {component.name for component in components}
     managed = {name for name in names if cluster.is_managed(name)}
     karpenter = "Karpenter and its FlowSchemas" if "karpenter" in managed else "FlowSchemas of Karpenter"
-    applications = (
+    applications = [
         ("-20", "CRDs of Karpenter", "karpenter-crd" in managed),
         ("-10", "Gatekeeper", "gatekeeper" in managed),
         ("0", karpenter, True),
@@ -115,14 +116,18 @@ def _component_values(cluster: Cluster, components: tuple[Component, ...]) -> di
         ("20", "node pools", True),
         ("25, 26", "flavors, queues", "kueue" in names),
         ("30", "tenants", bool(cluster.tenants)),
-    )
+        *((str(chart.wave), f"chart {name}", True) for name, chart in cluster.spec.charts.items()),
+        *((str(LAST_WAVE), f"manifests of {owner or 'the platform'}", True) for owner in cluster.object_owners),
+    ]
     waves: dict[str, list[str]] = {}
-    for wave, application, is_emitted in applications:
+    for wave, application, is_emitted in sorted(applications, key=lambda row: int(row[0].partition(",")[0])):
         if is_emitted:
             waves.setdefault(wave, []).append(application)
     return {
         "components": [component.release(cluster) for component in components if component.name in managed],
         "waves": waves,
+        "awaited_charts": [name for name, chart in cluster.spec.charts.items() if chart.wave < LAST_WAVE],
+        "of_users": [*cluster.spec.charts, *(f"extra-{owner}".rstrip("-") for owner in cluster.object_owners)],
         "with_crds": [name for name in ("karpenter-crd", "gpu-operator", "kueue") if name in managed],
         "operator_namespace": cluster.components["gpu-operator"].namespace,
     }

@@ -9,9 +9,20 @@ from itertools import groupby
 from typing import Literal
 
 from gpuc.rehearse.argocd.timeline import State, Timeline
+from gpuc.rehearse.client import Object, condition
 
 Kind = Literal[
-    "unfinished", "project", "refused", "out of sync", "wave", "blocked", "deleted", "late", "leftover", "reverted"
+    "unfinished",
+    "pending",
+    "project",
+    "refused",
+    "out of sync",
+    "wave",
+    "blocked",
+    "deleted",
+    "late",
+    "leftover",
+    "reverted",
 ]
 
 BLOCKED_SECONDS = 20
@@ -22,6 +33,10 @@ _PROJECT = re.compile(r"not permitted in project|not permitted in AppProject|is 
 _REFUSED = re.compile(
     r"is invalid|failed to apply|failed to create typed patch|denied the request|\.spec\S* is not valid"
 )
+_AWAITED = re.compile(
+    r"no matches for kind|could not find the requested resource|namespaces \S+ not found|failed calling webhook"
+)
+"""Refusals until the kind, the namespace or the webhook of an object exists: Argo CD tries again."""
 _BLOCKING = re.compile(r"waiting for (pruning confirmation|deletion)")
 _ATTEMPT = re.compile(r"\s*(Retrying attempt #\d+.*|\(retried \d+ times\)\.?)")
 
@@ -80,6 +95,15 @@ def unfinished(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -
     ]
 
 
+def pending_pods(pods: Iterable[Object], at: float) -> list[Failure]:
+    """Returns a failure for each pod that the scheduler has assigned to no node, with the message of the scheduler."""
+    return [
+        Failure("pending", "", f"Pod {pod['metadata']['namespace']}/{pod['metadata']['name']}", message, at)
+        for pod in pods
+        if not pod["spec"].get("nodeName") and (message := condition(pod, "PodScheduled").get("message"))
+    ]
+
+
 def out_of_sync(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -> list[Failure]:
     """Returns a failure for each object that is OutOfSync while no operation of the Application runs.
 
@@ -99,7 +123,8 @@ def refusals(timeline: Timeline, expected_refusals: Iterable[ExpectedRefusal] = 
     allowed = tuple(expected_refusals)
     found: dict[tuple[str, str, str], Failure] = {}
     for state in timeline:
-        if any(expected.covers(state) for expected in allowed):
+        awaits = bool(state.refused) and all(_AWAITED.search(message) for _, message in state.refused)
+        if awaits or any(expected.covers(state) for expected in allowed):
             continue
         for name, message in _messages(state):
             if kind := _refusal_kind(message):

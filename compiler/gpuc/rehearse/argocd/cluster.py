@@ -14,6 +14,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.applications import namespaces_of_charts
 from gpuc.rehearse.argocd.background_loop import BackgroundLoop
+from gpuc.rehearse.argocd.further_charts import FurtherCharts
 from gpuc.rehearse.argocd.kubelet import Kubelet
 from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
 from gpuc.rehearse.argocd.profiles import PROFILES
@@ -87,6 +88,8 @@ class ArgoCluster(Started):
             ignored_namespaces=sorted(namespaces.values()),
         )
         self._charts = {name: chart for chart, name in namespaces.items()}
+        self._further_charts = spec.cluster.spec.charts
+        self._name = spec.cluster.name
         self._plane = ControlPlane(programs, self._settings, progress)
 
     def start(self, stack: ExitStack) -> None:
@@ -98,8 +101,20 @@ class ArgoCluster(Started):
         stack.enter_context(self._plane)
         self.client: Client = self._plane.client
         self.kubelet = Kubelet(self._plane.site, self.client, self._settings, self._charts)
+        further_charts = FurtherCharts(
+            self.client,
+            self._plane.site.authority,
+            [f"{self._name}-{name}" for name in self._further_charts],
+            {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
+        )
         controllers = SimulatedControllers(self.client)
-        self._controllers = BackgroundLoop("the simulated controllers", controllers.reconcile, PAUSE_SECONDS)
+
+        def reconcile() -> None:
+            controllers.reconcile()
+            further_charts.reconcile()
+
+        self._controllers = BackgroundLoop("the simulated controllers", reconcile, PAUSE_SECONDS)
+        stack.callback(further_charts.stop)
         stack.callback(self.kubelet.stop)
         self.kubelet.loop.start()
         stack.callback(self._controllers.stop)

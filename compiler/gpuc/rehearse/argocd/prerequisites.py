@@ -9,6 +9,7 @@ from pathlib import Path
 
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
+from gpuc.model.names import SYSTEM_TAINT
 from gpuc.rehearse.argocd.applications import Destination, missing_namespaces
 from gpuc.rehearse.argocd.repository import documents
 from gpuc.rehearse.client import Client, Object
@@ -22,7 +23,7 @@ SECRET_TYPE = "argocd.argoproj.io/secret-type"
 
 
 def system_nodes(cluster: Cluster) -> Iterator[Object]:
-    """Yields the nodes of the managed node group, which run the controllers."""
+    """Yields the nodes of the managed node group, which run the controllers, with the taint of the cluster's README."""
     key, _, value = FAKE_NODE.partition("=")
     zones = cluster.aws.zones
     for number in range(SYSTEM_NODES):
@@ -38,6 +39,7 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
             "apiVersion": "v1",
             "kind": "Node",
             "metadata": {"name": name, "labels": labels, "annotations": {key: value}},
+            "spec": {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]},
             "status": {"capacity": _CAPACITY, "allocatable": _CAPACITY},
         }
 

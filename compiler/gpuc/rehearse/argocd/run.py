@@ -13,6 +13,7 @@ from gpuc.rehearse.argocd.checks import (
     blocked_operations,
     early_waves,
     out_of_sync,
+    pending_pods,
     refusals,
     regressions,
     unfinished,
@@ -76,7 +77,7 @@ def rehearse(argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progres
     Returns:
         The result of each cluster, in the order of the specs.
     """
-    with Watch(argocd.client) as watch:
+    with Watch(argocd.client, [name for name, _ in specs]) as watch:
         cluster_runs = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]
         _sync(argocd, cluster_runs, watch, progress)
         for cluster_run in cluster_runs:
@@ -121,6 +122,8 @@ def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress
         others = [name for name, state in watch.timeline.last.items() if state.cluster != cluster_run.name]
         if cluster_run.synced_s is None:
             cluster_run.failures += unfinished(watch.timeline, moment, others)
+            pods = argocd.clusters[cluster_run.name].list_all("v1", "Pod")
+            cluster_run.failures += pending_pods(pods, moment)
         cluster_run.failures += out_of_sync(watch.timeline, moment, others)
 
 

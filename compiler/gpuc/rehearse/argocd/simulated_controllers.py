@@ -53,7 +53,7 @@ class SimulatedControllers:
                     {"apiVersion": SIMULATED[0], "kind": SIMULATED[1], "metadata": {"name": metadata["name"]}}
                 )
             if condition(node_class, "Ready").get("status") != "True":
-                self._patch(EC2_NODE_CLASS, metadata["name"], {"status": {"conditions": [_ready()]}}, "status")
+                self._patch(EC2_NODE_CLASS, metadata["name"], {"status": {"conditions": [ready()]}}, "status")
 
     def _used_classes(self) -> set[str]:
         if not self.client.serves(*NODE_CLAIM):
@@ -76,6 +76,7 @@ class SimulatedControllers:
                 raise
 
 
-def _ready() -> Object:
+def ready() -> Object:
+    """Returns the condition Ready with the status True."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now}

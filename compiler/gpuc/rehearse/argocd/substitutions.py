@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpuc.model.names import SYSTEM_TAINT
 from gpuc.rehearse.argocd.prerequisites import SYSTEM_NODES
 from gpuc.rehearse.argocd.processes import RESYNC_SECONDS
 from gpuc.rehearse.substitute import SIMULATED_CLASS
@@ -25,7 +26,11 @@ SUBSTITUTIONS = (
     "gate ReservedCapacity is off, and nodes run no containers.",
     "EC2NodeClass and ClusterPolicy are ready immediately. A deleted EC2NodeClass remains until its last NodeClaim is "
     "deleted. Pods of the GPU Operator and of the EFA device plugin are simulated.",
-    f"The managed node group has {SYSTEM_NODES} simulated nodes. Addresses of Services are on loopback.",
+    "Programs of charts that the spec adds do not run. Their pods become ready as soon as the scheduler has nodes for "
+    "them. Then their webhooks allow every request; a webhook with a caBundle of the chart gets no server. All objects "
+    "of their kinds get the condition Ready.",
+    f"The managed node group has {SYSTEM_NODES} simulated nodes with the taint {SYSTEM_TAINT}. Addresses of Services "
+    "are on loopback.",
     "CustomResourceDefinitions of Prometheus, JobSet and Trainer are generated from gpuc's tables; --crds DIR installs "
     "the upstream CustomResourceDefinitions.",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -21,7 +21,7 @@ class State:
     """Seconds since the start of the watch."""
     name: str
     cluster: str = ""
-    """The AppProject, which has the name of the cluster."""
+    """The cluster that the Application belongs to, also for an Application of users with an AppProject of its own."""
     wave: int | None = None
     """The sync wave, or None for the root Application."""
     sync: str = ""
@@ -55,8 +55,12 @@ class State:
         return f"{words}: {self.message}" if self.message and self.phase != "Succeeded" else words
 
 
-def state_of(application: Object, at: float) -> State:
-    """Returns the state of an Application object. at is in seconds since the start of the watch.
+def state_of(application: Object, at: float, clusters: Collection[str] = ()) -> State:
+    """Returns the state of an Application object.
+
+    Args:
+        at: seconds since the start of the watch.
+        clusters: the names of the clusters of the run.
 
     Source: the fields of Application v1alpha1, Argo CD's documentation of its status.
     """
@@ -68,7 +72,7 @@ def state_of(application: Object, at: float) -> State:
     return State(
         at=at,
         name=metadata["name"],
-        cluster=spec.get("project", ""),
+        cluster=_cluster_of(spec.get("project", ""), clusters),
         wave=None if wave is None else int(wave),
         sync=compared.get("status", ""),
         health=status.get("health", {}).get("status", ""),
@@ -80,6 +84,12 @@ def state_of(application: Object, at: float) -> State:
         differing=tuple(_object(row) for row in resources if _differs(row) and not row.get("requiresPruning")),
         left=tuple(_object(row) for row in resources if row.get("requiresPruning")),
     )
+
+
+def _cluster_of(project: str, clusters: Collection[str]) -> str:
+    """Returns the cluster of an AppProject, which is named `<cluster>`, or `<cluster>-<name>` for objects of users."""
+    found = [name for name in clusters if project == name or project.startswith(f"{name}-")]
+    return max(found, key=len, default=project)
 
 
 def _has_failed(row: Mapping[str, str]) -> bool:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import ssl
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from gpuc.rehearse.argocd.tls_server import JsonHandler, start_server
 from gpuc.rehearse.certificates import Authority
 
 GROUP = "visibility.kueue.x-k8s.io"
@@ -19,18 +17,7 @@ def serve_visibility(authority: Authority, address: str, port: int) -> Callable[
     address and port: the address and the port of the Service. authority issues the certificate of the server.
     """
     certificate, key = authority.issue("visibility", GROUP, hosts=(address,))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate, key)
-    server = ThreadingHTTPServer((address, port), _Handler)
-    server.daemon_threads = True
-    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    threading.Thread(target=server.serve_forever, name="visibility", daemon=True).start()
-
-    def stop() -> None:
-        server.shutdown()
-        server.server_close()
-
-    return stop
+    return start_server("visibility", (address, port), (certificate, key), _Handler)
 
 
 def discovery(path: str) -> tuple[int, bytes]:
@@ -42,16 +29,6 @@ def discovery(path: str) -> tuple[int, bytes]:
     return 200, json.dumps(listed).encode()
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        code, content = discovery(self.path)
-        self.send_response(code)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Logs nothing, because the API server logs its requests."""
+class _Handler(JsonHandler):
+    def do_GET(self) -> None:  # noqa: N802
+        self.answer(*discovery(self.path))

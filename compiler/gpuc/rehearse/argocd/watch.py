@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from types import TracebackType
 
 from gpuc.rehearse.argocd.timeline import State, Timeline, state_of
@@ -24,9 +24,11 @@ class Watch:
     Applications.
     """
 
-    def __init__(self, client: Client, timeline: Timeline | None = None) -> None:
+    def __init__(self, client: Client, clusters: Collection[str] = (), timeline: Timeline | None = None) -> None:
+        """Prepares the watch; clusters are the names of the clusters of the run."""
         self.timeline = timeline if timeline is not None else Timeline()
         self._client = client
+        self._clusters = clusters
         self._began = time.monotonic()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -93,7 +95,7 @@ class Watch:
                 raise
 
     def _add(self, application: Object) -> None:
-        self.timeline.add(state_of(application, self.now))
+        self.timeline.add(state_of(application, self.now, self._clusters))
 
     def _add_deletion(self, name: str) -> None:
         self.timeline.add(State(at=self.now, name=name, exists=False))

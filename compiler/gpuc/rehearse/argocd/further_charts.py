@@ -1,0 +1,131 @@
+"""Simulates the programs of charts that users add: webhooks that allow all requests, and objects that become Ready.
+
+kwok makes the pods of these charts ready as soon as the scheduler has found nodes. Their programs do not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpuc.rehearse.argocd.simulated_controllers import ready
+from gpuc.rehearse.argocd.tls_server import JsonHandler, start_server
+from gpuc.rehearse.certificates import Authority
+from gpuc.rehearse.client import ApiError, Client, Object, condition
+
+ADMISSION = "admissionregistration.k8s.io/v1"
+WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+TRACKING = "argocd.argoproj.io/tracking-id"
+"""The annotation that names the Application of an object: `<application>:<group>/<kind>:<namespace>/<name>`."""
+
+Endpoint = tuple[str, str, int]
+"""(namespace, name, port) of a Service."""
+
+
+@dataclass
+class FurtherCharts:
+    """The simulated programs of the charts that the spec of one cluster adds."""
+
+    client: Client
+    authority: Authority
+    applications: Collection[str]
+    """The names of the Applications of the charts."""
+    namespaces: Collection[str]
+    """The namespaces of the charts."""
+    _servers: dict[Endpoint, Callable[[], None]] = field(default_factory=dict)
+    """Functions that stop the servers of webhooks, by Service."""
+
+    def reconcile(self) -> None:
+        """Starts the servers of webhooks whose pods are ready, and marks the objects of the charts' kinds as Ready."""
+        for kind in WEBHOOKS if self.namespaces else ():
+            for configuration in self.client.list_all(ADMISSION, kind):
+                self._serve(configuration)
+        for definition in self._definitions():
+            self._make_ready(definition)
+
+    def stop(self) -> None:
+        """Stops all servers of webhooks."""
+        for stop_server in self._servers.values():
+            stop_server()
+
+    def _serve(self, configuration: Object) -> None:
+        """Serves the webhooks of a configuration, and writes the certificate authority as the chart's program would.
+
+        A webhook with a caBundle of its chart gets no server, because Argo CD would restore the caBundle.
+        """
+        authority = base64.b64encode(self.authority.file.read_bytes()).decode()
+        webhooks: list[Any] = configuration.get("webhooks", [])
+        simulated = [
+            webhook
+            for webhook in webhooks
+            if webhook["clientConfig"].get("service", {}).get("namespace") in self.namespaces
+            and webhook["clientConfig"].get("caBundle", authority) == authority
+        ]
+        for webhook in simulated:
+            service = webhook["clientConfig"]["service"]
+            self._serve_service(service["namespace"], service["name"], int(service.get("port", 443)))
+        if any("caBundle" not in webhook["clientConfig"] for webhook in simulated):
+            for webhook in simulated:
+                webhook["clientConfig"]["caBundle"] = authority
+            metadata = configuration["metadata"]
+            changes = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "webhooks": webhooks}
+            self.client.patch(ADMISSION, configuration["kind"], metadata["name"], changes)
+
+    def _serve_service(self, namespace: str, name: str, port: int) -> None:
+        """Serves a webhook at the address of its Service while a pod of the Service is ready."""
+        endpoint = namespace, name, port
+        service = self.client.find("v1", "Service", name, namespace) or {}
+        selector = service.get("spec", {}).get("selector")
+        labels = ",".join(f"{key}={value}" for key, value in (selector or {}).items())
+        pods = self.client.list_all("v1", "Pod", namespace, labels=labels) if labels else []
+        has_ready_pod = any(condition(pod, "Ready").get("status") == "True" for pod in pods)
+        if has_ready_pod and endpoint not in self._servers:
+            host = f"{name}.{namespace}.svc"
+            files = self.authority.issue(f"webhook-{namespace}-{name}", name, hosts=(host,))
+            address = service["spec"]["clusterIP"], port
+            self._servers[endpoint] = start_server("webhook", address, files, _Webhook)
+        elif not has_ready_pod and endpoint in self._servers:
+            self._servers.pop(endpoint)()
+
+    def _definitions(self) -> Iterator[Object]:
+        """Yields the CustomResourceDefinitions of the charts."""
+        for definition in self.client.list_all(*DEFINITION) if self.applications else ():
+            owner = definition["metadata"].get("annotations", {}).get(TRACKING, "").partition(":")[0]
+            if owner in self.applications:
+                yield definition
+
+    def _make_ready(self, definition: Object) -> None:
+        """Gives the condition Ready to all objects of a kind whose status has conditions."""
+        spec = definition["spec"]
+        version = next(version for version in spec["versions"] if version["storage"])
+        status = version["schema"]["openAPIV3Schema"].get("properties", {}).get("status", {})
+        api, kind = f"{spec['group']}/{version['name']}", spec["names"]["kind"]
+        if "conditions" not in status.get("properties", {}) or not self.client.serves(api, kind):
+            return
+        for item in self.client.list_all(api, kind):
+            if condition(item, "Ready").get("status") == "True":
+                continue
+            metadata = item["metadata"]
+            changes = {"status": {"conditions": [ready()]}}
+            subresource = "status" if "status" in version.get("subresources", {}) else ""
+            try:
+                self.client.patch(api, kind, metadata["name"], changes, metadata.get("namespace", ""), subresource)
+            except ApiError as error:
+                if error.code not in (404, 422):  # deleted in the meantime, or a condition of another form
+                    raise
+
+
+def allowed(review: Object) -> Object:
+    """Returns the answer of a webhook that allows the request of an AdmissionReview."""
+    response = {"uid": review["request"]["uid"], "allowed": True}
+    return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
+
+
+class _Webhook(JsonHandler):
+    def do_POST(self) -> None:  # noqa: N802
+        review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self.answer(200, json.dumps(allowed(review)).encode())
