@@ -59,7 +59,8 @@ def test_a_chart_gets_exactly_the_kinds_and_namespaces_of_the_spec(fleet: Path) 
     ]
     assert [place["namespace"] for place in project["spec"]["destinations"]] == ["cert-manager", "kube-system"]
     assert project["spec"]["clusterResourceWhitelist"] == [
-        {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"}
+        {"group": "", "kind": "Namespace"},
+        {"group": "rbac.authorization.k8s.io", "kind": "ClusterRole"},
     ]
     assert project["spec"]["namespaceResourceWhitelist"] == [
         {"group": "", "kind": "Service"},
@@ -108,6 +109,17 @@ def _is_of_users(application: Any) -> bool:
 
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: app, namespace: NAMESPACE}\n"
+
+
+def test_b1_the_project_of_a_chart_permits_the_namespace_that_it_creates(fleet: Path) -> None:
+    """Without the kind, Argo CD refuses the sync: resource :Namespace is not permitted in project."""
+    compiled(fleet)
+    namespace = {"group": "", "kind": "Namespace"}
+    for name, creates in (("cert-manager", True), ("vcluster", False)):
+        project, application = documents(fleet, f"apps/{name}.yaml")
+        options = application["spec"]["syncPolicy"]["syncOptions"]
+        assert (f"CreateNamespace={str(creates).lower()}" in options) is True
+        assert (namespace in project["spec"].get("clusterResourceWhitelist", [])) is creates
 
 
 def test_b1_no_application_waits_for_a_chart_or_a_manifest_by_default(fleet: Path) -> None:
