@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gpuc.kubernetes.amounts import texts
-from gpuc.kubernetes.kueue import LEVEL_LABELS, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY, level_label
 from gpuc.model.names import POOL_LABEL
-from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.topology_labels import BLOCK_NODES
@@ -13,21 +13,33 @@ from gpuc.trace import ClusterIndex, TraceResult, Workload
 from gpuc.trace.described import described_workload
 from gpuc.trace.node_agents import node_agents
 
+BLOCK_LABELS = (level_label("block", 3), level_label("block", 4))
+
 
 def site(spec: CompiledSpec) -> ClusterIndex:
     """Returns the objects of a spec in the index that the trace reads."""
     manifests = [*spec.synced, *node_agents(spec.cluster)]
-    return ClusterIndex(ObjectSet(manifests, is_complete=True), {LEVEL_LABELS["block"]: BLOCK_NODES})
+    return ClusterIndex(ObjectSet(manifests, is_complete=True), dict.fromkeys(BLOCK_LABELS, BLOCK_NODES))
 
 
 def work_for(known: ClusterIndex, queue: str, request: Request) -> Workload:
     """A request as a Job in the first namespace of a ClusterQueue."""
-    annotations = {REQUIRED_TOPOLOGY: LEVEL_LABELS["block"]} if request.one_block else {}
+    annotations = {REQUIRED_TOPOLOGY: _block_label(known, request.pool)} if request.one_block else {}
     node_labels = {POOL_LABEL: request.pool} if request.pool else {}
     local = known.local_queues[queue][0]
     return described_workload(
         known, local.namespace, local.name, texts(request.pod), node_labels, pods=request.pods, annotations=annotations
     )
+
+
+def _block_label(known: ClusterIndex, pool: str) -> str:
+    """The node label of the block in the Topology of a pool's flavor."""
+    flavor = known.objects.find("kueue.x-k8s.io", "ResourceFlavor", pool)
+    topology = known.objects.find(
+        "kueue.x-k8s.io", "Topology", str(dig(flavor and flavor.body, "spec", "topologyName"))
+    )
+    labels = [str(dig(level, "nodeLabel")) for _, level in items(dig(topology and topology.body, "spec", "levels"))]
+    return next((label for label in labels if label in BLOCK_LABELS), BLOCK_LABELS[0])
 
 
 def contradiction(actual: Outcome, trace: TraceResult, *, on_nodes: bool) -> str:

@@ -33,6 +33,8 @@ class InstanceType:
     local_nvme_gb: int = 0
     """Size of the instance store in decimal gigabytes; 0 if there is none."""
     network_cards: int = 1
+    network_layers: int = 3
+    """Number of network nodes in the topology of an instance: the layers of the network above the instance."""
     efa: int = 0
     """Number of EFA devices (vpc.amazonaws.com/efa) of a node; 0 without EFA."""
     nvswitch: bool = False

@@ -18,7 +18,7 @@ from gpuc.emit.workload_template import (
     scheduling,
     volumes,
 )
-from gpuc.kubernetes.kueue import LEVEL_LABELS, PREFERRED_TOPOLOGY
+from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import GPU
@@ -131,7 +131,7 @@ def _pod_metadata(template: Template) -> Body:
     levels = template.pool.spec.topology
     if levels:
         level = "block" if "block" in levels else levels[0]
-        annotations[PREFERRED_TOPOLOGY] = LEVEL_LABELS[level]
+        annotations[PREFERRED_TOPOLOGY] = template.pool.level_labels[level]
     return {"metadata": {"annotations": annotations}} if annotations else {}
 
 

@@ -18,7 +18,7 @@ from gpuc.emit.component import (
 from gpuc.emit.queues import fair_share, queue_objects
 from gpuc.emit.start_limits import manages_pods, pods_ready_minutes, queued_pools
 from gpuc.emit.sync import protected, wave
-from gpuc.kubernetes.kueue import KUEUE_API, LEVEL_LABELS
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
@@ -139,7 +139,7 @@ def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]
     """
     for name, pool in sorted({pool.topology_name: pool for pool in reversed(pools) if pool.spec.topology}.items()):
         file = cluster.out(f"kueue/config/topologies/{name}.yaml")
-        levels = [{"nodeLabel": LEVEL_LABELS[level]} for level in pool.topology_levels]
+        levels = [{"nodeLabel": label} for label in pool.level_labels.values()]
         body: Body = {"spec": {"levels": levels}}
         yield Manifest(
             file, (*pool.path, "topology"), KUEUE_API, "Topology", name, body, annotations=protected(cluster, 0)

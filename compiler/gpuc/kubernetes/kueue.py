@@ -40,16 +40,22 @@ FRAMEWORKS = SPEC_FRAMEWORKS | {
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, FrameworkName of every package
 """
+NETWORK_LAYERS = 3
+"""The number of network layers above an instance of most types. EC2 numbers the layers from the top."""
 LEVEL_LABELS = {
     "zone": "topology.kubernetes.io/zone",
-    "block": "topology.k8s.aws/network-node-layer-3",
+    "block": f"topology.k8s.aws/network-node-layer-{NETWORK_LAYERS}",
     "host": HOST,
 }
-"""Node labels by topology level; the widest level comes first.
+"""Node labels by topology level, for instance types with three network layers; the widest level comes first."""
 
-EC2 numbers its network layers from the top. The third layer is the lowest layer that exists in all networks; some
-networks have a fourth layer. The cloud controller manager sets the labels of the layers after a node has joined. A pod
-that selects one of these labels therefore needs nodes that exist before the pod.
 
-Source: EC2 user guide, how instance topology works
-"""
+def level_label(level: str, network_layers: int = NETWORK_LAYERS) -> str:
+    """Returns the node label of a topology level. A block is the lowest network layer, to which the instances connect.
+
+    The cloud controller manager sets the labels of the layers after a node has joined. A pod that selects one of these
+    labels therefore needs nodes that exist before the pod.
+
+    Source: EC2 User Guide, how-ec2-instance-topology-works, ec2-instance-topology-prerequisites
+    """
+    return f"topology.k8s.aws/network-node-layer-{network_layers}" if level == "block" else LEVEL_LABELS[level]

@@ -11,7 +11,7 @@ from gpuc.catalog.operations import Kubelet
 from gpuc.catalog.records import Daemonset, Image, InstanceType
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale, smallest
-from gpuc.kubernetes.kueue import LEVEL_LABELS
+from gpuc.kubernetes.kueue import LEVEL_LABELS, NETWORK_LAYERS, level_label
 from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL, TENANT_KEY
 from gpuc.model.node import predicted_allocatable
 from gpuc.model.sharing import Sharing
@@ -305,9 +305,20 @@ class Pool:
         return [level for level in LEVEL_LABELS if level in (self.spec.topology or ())]
 
     @property
+    def network_layers(self) -> int:
+        """The number of network layers above each instance of the pool."""
+        return min(instance.network_layers for instance in self.instances)
+
+    @property
+    def level_labels(self) -> dict[str, str]:
+        """The node labels of the topology levels, by level, largest first."""
+        return {level: level_label(level, self.network_layers) for level in self.topology_levels}
+
+    @property
     def topology_name(self) -> str:
         """The name of the Topology. It contains the levels, because the levels of a Topology are immutable."""
-        return "-".join(self.topology_levels)
+        layers = "" if self.network_layers == NETWORK_LAYERS else f"{self.network_layers}"
+        return "-".join(f"{level}{layers}" if level == "block" else level for level in self.topology_levels)
 
     @cached_property
     def labels(self) -> dict[str, str]:

@@ -45,7 +45,7 @@ def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Qu
         stops_at_borrowing=False,
         usage=quota.usage,
     )
-    level = LEVEL_LABELS["block"] if request.one_block else None
+    level = block_label(queue, request) if request.one_block else None
     choice = flavor.choose(kueue_queue, request.total, level, lambda name: _flavor(pools[name], request), {})
     if not choice.flavors:
         return Outcome("refused", by="Kueue", message=_refusal(choice.attempts))
@@ -55,12 +55,18 @@ def admission(cluster: Cluster, queue: ClusterQueue, request: Request, quota: Qu
     return Outcome("admitted", flavor=pool.name, borrowed=tuple(texts(choice.borrowed).items()))
 
 
+def block_label(queue: ClusterQueue, request: Request) -> str:
+    """Returns the node label of the block that a request requires: that of the selected pool, or of the first one."""
+    labels = [pool.level_labels for pool in queue.pools if request.pool in ("", pool.name)]
+    return next((found["block"] for found in labels if "block" in found), LEVEL_LABELS["block"])
+
+
 def _flavor(pool: Pool, request: Request) -> flavor.Flavor:
     """Returns the flavor of a pool, without taints: every ResourceFlavor tolerates the taints of the pool."""
     return flavor.Flavor(
         pool.name,
         has_topology=bool(pool.spec.topology),
-        levels=tuple(LEVEL_LABELS[level] for level in pool.topology_levels),
+        levels=tuple(pool.level_labels.values()),
         matches_selector=request.pool in ("", pool.name),
     )
 

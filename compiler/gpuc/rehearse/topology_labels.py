@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from itertools import count
 
-from gpuc.kubernetes.kueue import LEVEL_LABELS
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object
@@ -47,7 +46,7 @@ def _initialized_nodes(client: Client, pool: Pool) -> list[Object]:
 
 def _label_blocks(client: Client, pool: Pool, nodes: list[Object]) -> None:
     """Labels the nodes without a block. Each block has BLOCK_NODES nodes."""
-    label = LEVEL_LABELS["block"]
+    label = pool.level_labels["block"]
     sizes = Counter(node["metadata"]["labels"].get(label) for node in nodes)
     for node in nodes:
         if label not in node["metadata"]["labels"]:

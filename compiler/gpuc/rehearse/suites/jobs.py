@@ -6,11 +6,12 @@ import hashlib
 from dataclasses import dataclass
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts
-from gpuc.kubernetes.kueue import LEVEL_LABELS, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
 from gpuc.model import Cluster, ClusterQueue, Namespace
 from gpuc.model.names import EFA, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import HOLD
+from gpuc.rehearse.expectation import block_label
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.sample_workloads import REPLACE_FAILED, security_context
 
@@ -47,7 +48,7 @@ def job_of(cluster: Cluster, work: Work) -> Object:
     labels = {QUEUE_LABEL: work.queue.name} | ({PRIORITY_LABEL: work.priority} if work.priority else {})
     annotations = dict(HOLD) if work.keeps_running else {}
     if request.one_block:
-        annotations[REQUIRED_TOPOLOGY] = LEVEL_LABELS["block"]
+        annotations[REQUIRED_TOPOLOGY] = block_label(work.queue, request)
     spec = {
         "parallelism": request.pods,
         "completions": request.pods,
