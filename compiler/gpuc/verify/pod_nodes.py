@@ -82,18 +82,13 @@ def needed_nodes(index: Index, runs_on: RunsOn) -> list[NodeGroup]:
     """Returns the node groups that all must take the pods of a component."""
     if runs_on == "system nodes":
         return [SYSTEM_NODES]
-    has_devices = _has_efa if runs_on == "EFA nodes" else _has_gpus
-    pools = (pool for pool in index.nodes.pools if has_devices(index, pool))
+    with_efa = {item.name for item in index.tree.manifests if dig(item.body, "spec", "networkInterfaces")}
+    with_gpus = {pool.name for pool in index.nodes.pools if GPUS_TAINT in {taint.key for taint in pool.startup_taints}}
+    if runs_on == "GPU nodes":
+        pools = [pool for pool in index.nodes.pools if pool.name in with_gpus]
+    else:
+        pools = [pool for pool in index.nodes.pools if pool.node_class and pool.node_class[2] in with_efa]
     return [pool_nodes(pool, after_boot=True, at_start=True) for pool in pools]
-
-
-def _has_gpus(_: Index, pool: Pool) -> bool:
-    return any(taint.key == GPUS_TAINT for taint in pool.startup_taints)
-
-
-def _has_efa(index: Index, pool: Pool) -> bool:
-    node_class = index.tree.find(*pool.node_class) if pool.node_class else None
-    return node_class is not None and "networkInterfaces" in node_class.body["spec"]
 
 
 def refusal(
