@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, scale, texts
-from gpuc.kubernetes.kueue import LEVEL_LABELS, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, SHARED_GPU
 from gpuc.rehearse.client import Object
@@ -75,10 +75,10 @@ class PodMaker:
         random, annotations = self._random, dict(HOLD)
         if random.random() < 0.3:
             annotations["karpenter.sh/do-not-disrupt"] = "true"
-        levels = self._pool.topology_levels if self._target.queue else []
-        if levels and random.random() < HALF:
+        labels = list(self._pool.level_labels.values()) if self._target.queue else []
+        if labels and random.random() < HALF:
             key = random.choice((REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY))
-            annotations[key] = LEVEL_LABELS[random.choice(levels)]
+            annotations[key] = random.choice(labels)
         return annotations
 
     def spec(self, restart_policy: str) -> Object:

@@ -76,15 +76,16 @@ def _topology(draft: Draft, key: str, level: str) -> bool:
 
 
 def _block_without_topology(draft: Draft) -> bool:
-    return not draft.target.pool.topology_levels and _topology(draft, REQUIRED_TOPOLOGY, LEVEL_LABELS["block"])
+    return not draft.target.pool.level_labels and _topology(draft, REQUIRED_TOPOLOGY, LEVEL_LABELS["block"])
 
 
 def _one_block_for_many(draft: Draft) -> bool:
     """Requires one block for more pods than a block has nodes."""
-    if not draft.target.pool.topology_levels or draft.kind != "Job":
+    if not draft.target.pool.level_labels or draft.kind != "Job":
         return False
     draft.spec.update(parallelism=12, completions=12)
-    return _topology(draft, REQUIRED_TOPOLOGY, LEVEL_LABELS["block"])
+    label = draft.target.pool.level_labels.get("block", LEVEL_LABELS["block"])
+    return _topology(draft, REQUIRED_TOPOLOGY, label)
 
 
 def _min_parallelism(draft: Draft, value: str) -> bool:

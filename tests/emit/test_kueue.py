@@ -312,3 +312,15 @@ def test_t6_no_example_sets_a_weight_that_has_no_effect() -> None:
             for manifest in objects(example(name), kind).values():
                 spec = manifest.body.get("spec", {})
                 assert spec.get("fairSharing", {}).get("weight", "1") == "1" or parent in spec, manifest
+
+
+def test_t1_a_block_is_the_lowest_network_layer() -> None:
+    """EC2 has four network layers above p6-b200, and three above p5en: Kueue packs gangs by the lowest one."""
+    manifests = [artifact for artifact in kueue(example("train-usw2")) if isinstance(artifact, Manifest)]
+    topologies = {item.name: item.body["spec"]["levels"] for item in manifests if item.kind == "Topology"}
+    flavors = {item.name: item.body["spec"] for item in manifests if item.kind == "ResourceFlavor"}
+    blocks = {name: topologies[flavors[name]["topologyName"]][1]["nodeLabel"] for name in ("core-h200", "core-b200")}
+    assert blocks == {
+        "core-h200": "topology.k8s.aws/network-node-layer-3",
+        "core-b200": "topology.k8s.aws/network-node-layer-4",
+    }

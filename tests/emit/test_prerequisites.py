@@ -143,9 +143,8 @@ def test_b2_strict_mode_cuts_off_no_namespace_of_the_output() -> None:
 def test_b2_the_namespace_of_a_pod_in_a_manifest_is_in_the_list(tmp_path: Any) -> None:
     root = write_fleet(tmp_path)
     agent = "apiVersion: v1\nkind: Namespace\nmetadata: {name: agents}\n---\napiVersion: v1\nkind: Pod\n"
-    agent += (
-        "metadata: {name: a, namespace: agents}\nspec: {containers: [{name: a, image: 'registry.example.com/a:1'}]}\n"
-    )
+    agent += "metadata: {name: a, namespace: agents}\nspec:\n  tolerations: [{operator: Exists}]\n"
+    agent += "  containers: [{name: a, image: 'registry.example.com/a:1'}]\n"
     write_manifest(root, "agents.yaml", agent)
     assert unnamed(root) == []
     records = {record.id for record in prerequisites(compiled_spec(root, SPEC).cluster)}
@@ -193,6 +192,26 @@ def test_t10_cilium_needs_the_definitions_of_the_gateway_api() -> None:
 def test_t10_a_cluster_without_default_add_ons_needs_coredns_and_kube_proxy() -> None:
     text = readme(example("train-usw2").cluster)
     assert "get deployment coredns" in text and "create these add-ons" in text
+
+
+@each_cluster
+def test_u1_the_readme_proves_that_the_region_has_the_instance_types(name: str) -> None:
+    cluster = example(name).cluster
+    text = chapter(readme(cluster), "Instance types")
+    (command,) = re.findall(r"Values=(\S+)", text)
+    assert set(command.split(",")) == {instance.type for pool in cluster.pools for instance in pool.instances}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("vega-prod", "spot instances can use the KMS key"),
+        ("train-usw2", "nvidia-fabricmanager.service"),
+        ("infer-euw1", "DCGM_FI_DEV_GPU_UTIL"),
+    ],
+)
+def test_u2_to_u4_the_readme_says_what_would_prove_each_assumption(name: str, words: str) -> None:
+    assert words in readme(example(name).cluster).partition("## Assumptions that gpuc does not check")[2]
 
 
 def test_a_role_that_the_spec_does_not_name_has_a_line(tmp_path: Any) -> None:

@@ -110,11 +110,13 @@ def shape(source: Source) -> list[Finding]:
     return []
 
 
-def pairs(folder: Path, plants: tuple[Callable[[Any, Any], None], ...]) -> Iterator[tuple[Source, Source]]:
+def pairs(
+    folder: Path, plants: tuple[Callable[[Any, Any], None], ...], number: int = PAIRS
+) -> Iterator[tuple[Source, Source]]:
     """Specs with at most one mistake, and the same specs with one more mistake."""
     chance = random.Random(19)
     sources = [*cases(folder), *map(example, EXAMPLES)]
-    for _ in range(PAIRS):
+    for _ in range(number):
         one = chance.choice(sources)
         two = with_mistake(one, chance.choice(plants), chance)
         if two is not None:
@@ -138,7 +140,7 @@ def test_a_wrong_key_or_type_causes_no_finding_of_a_later_stage(tmp_path: Path) 
 
 def test_a_wrong_name_causes_no_finding_of_a_rule(tmp_path: Path) -> None:
     both = 0
-    for one, two in pairs(tmp_path, (other_name,)):
+    for one, two in pairs(tmp_path, (other_name,), 3 * PAIRS):  # few places have a name
         if shape(two):
             continue
         alone, together = keys(independent_findings(one, INPUTS)), keys(independent_findings(two, INPUTS))

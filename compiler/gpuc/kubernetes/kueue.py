@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 GROUP = "kueue.x-k8s.io"
 KUEUE_API = f"{GROUP}/v1beta2"
 REQUIRED_TOPOLOGY = f"{GROUP}/podset-required-topology"
@@ -59,3 +61,11 @@ def level_label(level: str, network_layers: int = NETWORK_LAYERS) -> str:
     Source: EC2 User Guide, how-ec2-instance-topology-works, ec2-instance-topology-prerequisites
     """
     return f"topology.k8s.aws/network-node-layer-{network_layers}" if level == "block" else LEVEL_LABELS[level]
+
+
+def topology_name(labels: Mapping[str, str]) -> str:
+    """Returns the name of the Topology with the labels of levels: zone-block-host, or zone-block4-host."""
+    return "-".join(
+        level if label == LEVEL_LABELS[level] else f"{level}{label.rpartition('-')[2]}"
+        for level, label in labels.items()
+    )

@@ -11,7 +11,7 @@ from gpuc.catalog.operations import Kubelet
 from gpuc.catalog.records import Daemonset, Image, InstanceType
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale, smallest
-from gpuc.kubernetes.kueue import LEVEL_LABELS, NETWORK_LAYERS, level_label
+from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label, topology_name
 from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL, TENANT_KEY
 from gpuc.model.node import predicted_allocatable
 from gpuc.model.sharing import Sharing
@@ -300,25 +300,15 @@ class Pool:
         return {name: amount * self.nodes_max for name, amount in self.node.items()}
 
     @property
-    def topology_levels(self) -> list[str]:
-        """The topology levels of the spec, largest first. Kueue allows the host only as the last level."""
-        return [level for level in LEVEL_LABELS if level in (self.spec.topology or ())]
-
-    @property
-    def network_layers(self) -> int:
-        """The number of network layers above each instance of the pool."""
-        return min(instance.network_layers for instance in self.instances)
-
-    @property
     def level_labels(self) -> dict[str, str]:
-        """The node labels of the topology levels, by level, largest first."""
-        return {level: level_label(level, self.network_layers) for level in self.topology_levels}
+        """The node labels of the topology levels, largest first. Kueue allows the host only as the last level."""
+        layers, levels = min(instance.network_layers for instance in self.instances), self.spec.topology or ()
+        return {level: level_label(level, layers) for level in LEVEL_LABELS if level in levels}
 
     @property
     def topology_name(self) -> str:
         """The name of the Topology. It contains the levels, because the levels of a Topology are immutable."""
-        layers = "" if self.network_layers == NETWORK_LAYERS else f"{self.network_layers}"
-        return "-".join(f"{level}{layers}" if level == "block" else level for level in self.topology_levels)
+        return topology_name(self.level_labels)
 
     @cached_property
     def labels(self) -> dict[str, str]:

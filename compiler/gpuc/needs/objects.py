@@ -176,6 +176,8 @@ def _node_pool(_output: Output, manifest: Manifest) -> Found:
         values = [value for _, value in items(dig(requirement, "values"))]
         if dig(requirement, "key") == "karpenter.sh/capacity-type" and "spot" in values:
             yield "service-linked-role/spot.amazonaws.com", (*path, number, "values")
+        if dig(requirement, "key") == "node.kubernetes.io/instance-type":
+            yield from ((f"instance-type/{value}", (*path, number, "values")) for value in values)
 
 
 def _service_account(_output: Output, manifest: Manifest) -> Found:

@@ -13,6 +13,7 @@ from gpuc.emit.prerequisites import (
     definitions,
     efa,
     iam,
+    instance_types,
     job_controllers,
     members,
     namespaces,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 CHAPTERS = (
-    system_nodes, iam, network, efa, placement, capacity, members, service_accounts, topology, prometheus, namespaces,
+    system_nodes, iam, network, instance_types, efa, placement, capacity, members, service_accounts, topology, prometheus, namespaces,
     job_controllers, other_teams, definitions, argocd,
 )  # fmt: skip
 """The modules of the chapters, in the order in which an engineer needs them."""
