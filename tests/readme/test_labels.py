@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpuc.kubernetes.kueue import LEVEL_LABELS
+from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label
 from gpuc.trace.node_class import RESERVATION_ID
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
 from tests.readme.blocks import blocks, program
@@ -23,6 +23,7 @@ from tests.readme.recording import Command, record
 CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
 OTHERS = (
     "karpenter.sh/nodepool", "karpenter.sh/capacity-type", RESERVATION_ID, *LEVEL_LABELS.values(),
+    level_label("block", 4),
     "nvidia.com/mig.config", "nvidia.com/mig.config.state",
 )  # fmt: skip
 """Labels of nodes that controllers set.

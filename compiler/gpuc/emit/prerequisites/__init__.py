@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 CHAPTERS = (
-    system_nodes, iam, network, instance_types, efa, placement, capacity, members, service_accounts, topology, prometheus, namespaces,
-    job_controllers, other_teams, definitions, argocd,
+    system_nodes, iam, network, instance_types, efa, placement, capacity, members, service_accounts, topology,
+    prometheus, namespaces, job_controllers, other_teams, definitions, argocd,
 )  # fmt: skip
 """The modules of the chapters, in the order in which an engineer needs them."""
 
