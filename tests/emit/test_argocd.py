@@ -188,8 +188,8 @@ def test_finding_9_deleting_the_gpu_operator_takes_no_labels_off_nodes(name: str
 @each_example
 def test_finding_11_the_helm_command_keeps_the_version_of_argo_cd(name: str) -> None:
     (command,) = (line for line in readme(name).splitlines() if "helm upgrade" in line)
-    assert '--version "$VERSION"' in command and "--reuse-values" in command
-    assert "VERSION=$(helm list" in readme(name)
+    assert '--version "$CHART_VERSION"' in command and "--reuse-values" in command
+    assert "CHART_VERSION=$(helm list" in readme(name)
 
 
 @each_example

@@ -311,7 +311,7 @@ def test_c25_the_readme_enables_strict_mode(reference: Cluster) -> None:
     """The namespaces of the platform get a policy first: in strict mode, a pod without a policy has no network."""
     text = readme(reference)
     assert '"env": {"NETWORK_POLICY_ENFORCING_MODE": "strict"}' in text
-    (line,) = (line for line in text.splitlines() if "for NAMESPACE in" in line)
+    (line,) = (line for line in text.splitlines() if "for PLATFORM_NAMESPACE in" in line)
     named = line.removesuffix("; do").split()[3:]
     assert {"kube-system", "monitoring", "ingress-nginx", "gatekeeper-system", "jobset-system"} <= set(named)
     assert not set(named) & set(reference.tenant_namespaces)

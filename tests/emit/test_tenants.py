@@ -112,10 +112,10 @@ def test_c26_a_namespace_has_only_the_declared_load_balancers_and_node_ports(ref
         assert (hard["services.loadbalancers"], hard["services.nodeports"]) == (expected, expected)
 
 
-def test_quotas_are_full_cores_and_gib(reference: Cluster) -> None:
+def test_quotas_have_tenths_of_cores_and_full_gib(reference: Cluster) -> None:
     for quota in quotas_of(reference):
         hard = quota.body["spec"]["hard"]
-        assert hard["requests.cpu"].isdecimal() or hard["requests.cpu"].endswith("k"), hard
+        assert parse_quantity(hard["requests.cpu"]) * 10 % 1 == 0, hard
         assert hard["requests.memory"].endswith(("Gi", "Ti")), hard
 
 

@@ -32,7 +32,7 @@ def test_other_commands_accept_the_output(command: str, capsys: pytest.CaptureFi
 def test_the_readme_of_the_cluster_counts_what_is_outside_of_the_model() -> None:
     text = (CUSTOM / "clusters/custom-euc1/README.md").read_text(encoding="utf-8")
     assert "copies into the output: 8 values, 2 patches, 1 chart, 6 manifests." in text
-    assert "run them in the folder `examples/custom` of this repository." in text
+    assert "Run all commands in the folder `examples/custom` of this repository." in text
 
 
 def test_applications_read_the_folder_of_the_fleet() -> None:

@@ -34,7 +34,7 @@ OTHER: dict[str, Any] = {
     "thu": "sun", "fri": "sun", "eu-central-1": "us-west-2", "eu-central-1a": "eu-central-1c",
     "eu-central-1b": "eu-central-1d", "cilium": "none", "10.128.0.0/14": "10.192.0.0/14",
     "10.40.240.0/24": "10.40.241.0/24", "10.40.32.0/24": "10.40.34.0/24", "10.40.33.0/24": "10.40.35.0/24",
-    "10.192.8.0/24": "10.193.8.0/24",
+    "10.192.8.0/24": "10.193.8.0/24", "10.40.7.20/32": "10.40.7.21/32",
     "cr-0b1c2d3e4f5a6b7c8": "cr-0b1c2d3e4f5a6b7c9", "view": "edit", "nlp-lab": "nlp-train",
     "m8g.4xlarge": "c8g.4xlarge", "m8g.8xlarge": "m8g.12xlarge", "256Mi": "2Gi",  # quotas are rounded to Gi
     "2027-03-31T11:30:00Z": "2027-04-30T11:30:00Z", "Europe/Berlin": "America/New_York", "08:00-19:00": "07:00-17:30",

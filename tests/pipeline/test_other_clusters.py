@@ -107,6 +107,7 @@ SHARED = [
     "host api.vega.example",
     "egress to 10.192.16.0/24",
     "egress to 10.192.17.0/24",
+    "egress to 10.40.7.20/32",
 ]
 
 

@@ -19,7 +19,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
 from gpuc.objects.pods import pods_of
-from gpuc.spec.platform import OWN_SERVER
+from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 
 Found = Iterator[tuple[str, Path]]
 """Ids of needs, each with the path of the field in the object."""
@@ -205,7 +205,7 @@ def _application(output: Output, manifest: Manifest) -> Found:
     yield f"argocd/{manifest.namespace}", ("metadata", "namespace")
     yield "argocd-health-checks", ()
     destination = dig(manifest.body, "spec", "destination")
-    if dig(destination, "server") == OWN_SERVER:
+    if dig(destination, "server") == OWN_SERVER or dig(destination, "name") == OWN_NAME:
         yield from output.open_namespace(manifest.namespace, ("metadata", "namespace"))
     else:
         name = dig(destination, "name") or dig(destination, "server")

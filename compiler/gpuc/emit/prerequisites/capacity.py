@@ -41,7 +41,6 @@ def _reservations(pool: Pool, command: str) -> list[Prerequisite]:
             checks=(command,),
             expected=f"{name}, {types}, {', '.join(pool.zones)}, active",
             path=(*pool.path, "reservations"),
-            facts={"instance type": types},
         )
         for name in pool.spec.reservations.ids
     ]
