@@ -42,6 +42,10 @@ def objects(spec: CompiledSpec) -> Iterator[Object]:
         yield namespace(name)
     yield _object("v1", "ServiceAccount", "default", NAMESPACE)
     yield from _network(cluster)
+    yield _workload("Deployment", "coredns")
+    yield _workload("DaemonSet", "kube-proxy")
+    health = {"resource.customizations.health.karpenter.sh_NodePool": "return {}"}
+    yield _object("v1", "ConfigMap", "argocd-cm", "argocd") | {"data": health}
     for node in system_nodes(cluster):
         yield {**node, "spec": {"taints": [{"key": "CriticalAddonsOnly", "value": "true", "effect": "NoSchedule"}]}}
     pool = cluster.pools[0].name
@@ -71,11 +75,33 @@ def _network(cluster: Cluster) -> Iterator[Object]:
     if has_cilium(cluster):
         data = {"enable-policy": "default", "enable-l7-proxy": "true"}
         yield _object("v1", "ConfigMap", "cilium-config", "kube-system") | {"data": data}
-        return
-    labels = {"k8s-app": "aws-node"}
+        yield _workload("DaemonSet", "cilium")
+        yield from map(_gateway_definition, ("Gateway", "HTTPRoute"))
+    else:
+        yield _workload("DaemonSet", "aws-node")
+
+
+def _workload(kind: str, name: str) -> Object:
+    """A Deployment or a DaemonSet of kube-system."""
+    labels = {"k8s-app": name}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [_CONTAINER]}}
     spec = {"selector": {"matchLabels": labels}, "template": template}
-    yield _object("apps/v1", "DaemonSet", "aws-node", "kube-system", spec=spec)
+    return _object("apps/v1", kind, name, "kube-system", spec=spec)
+
+
+def _gateway_definition(kind: str) -> Object:
+    """A definition of the Gateway API without a schema. The real definitions need an annotation of their project."""
+    plural, api_group = f"{kind.lower()}s", "gateway.networking.k8s.io"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    spec = {
+        "group": api_group,
+        "scope": "Namespaced",
+        "names": {"plural": plural, "singular": kind.lower(), "kind": kind},
+        "versions": [{"name": "v1", "served": True, "storage": True, "schema": schema}],
+    }
+    approved = {"annotations": {"api-approved.kubernetes.io": "https://github.com/kubernetes-sigs/gateway-api"}}
+    definition = _object("apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.{api_group}", spec=spec)
+    return {**definition, "metadata": {**definition["metadata"], **approved}}
 
 
 def has_cilium(cluster: Cluster) -> bool:
