@@ -189,6 +189,25 @@ def test_t10_cilium_needs_the_definitions_of_the_gateway_api() -> None:
     assert "gateways.gateway.networking.k8s.io" in text and "the platform team creates both" in text
 
 
+def test_t10_the_gateway_of_cilium_needs_the_replacement_of_kube_proxy() -> None:
+    records = {record.id for record in prerequisites(example("vega-prod").cluster)}
+    assert "cilium-feature/gateway" in records and "eks-addon/kube-proxy" not in records
+    text = chapter(readme(example("vega-prod").cluster), "Network")
+    assert "`kubeProxyReplacement: true`" in text and "kube-proxy-replacement" in text
+    assert "eks-addon/kube-proxy" in {record.id for record in prerequisites(example("train-usw2").cluster)}
+
+
+@pytest.mark.parametrize("name", ["train-usw2", "vega-prod"])
+def test_b1_the_operator_of_cilium_tolerates_the_taint_of_the_system_nodes(name: str) -> None:
+    text = chapter(readme(example(name).cluster), "Network")
+    assert "`operator.tolerations`" in text and "{key: CriticalAddonsOnly, operator: Exists}" in text
+
+
+def test_the_check_of_prometheus_uses_the_labels_that_policies_admit() -> None:
+    (record,) = (item for item in prerequisites(example("vega-prod").cluster) if item.id.startswith("prometheus/"))
+    assert "app.kubernetes.io/name=vmagent" in record.checks[0]
+
+
 def test_t10_a_cluster_without_default_add_ons_needs_coredns_and_kube_proxy() -> None:
     text = readme(example("train-usw2").cluster)
     assert "get deployment coredns" in text and "create these add-ons" in text

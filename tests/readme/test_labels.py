@@ -35,12 +35,14 @@ OF_CHARTS = {
     "app.kubernetes.io/version": set(),
     "argocd.argoproj.io/secret-type": {"repository"},
     "helm.sh/chart": set(),
+    "io.cilium/app": {"operator"},
 }
 """Labels and their values in programs that the README of a cluster asks for.
 
 Source: aws/eks-charts stable/aws-load-balancer-controller/templates/_helpers.tpl; prometheus-community/helm-charts
 charts/kube-state-metrics/templates/_helpers.tpl; prometheus-operator/prometheus-operator pkg/prometheus/common.go;
-argoproj/argo-cd v3.5.7 common/common.go (LabelKeySecretType), manifests/base
+argoproj/argo-cd v3.5.7 common/common.go (LabelKeySecretType), manifests/base; cilium/cilium v1.20.2
+install/kubernetes/cilium/templates/cilium-operator/deployment.yaml
 """
 PLACEHOLDER = re.compile(r"[A-Z][A-Z0-9_]*")
 

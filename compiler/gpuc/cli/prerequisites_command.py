@@ -91,7 +91,8 @@ def _chapters(compiled: CompiledSpec) -> Iterator[tuple[Chapter, list[_Row]]]:
                 listed.add(record.id)
                 needing = tuple(objects.get(record.id, {}).values())
                 rows.append(_Row(record, needing, compiled.source.locate(record.path)))
-        yield chapter, rows
+        if rows:
+            yield chapter, rows
 
 
 def _text(compiled: CompiledSpec, chapters: list[tuple[Chapter, list[_Row]]]) -> str:

@@ -68,6 +68,18 @@ class Output:
         return frozenset(name for name, labels in self.objects.namespaces.items() if TENANT_KEY in labels)
 
     @cached_property
+    def eks_cluster(self) -> str:
+        """The name of the EKS cluster in the values of Karpenter."""
+        found = (dig(values.body, "settings", "clusterName") for values in self.values if values.name == "karpenter")
+        return next(map(str, found), "")
+
+    @cached_property
+    def has_gateway(self) -> bool:
+        """Whether a policy admits the Gateway of Cilium, which works only if Cilium replaces kube-proxy."""
+        policies = self.objects.of("cilium.io", "CiliumNetworkPolicy")
+        return any(need == "cilium-feature/gateway" for policy in policies for need, _ in _cilium_policy(self, policy))
+
+    @cached_property
     def is_strict(self) -> bool:
         """Whether a pod without any NetworkPolicy has no connection: the VPC CNI with policies of tenants."""
         return self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
@@ -101,7 +113,8 @@ def _of_values(output: Output, values: Manifest) -> Found:
             yield f"component/{values.name}", ()
     is_karpenter = values.name == "karpenter"
     if is_karpenter or _tolerates_system_nodes(values.body):
-        yield from ((name, ()) for name in ("system-nodes", "eks-addon/coredns", "eks-addon/kube-proxy"))
+        add_ons = ("coredns",) if output.has_gateway else ("coredns", "kube-proxy")
+        yield from ((name, ()) for name in ("system-nodes", *(f"eks-addon/{add_on}" for add_on in add_ons)))
     if is_karpenter:
         settings = dig(values.body, "settings")
         yield f"eks-cluster/{dig(settings, 'clusterName')}", ("settings", "clusterName")
@@ -142,11 +155,12 @@ def _is_template(manifest: Manifest) -> bool:
     return "/workloads/" in manifest.file and manifest.written is None
 
 
-def _node_class(_output: Output, manifest: Manifest) -> Found:
+def _node_class(output: Output, manifest: Manifest) -> Found:
     spec = dig(manifest.body, "spec")
     for field, kind in (("role", "iam-role"), ("instanceProfile", "instance-profile")):
         if name := dig(spec, field):
             yield from ((f"{need}/{name}", ("spec", field)) for need in (kind, "access-entry", "pass-role"))
+            yield f"authentication-mode/{output.eks_cluster}", ("spec", field)
     for field, kind in (("subnetSelectorTerms", "subnets"), ("securityGroupSelectorTerms", "security-groups")):
         yield f"{kind}/{_selected(dig(spec, field))}", ("spec", field)
     for number, term in items(dig(spec, "capacityReservationSelectorTerms")):

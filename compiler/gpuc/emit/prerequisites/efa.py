@@ -34,12 +34,13 @@ def _prerequisites(cluster: Cluster) -> Iterator[Prerequisite]:
         path=("spec", "pools"),
     )
     groups = cluster.aws.security_groups
-    query = "--query \"SecurityGroups[].[GroupId,IpPermissions[?IpProtocol=='-1'].UserIdGroupPairs[].GroupId]\""
+    pairs = "[?IpProtocol=='-1'].UserIdGroupPairs[].GroupId"
+    query = f'--query "SecurityGroups[].[GroupId,IpPermissions{pairs},IpPermissionsEgress{pairs}]"'
     yield Prerequisite(
         id=f"efa-traffic/{selected(groups)}",
         what="rules of the security group that allow all traffic from and to the group itself",
         reason="without the rules, AWS blocks EFA traffic, and NCCL hangs",
         checks=(aws(cluster, "ec2 describe-security-groups", f"{selector(groups, '--group-ids')} {query}"),),
-        expected="the id of the group also in the second list",
+        expected="the id of the group also in both lists",
         path=(*AWS, "securityGroups"),
     )

@@ -110,7 +110,7 @@ def _nodes(cluster: Cluster) -> Iterator[Prerequisite]:
         id=f"pass-role/{name}",
         what=f"the permission `iam:PassRole` of the controller for the role of `{name}`",
         reason="without the permission, no EC2NodeClass becomes Ready, and no node starts",
-        checks=(f"{_SIMULATE} --resource-arns {arn} --query 'EvaluationResults[].EvalDecision'",),
+        checks=(f"{_SIMULATE} --resource-arns {arn} --query 'EvaluationResults[0].EvalDecision'",),
         expected='"allowed"',
         path=path,
     )

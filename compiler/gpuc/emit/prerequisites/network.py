@@ -201,8 +201,8 @@ def _gateway(cluster: Cluster) -> Iterator[Prerequisite]:
             reason="without a Gateway, no connection has the entity that the policies allow",
             checks=(
                 f"{program} get crd gateways.gateway.networking.k8s.io httproutes.gateway.networking.k8s.io",
-                f"{program} {_CILIUM_CONFIG} jsonpath='{{.data.enable-gateway-api}}'",
+                f"{program} {_CILIUM_CONFIG} jsonpath='{{.data.enable-gateway-api}} {{.data.kube-proxy-replacement}}'",
             ),
-            expected="both definitions; true",
+            expected="both definitions; true true",
             path=("spec", "tenants"),
         )

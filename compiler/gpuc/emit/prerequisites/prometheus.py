@@ -26,6 +26,11 @@ def _labels(cluster: Cluster) -> str:
     return ",".join(node_labels(cluster))
 
 
+def _selector(settings: Observability) -> str:
+    """Returns the labels of the pods that scrape metrics, which policies of tenants admit."""
+    return ",".join(f"{key}={value}" for key, value in settings.prometheus.pods.items())
+
+
 def _prerequisites(cluster: Cluster, settings: Observability) -> tuple[Prerequisite, ...]:
     program, release, labels = kubectl(cluster), settings.prometheus.release, _labels(cluster)
     definitions = " ".join(f"{kind}.monitoring.coreos.com" for kind in _KINDS)
@@ -50,8 +55,8 @@ def _prerequisites(cluster: Cluster, settings: Observability) -> tuple[Prerequis
             id=f"prometheus/{release}",
             what=f"a Prometheus in namespace `{settings.namespace}` that selects the label `release: {release}`",
             reason="without the Prometheus, nothing evaluates the alerts",
-            checks=(f"{program} -n {settings.namespace} get pods -l app.kubernetes.io/name=prometheus",),
-            expected="a ready pod of Prometheus",
+            checks=(f"{program} -n {settings.namespace} get pods -l {_selector(settings)}",),
+            expected="a ready pod that scrapes metrics",
             path=("spec", "observability", "prometheus"),
         ),
         Prerequisite(
