@@ -14,6 +14,7 @@ from gpuc.pipeline.pipeline import Outcome, compile_specs
 from tests.conftest import HUB
 
 SPEC = "specs/vega-prod.yaml"
+NULL_TAG = "tag:yaml.org,2002:null"
 STORAGE = """
 apiVersion: storage.k8s.io/v1
 kind: StorageClass
@@ -57,6 +58,7 @@ def compiled(root: Path, added: str = "") -> Outcome:
     """The result of a compile of vega-prod with more keys below `spec`."""
     if added:
         reader = YAML()
+        reader.representer.add_representer(type(None), lambda dumper, _: dumper.represent_scalar(NULL_TAG, "null"))
         tree = reader.load(root / SPEC)
         _merge(tree["spec"], reader.load(added))
         reader.dump(tree, root / SPEC)
