@@ -7,7 +7,7 @@ that a need without a record shows a gap in the README of the cluster.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -18,6 +18,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
+from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import pods_of
 from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 
@@ -26,7 +27,7 @@ Found = Iterator[tuple[str, Path]]
 
 _ACCOUNT = re.compile(r"system:serviceaccount:([a-z0-9-]+):[a-z0-9.-]+")
 _ALWAYS_THERE = ("default", "kube-system", "kube-public", "kube-node-lease")
-_KUBERNETES_LEVELS = ("kubernetes.io/hostname", "topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_LEVELS_OF_KUBERNETES = ("node-label/kubernetes.io/hostname", "node-label/topology.kubernetes.io/zone")
 _AGENT = "eks-addon/eks-pod-identity-agent"
 
 
@@ -97,8 +98,9 @@ def needs(output: Output) -> Iterator[Need]:
             yield Need(name, values, path)
     for manifest in output.objects.manifests:
         special = _KINDS.get((group(manifest), manifest.kind), _nothing)
-        for name, path in chain(_of_any(output, manifest), special(output, manifest)):
-            yield Need(name, manifest, path)
+        for name, path in chain(_of_any(output, manifest), _of_fields(manifest), special(output, manifest)):
+            if name not in _LEVELS_OF_KUBERNETES:
+                yield Need(name, manifest, path)
 
 
 def _nothing(_output: Output, _manifest: Manifest) -> Found:
@@ -155,25 +157,21 @@ def _is_template(manifest: Manifest) -> bool:
     return "/workloads/" in manifest.file and manifest.written is None
 
 
+def _of_fields(manifest: Manifest) -> Found:
+    """Yields the things that fields of the object name."""
+    for path, *kinds in _FIELDS.get((group(manifest), manifest.kind), ()):
+        for at, name in matching_values(manifest.body, pattern(path)):
+            yield from ((f"{kind}/{name}", at) for kind in kinds if name)
+
+
 def _node_class(output: Output, manifest: Manifest) -> Found:
     spec = dig(manifest.body, "spec")
-    for field, kind in (("role", "iam-role"), ("instanceProfile", "instance-profile")):
-        if name := dig(spec, field):
-            yield from ((f"{need}/{name}", ("spec", field)) for need in (kind, "access-entry", "pass-role"))
-            yield f"authentication-mode/{output.eks_cluster}", ("spec", field)
-    for field, kind in (("subnetSelectorTerms", "subnets"), ("securityGroupSelectorTerms", "security-groups")):
-        yield f"{kind}/{_selected(dig(spec, field))}", ("spec", field)
-    for number, term in items(dig(spec, "capacityReservationSelectorTerms")):
-        if name := dig(term, "id"):
-            yield f"capacity-reservation/{name}", ("spec", "capacityReservationSelectorTerms", number, "id")
-    if name := dig(spec, "placementGroupSelector", "name"):
-        yield f"placement-group/{name}", ("spec", "placementGroupSelector", "name")
-    for number, disk in items(dig(spec, "blockDeviceMappings")):
-        if name := dig(disk, "ebs", "kmsKeyID"):
-            yield f"kms-key/{name}", ("spec", "blockDeviceMappings", number, "ebs", "kmsKeyID")
+    yield f"authentication-mode/{output.eks_cluster}", ("spec",)
+    groups = _selected(dig(spec, "securityGroupSelectorTerms"))
+    yield f"subnets/{_selected(dig(spec, 'subnetSelectorTerms'))}", ("spec", "subnetSelectorTerms")
+    yield f"security-groups/{groups}", ("spec", "securityGroupSelectorTerms")
     if any(dig(interface, "interfaceType") == "efa-only" for _, interface in items(dig(spec, "networkInterfaces"))):
         yield "network-plugin/efa-only-interfaces", ("spec", "networkInterfaces")
-        groups = _selected(dig(spec, "securityGroupSelectorTerms"))
         yield f"efa-traffic/{groups}", ("spec", "securityGroupSelectorTerms")
 
 
@@ -185,21 +183,19 @@ def _selected(terms: Any) -> str:
 
 
 def _node_pool(_output: Output, manifest: Manifest) -> Found:
-    path: Path = ("spec", "template", "spec", "requirements")
-    for number, requirement in items(dig(manifest.body, *path)):
-        values = [value for _, value in items(dig(requirement, "values"))]
-        if dig(requirement, "key") == "karpenter.sh/capacity-type" and "spot" in values:
-            yield "service-linked-role/spot.amazonaws.com", (*path, number, "values")
-        if dig(requirement, "key") == "node.kubernetes.io/instance-type":
-            yield from ((f"instance-type/{value}", (*path, number, "values")) for value in values)
+    for at, requirement in matching_values(manifest.body, pattern("spec.template.spec.requirements[]")):
+        for _, value in items(dig(requirement, "values")):
+            if value == "spot" and dig(requirement, "key") == "karpenter.sh/capacity-type":
+                yield "service-linked-role/spot.amazonaws.com", (*at, "values")
+            if dig(requirement, "key") == "node.kubernetes.io/instance-type":
+                yield f"instance-type/{value}", (*at, "values")
 
 
 def _service_account(_output: Output, manifest: Manifest) -> Found:
     if role := manifest.annotations.get(IAM_ROLE):
-        path: Path = ("metadata", "annotations", IAM_ROLE)
-        yield _AGENT, path
-        yield f"pod-identity/{manifest.namespace}/{manifest.name}", path
-        yield f"iam-role/{role.rpartition('/')[2]}", path
+        account = f"pod-identity/{manifest.namespace}/{manifest.name}"
+        for need in (_AGENT, account, f"iam-role/{role.rpartition('/')[2]}"):
+            yield need, ("metadata", "annotations", IAM_ROLE)
 
 
 def _binding(_output: Output, manifest: Manifest) -> Found:
@@ -207,12 +203,6 @@ def _binding(_output: Output, manifest: Manifest) -> Found:
         name = dig(subject, "name")
         if dig(subject, "kind") == "Group" and isinstance(name, str) and not name.startswith("system:"):
             yield f"group/{name}", ("subjects", number, "name")
-
-
-def _topology(_output: Output, manifest: Manifest) -> Found:
-    for number, level in items(dig(manifest.body, "spec", "levels")):
-        if (label := dig(level, "nodeLabel")) not in _KUBERNETES_LEVELS:
-            yield f"node-label/{label}", ("spec", "levels", number, "nodeLabel")
 
 
 def _application(output: Output, manifest: Manifest) -> Found:
@@ -248,15 +238,12 @@ def _monitoring(output: Output, manifest: Manifest) -> Found:
 
 def _policy(output: Output, manifest: Manifest) -> Found:
     yield f"network-policy-engine/{output.engine}", ()
-    spec = dig(manifest.body, "spec")
-    for direction, peers in (("ingress", "from"), ("egress", "to")):
-        for number, rule in items(dig(spec, direction)):
-            for position, peer in items(dig(rule, peers)):
-                path: Path = ("spec", direction, number, peers, position)
-                name = dig(peer, "namespaceSelector", "matchLabels", NAMESPACE_NAME)
-                yield from output.open_namespace(name, (*path, "namespaceSelector"))
-                if direction == "ingress":
-                    yield from _client(output, peer, name, path)
+    for peers in ("spec.ingress[].from[]", "spec.egress[].to[]"):
+        for at, peer in matching_values(manifest.body, pattern(peers)):
+            name = dig(peer, "namespaceSelector", "matchLabels", NAMESPACE_NAME)
+            yield from output.open_namespace(name, (*at, "namespaceSelector"))
+            if "from" in at:
+                yield from _client(output, peer, name, at)
 
 
 def _client(output: Output, peer: Any, namespace: Any, path: Path) -> Found:
@@ -269,15 +256,13 @@ def _client(output: Output, peer: Any, namespace: Any, path: Path) -> Found:
 
 def _cilium_policy(output: Output, manifest: Manifest) -> Found:
     yield f"network-policy-engine/{output.engine}", ()
-    for number, rule in items(dig(manifest.body, "spec", "egress")):
-        path: Path = ("spec", "egress", number, "toFQDNs")
-        for position, name in items(dig(rule, "toFQDNs")):
-            yield "cilium-feature/l7-proxy", path
-            if str(dig(name, "matchPattern")).startswith("**."):
-                yield "cilium-feature/multi-level-names", (*path, position)
-    for number, rule in items(dig(manifest.body, "spec", "ingress")):
-        if "ingress" in [entity for _, entity in items(dig(rule, "fromEntities"))]:
-            yield "cilium-feature/gateway", ("spec", "ingress", number, "fromEntities")
+    for at, name in matching_values(manifest.body, pattern("spec.egress[].toFQDNs[]")):
+        yield "cilium-feature/l7-proxy", at
+        if str(dig(name, "matchPattern")).startswith("**."):
+            yield "cilium-feature/multi-level-names", at
+    for at, entity in matching_values(manifest.body, pattern("spec.ingress[].fromEntities[]")):
+        if entity == "ingress":
+            yield "cilium-feature/gateway", at
 
 
 def _accounts(output: Output, manifest: Manifest) -> Found:
@@ -287,13 +272,24 @@ def _accounts(output: Output, manifest: Manifest) -> Found:
 
 
 _RBAC = "rbac.authorization.k8s.io"
+_OF_ROLE = ("access-entry", "pass-role")
+_FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
+    ("karpenter.k8s.aws", "EC2NodeClass"): (
+        ("spec.role", "iam-role", *_OF_ROLE),
+        ("spec.instanceProfile", "instance-profile", *_OF_ROLE),
+        ("spec.capacityReservationSelectorTerms[].id", "capacity-reservation"),
+        ("spec.placementGroupSelector.name", "placement-group"),
+        ("spec.blockDeviceMappings[].ebs.kmsKeyID", "kms-key"),
+    ),
+    ("kueue.x-k8s.io", "Topology"): (("spec.levels[].nodeLabel", "node-label"),),
+}
+"""The fields of each kind that name a thing, with the kinds of needs."""
 _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): _node_class,
     ("karpenter.sh", "NodePool"): _node_pool,
     ("", "ServiceAccount"): _service_account,
     (_RBAC, "RoleBinding"): _binding,
     (_RBAC, "ClusterRoleBinding"): _binding,
-    ("kueue.x-k8s.io", "Topology"): _topology,
     ("argoproj.io", "Application"): _application,
     ("monitoring.coreos.com", "PodMonitor"): _monitoring,
     ("monitoring.coreos.com", "PrometheusRule"): _monitoring,

@@ -13,7 +13,7 @@ from gpuc.emit.bootstrap.outside import outside_of_model
 from gpuc.emit.component import Component
 from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.prerequisites import capacity, chapters, preparation
-from gpuc.emit.prerequisites.record import hub_kubectl, kubectl
+from gpuc.emit.prerequisites.record import variables
 from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
 from gpuc.emit.template import environment
 from gpuc.emit.workloads import workloads
@@ -77,12 +77,9 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[
 def _delivery_values(cluster: Cluster) -> dict[str, object]:
     """Returns the values about Argo CD and the repository."""
     delivery = cluster.spec.delivery
-    is_hub = not delivery.destination.is_own_cluster
     return {
-        "is_hub": is_hub,
-        "hub": hub_kubectl(cluster),
-        "kubectl": kubectl(cluster),
-        "argocd": delivery.destination.namespace,
+        **variables(cluster),
+        "is_hub": not delivery.destination.is_own_cluster,
         "tree": f"{delivery.path}/{cluster.name}",
         "out": cluster.out("").rstrip("/"),
         "folder": str(PurePosixPath(delivery.path).parent),

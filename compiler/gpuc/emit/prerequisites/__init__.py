@@ -25,7 +25,7 @@ from gpuc.emit.prerequisites import (
     system_nodes,
     topology,
 )
-from gpuc.emit.prerequisites.record import Chapter, Prerequisite, hub_kubectl, kubectl, wrapped
+from gpuc.emit.prerequisites.record import Chapter, Prerequisite, variables, wrapped
 from gpuc.emit.template import environment
 from gpuc.model import Cluster
 
@@ -61,15 +61,12 @@ def preparation(cluster: Cluster, found: Iterable[Chapter]) -> str:
 
 
 def _text(cluster: Cluster, chapter: Chapter) -> str:
-    delivery = cluster.spec.delivery
     values = {
+        **variables(cluster),
         "cluster": cluster,
         "spec": cluster.spec,
         "aws": cluster.aws,
-        "is_hub": not delivery.destination.is_own_cluster,
-        "kubectl": kubectl(cluster),
-        "hub": hub_kubectl(cluster),
-        "argocd": delivery.destination.namespace,
+        "is_hub": not cluster.spec.delivery.destination.is_own_cluster,
         "checks": partial(_commands, chapter),
         "item_checks": partial(_commands, chapter, indent=7),
         **chapter.values,

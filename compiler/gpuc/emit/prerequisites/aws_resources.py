@@ -16,6 +16,11 @@ def selection(selected: Subnets | SecurityGroups, noun: str, of_ids: str) -> str
     return f"{of_ids if selected.ids else f'{noun} with the tags'} {', '.join(f'`{name}`' for name in names)}"
 
 
+def selected(selection: Subnets | SecurityGroups) -> str:
+    """Returns the name of a selection in the ids of prerequisites: its ids, or its tags as key=value."""
+    return ",".join(selection.ids or [f"{key}={value}" for key, value in (selection.tags or {}).items()])
+
+
 def selector(selected: Subnets | SecurityGroups, option: str) -> str:
     """Returns the arguments with which the aws command selects the resources. `option` is the option for ids."""
     if selected.ids:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.emit.prerequisites.record import Chapter, Prerequisite, aws
+from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.model import Cluster, Pool
 
 TITLE = "Reserved capacity"
@@ -10,37 +10,26 @@ TITLE = "Reserved capacity"
 
 def chapter(cluster: Cluster) -> Chapter | None:
     """Returns the chapter about reservations; None without a pool with a reservation."""
-    reserved = [pool for pool in cluster.pools if pool.spec.reservations]
-    if not reserved:
-        return None
-    ids = [name for pool in reserved if pool.spec.reservations for name in pool.spec.reservations.ids]
-    fields = "CapacityReservationId,InstanceType,AvailabilityZone,TotalInstanceCount,State,EndDate,PlacementGroupArn"
-    command = aws(
-        cluster,
-        "ec2 describe-capacity-reservations",
-        f"--capacity-reservation-ids {' '.join(ids)} --query 'CapacityReservations[].[{fields}]' --output table",
-    )
+    ids_of = [(pool, pool.spec.reservations.ids) for pool in cluster.pools if pool.spec.reservations]
+    reserved = [pool for pool, _ in ids_of]
+    ids = " ".join(name for _, listed in ids_of for name in listed)
+    rows: list[Row] = [
+        (
+            "capacity-reservation",
+            (*pool.path, "reservations"),
+            {"name": name, "ids": ids, "types": _types(pool), "zones": ", ".join(pool.zones)},
+        )
+        for pool, listed in ids_of
+        for name in listed
+    ]
     values = {
         "reserved": reserved,
         "reserved_only": [pool for pool in reserved if pool.spec.purchase == ["reserved"]],
         "reserved_and_other": [pool for pool in reserved if pool.spec.purchase != ["reserved"]],
-        "types": lambda pool: ", ".join(instance.type for instance in pool.instances),
+        "types": _types,
     }
-    prerequisites = tuple(item for pool in reserved for item in _reservations(pool, command))
-    return Chapter(TITLE, "capacity.md.j2", prerequisites, values)
+    return written(cluster, "capacity", TITLE, rows, **values) if reserved else None
 
 
-def _reservations(pool: Pool, command: str) -> list[Prerequisite]:
-    assert pool.spec.reservations is not None
-    types = ", ".join(instance.type for instance in pool.instances)
-    return [
-        Prerequisite(
-            id=f"capacity-reservation/{name}",
-            what=f"the capacity reservation `{name}` of {types} in {', '.join(pool.zones)}",
-            reason="Karpenter does not report a wrong id, and starts no reserved node",
-            checks=(command,),
-            expected=f"{name}, {types}, {', '.join(pool.zones)}, active",
-            path=(*pool.path, "reservations"),
-        )
-        for name in pool.spec.reservations.ids
-    ]
+def _types(pool: Pool) -> str:
+    return ", ".join(instance.type for instance in pool.instances)

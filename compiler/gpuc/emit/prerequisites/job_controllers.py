@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.emit.controllers import controllers
-from gpuc.emit.prerequisites.record import Chapter, Prerequisite, kubectl
+from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.model import Cluster
 
 CONTROLLERS = {
@@ -20,24 +20,12 @@ CONTROLLERS = {
 
 def chapter(cluster: Cluster) -> Chapter | None:
     """Returns the chapter about controllers of jobs; None if Kueue manages only kinds of Kubernetes."""
-    frameworks = [name for name in cluster.frameworks if name in CONTROLLERS]
-    if not frameworks:
-        return None
-    prerequisites = tuple(_controller(cluster, name) for name in frameworks)
-    values = {
-        "controllers": list(dict.fromkeys(CONTROLLERS[name][0] for name in frameworks)),
-        "accounts": [name.removeprefix("system:serviceaccount:") for name in controllers(cluster)[1:]],
-    }
-    return Chapter("Job controllers", "job_controllers.md.j2", prerequisites, values)
-
-
-def _controller(cluster: Cluster, framework: str) -> Prerequisite:
-    title, definition = CONTROLLERS[framework]
-    return Prerequisite(
-        id=f"job-controller/{framework}",
-        what=f"{title}, with the definition `{definition}`",
-        reason="Kueue manages the kind only if the definition exists when Kueue starts",
-        checks=(f"{kubectl(cluster)} get crd {definition}",),
-        expected="the definition",
-        path=("spec", "kueue", "frameworks"),
-    )
+    used = {name: CONTROLLERS[name] for name in cluster.frameworks if name in CONTROLLERS}
+    rows: list[Row] = [
+        ("job-controller", ("spec", "kueue", "frameworks"), {"name": name, "title": title, "definition": definition})
+        for name, (title, definition) in used.items()
+    ]
+    titles = list(dict.fromkeys(title for title, _ in used.values()))
+    accounts = [name.removeprefix("system:serviceaccount:") for name in controllers(cluster)[1:]]
+    title = "Job controllers"
+    return written(cluster, "job_controllers", title, rows, controllers=titles, accounts=accounts) if rows else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.prerequisites.record import Chapter, Prerequisite, kubectl
+from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.model import Cluster
 from gpuc.model.tenant import Members
 
@@ -22,24 +22,12 @@ def chapter(cluster: Cluster) -> Chapter | None:
     ]
     if cluster.auditors:
         rows.append(("all tenants and the platform", list(cluster.auditors), "auditor"))
-    if not rows:
-        return None
     paths: dict[str, Path] = {group: tenant.path for tenant in cluster.tenants for group in tenant.groups}
     paths |= {group: ("spec", "auditors") for group in cluster.auditors if group not in paths}
-    prerequisites = tuple(_group(cluster, name, path) for name, path in paths.items())
+    groups: list[Row] = [("group", path, {"name": name}) for name, path in paths.items()]
     title = "Members of tenants" + (" and auditors" if cluster.auditors else "")
-    return Chapter(title, "members.md.j2", prerequisites, {"groups": rows, "group_prefix": _group_prefix(cluster)})
-
-
-def _group(cluster: Cluster, name: str, path: Path) -> Prerequisite:
-    return Prerequisite(
-        id=f"group/{name}",
-        what=f"the group `{name}`, known to the API server",
-        reason="without the group, its members have no permissions, and no error shows it",
-        checks=(f"{kubectl(cluster)} auth whoami",),
-        expected=f"as a member: {name} among the groups",
-        path=path,
-    )
+    values = {"groups": rows, "group_prefix": _group_prefix(cluster)}
+    return written(cluster, "members", title, groups, **values) if groups else None
 
 
 def _role_with_namespaces(members: Members) -> str:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path as File
+from string import Template
+from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 
 AWS: Path = ("spec", "cloud", "aws")
+
+Row = tuple[str, Path, Mapping[str, str]]
+"""A record of a chapter: its entry in the chapter's table, the spec path that states the thing, and the variables of
+the texts. The id of the record is that of the entry, or the entry itself, completed by the variable `name`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,23 +63,50 @@ class Chapter:
         return list(dict.fromkeys(command for item in found for command in item.checks))
 
 
-def kubectl(cluster: Cluster) -> str:
-    """Returns the program and context for commands in the cluster."""
-    return "kubectl" if cluster.spec.delivery.destination.is_own_cluster else 'kubectl --context "$WORKLOAD"'
-
-
-def hub_kubectl(cluster: Cluster) -> str:
-    """Returns the program and context for commands in the cluster in which Argo CD runs."""
-    return "kubectl" if cluster.spec.delivery.destination.is_own_cluster else 'kubectl --context "$HUB"'
-
-
-def aws(cluster: Cluster, operation: str, arguments: str = "") -> str:
-    """Returns a command of the AWS CLI in the region of the cluster.
+def written(cluster: Cluster, name: str, title: str, rows: Iterable[Row], **values: object) -> Chapter:
+    """Returns a chapter with records from the table beside its template.
 
     Args:
-        operation: service and operation, for example "eks describe-cluster".
+        name: the name of the table (.toml) and of the template (.md.j2).
+        values: the variables of the template.
     """
-    return " ".join(filter(None, ("aws", operation, "--region", cluster.aws.region, arguments)))
+    table, common = _table(name), variables(cluster)
+    records = tuple(_record(entry, table[entry], path, {**common, **own}) for entry, path, own in rows)
+    return Chapter(title, f"{name}.md.j2", records, values)
+
+
+def variables(cluster: Cluster) -> dict[str, str]:
+    """Returns the variables that all records and chapters know: names of the cluster, and its commands."""
+    destination = cluster.spec.delivery.destination
+    is_hub = not destination.is_own_cluster
+    return {
+        "cluster_name": cluster.name,
+        "eks": cluster.aws.eks_cluster,
+        "region": cluster.aws.region,
+        "argocd": destination.namespace,
+        "kubectl": 'kubectl --context "$WORKLOAD"' if is_hub else "kubectl",
+        "hub": 'kubectl --context "$HUB"' if is_hub else "kubectl",
+    }
+
+
+def _record(entry: str, texts: Mapping[str, Any], path: Path, known: Mapping[str, str]) -> Prerequisite:
+    def filled(text: str) -> str:
+        return Template(text).substitute(known)
+
+    return Prerequisite(
+        id="/".join((texts.get("id", entry), *([known["name"]] if "name" in known else []))),
+        what=filled(texts["what"]),
+        reason=filled(texts["reason"]),
+        checks=tuple(filter(None, map(filled, texts["checks"]))),
+        expected=filled(texts["expected"]),
+        path=path,
+        facts=texts.get("facts", {}),
+    )
+
+
+@cache
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads(File(__file__).with_name(f"{name}.toml").read_text("utf-8"))
 
 
 def wrapped(command: str, indent: int = 4, width: int = 150) -> str:
@@ -86,8 +122,3 @@ def wrapped(command: str, indent: int = 4, width: int = 150) -> str:
 _WORD = r"(?:[^\s'\"]|'[^']*'|\"[^\"]*\")+"
 _PART = re.compile(rf"\s*{_WORD}(?:\s+(?!--(?!context)|\|){_WORD})*")
 """A part of a command that stays on one line: an option with its values, or a program after a pipe."""
-
-
-def names(prerequisites: Iterable[Prerequisite]) -> list[str]:
-    """Returns the names of prerequisites, without their kinds."""
-    return [item.id.partition("/")[2] for item in prerequisites]
