@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.cli.specs import find_root
 from gpuc.diagnostics.report.console import write_stdout
@@ -14,12 +13,22 @@ from gpuc.diagnostics.usage import UsageError
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Mark
-    from gpuc.emit.prerequisites.record import Chapter, Prerequisite
+    from gpuc.emit.prerequisites.record import Prerequisite
     from gpuc.manifest.manifest import Manifest
     from gpuc.pipeline.stages import CompiledSpec
 
 _NAMED_OBJECTS = 3
 """The largest number of objects that the text names for a prerequisite."""
+
+
+class _Row(NamedTuple):
+    """A prerequisite with the objects that need it."""
+
+    chapter: str
+    """The title of the first chapter of the README with the prerequisite."""
+    record: Prerequisite
+    objects: list[Manifest]
+    mark: Mark
 
 
 class PrerequisitesOptions:
@@ -28,15 +37,6 @@ class PrerequisitesOptions:
     spec: str | None = None
     """A spec file or the name of a cluster; None for the only cluster."""
     format: str = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A prerequisite with the objects that need it."""
-
-    record: Prerequisite
-    objects: tuple[Manifest, ...]
-    mark: Mark
 
 
 def run_prerequisites(arguments: list[str]) -> int:
@@ -58,8 +58,8 @@ def run_prerequisites(arguments: list[str]) -> int:
         compiled = compiled_spec(root, file)
     except StageError as error:
         return refused(root, located_errors(root, file, error), [file], options.format)
-    chapters = list(_chapters(compiled))
-    write_stdout(_json(compiled, chapters) if options.format == "json" else _text(compiled, chapters))
+    rows = _rows(compiled)
+    write_stdout(_json(compiled, rows) if options.format == "json" else _text(compiled, rows))
     return 0
 
 
@@ -75,35 +75,30 @@ def _file(root: Path, spec: str | None) -> str:
     return files[0]
 
 
-def _chapters(compiled: CompiledSpec) -> Iterator[tuple[Chapter, list[_Row]]]:
-    """Yields the chapters of the README with their prerequisites. A thing is in its first chapter only."""
+def _rows(compiled: CompiledSpec) -> list[_Row]:
+    """Returns the prerequisites in the order of the README."""
     from gpuc.emit.prerequisites import chapters
     from gpuc.needs import needs_of
 
     objects: dict[str, dict[str, Manifest]] = {}
     for need in needs_of(compiled.cluster, compiled.artifacts):
         objects.setdefault(need.id, {}).setdefault(f"{need.manifest} {need.manifest.file}", need.manifest)
-    listed: set[str] = set()
+    rows: dict[str, _Row] = {}
     for chapter in chapters(compiled.cluster):
-        rows = []
         for record in chapter.prerequisites:
-            if record.id not in listed:
-                listed.add(record.id)
-                needing = tuple(objects.get(record.id, {}).values())
-                rows.append(_Row(record, needing, compiled.source.locate(record.path)))
-        if rows:
-            yield chapter, rows
+            needing = list(objects.get(record.id, {}).values())
+            rows.setdefault(record.id, _Row(chapter.title, record, needing, compiled.source.locate(record.path)))
+    return list(rows.values())
 
 
-def _text(compiled: CompiledSpec, chapters: list[tuple[Chapter, list[_Row]]]) -> str:
+def _text(compiled: CompiledSpec, rows: list[_Row]) -> str:
     from gpuc.diagnostics.report.terminal import visible
 
-    count = sum(len(rows) for _, rows in chapters)
     readme = compiled.cluster.entry("README.md")
-    lines = [f"{compiled.cluster.name}: {count} prerequisites, in the order of {readme}"]
-    for number, (chapter, rows) in enumerate(chapters, 1):
-        lines += ["", f"{number}. {chapter.title}"]
-        for row in rows:
+    lines = [f"{compiled.cluster.name}: {len(rows)} prerequisites, in the order of {readme}"]
+    for number, title in enumerate(dict.fromkeys(row.chapter for row in rows), 1):
+        lines += ["", f"{number}. {title}"]
+        for row in (row for row in rows if row.chapter == title):
             lines += ["", f"  {row.record.what}  [{row.record.id}]"]
             lines += [f"    {name:<9}  {text}" for name, text in _facts(row)]
     return "".join(f"{visible(line)}\n" for line in lines)
@@ -119,23 +114,16 @@ def _facts(row: _Row) -> Iterator[tuple[str, str]]:
     yield "expected", row.record.expected
 
 
-def _json(compiled: CompiledSpec, chapters: list[tuple[Chapter, list[_Row]]]) -> str:
-    rows = [_document(chapter, row) for chapter, rows in chapters for row in rows]
-    return json.dumps({"cluster": compiled.cluster.name, "prerequisites": rows}, indent=2) + "\n"
-
-
-def _document(chapter: Chapter, row: _Row) -> Mapping[str, object]:
-    record, mark = row.record, row.mark
-    objects = [
-        {"kind": item.kind, "namespace": item.namespace, "name": item.name, "file": item.file} for item in row.objects
+def _json(compiled: CompiledSpec, rows: list[_Row]) -> str:
+    documents = [
+        {
+            **{name: getattr(row.record, name) for name in ("id", "what", "reason", "checks", "expected")},
+            "chapter": row.chapter,
+            "spec": {"file": row.mark.file, "line": row.mark.line, "column": row.mark.column},
+            "objects": [
+                {name: getattr(item, name) for name in ("kind", "namespace", "name", "file")} for item in row.objects
+            ],
+        }
+        for row in rows
     ]
-    return {
-        "id": record.id,
-        "chapter": chapter.title,
-        "what": record.what,
-        "reason": record.reason,
-        "checks": list(record.checks),
-        "expected": record.expected,
-        "spec": {"file": mark.file, "line": mark.line, "column": mark.column},
-        "objects": objects,
-    }
+    return json.dumps({"cluster": compiled.cluster.name, "prerequisites": documents}, indent=2) + "\n"

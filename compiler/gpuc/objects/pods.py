@@ -10,6 +10,7 @@ from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.kubernetes.selector import Selector
 from gpuc.kubernetes.toleration import Toleration
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import QUEUE_LABEL
 from gpuc.objects.object_set import ObjectSet, dig, group, items, labels, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.selectors import node_terms, tolerations
@@ -74,6 +75,12 @@ class Pods(NamedTuple):
             for field in ("limits", "requests"):
                 for name, _ in pairs(dig(container, "resources", field)):
                     yield (*path, "resources", field, name), name
+
+    @property
+    def queue(self) -> str:
+        """The LocalQueue that the pods or their object name; empty if Kueue does not start the pods."""
+        of_job = labels(dig(self.manifest.body, "spec", "jobTemplate", "metadata", "labels"))
+        return self.labels.get(QUEUE_LABEL) or self.manifest.labels.get(QUEUE_LABEL) or of_job.get(QUEUE_LABEL, "")
 
     @property
     def wants_devices(self) -> bool:

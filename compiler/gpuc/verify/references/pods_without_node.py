@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import QUEUE_LABEL, TENANT_KEY
+from gpuc.model.names import TENANT_KEY
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items
@@ -72,11 +72,9 @@ def _findings(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
 
 def _flavors(pods: Pods, objects: ObjectSet) -> list[Manifest] | None:
     """Returns the flavors of the queue of some pods; None if the queue or a flavor does not exist."""
-    of_job = dig(pods.manifest.body, "spec", "jobTemplate", "metadata", "labels", QUEUE_LABEL)
-    queue = pods.labels.get(QUEUE_LABEL) or pods.manifest.labels.get(QUEUE_LABEL) or of_job
-    local = objects.find(_KUEUE, "LocalQueue", str(queue or _DEFAULT_QUEUE), pods.manifest.namespace)
+    local = objects.find(_KUEUE, "LocalQueue", pods.queue or _DEFAULT_QUEUE, pods.manifest.namespace)
     if local is None:
-        return None if queue else []
+        return None if pods.queue else []
     cluster_queue = objects.find(_KUEUE, "ClusterQueue", str(dig(local.body, "spec", "clusterQueue")))
     rows = items(dig(cluster_queue.body, "spec", "resourceGroups")) if cluster_queue else ()
     names = [str(dig(flavor, "name")) for _, row in rows for _, flavor in items(dig(row, "flavors"))]

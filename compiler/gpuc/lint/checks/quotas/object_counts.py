@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import QUEUE_LABEL
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
@@ -30,7 +31,6 @@ NO_JOBS = declare_rule(
 )
 _JOBS = "jobs.batch"
 _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcontrollers", "secrets", "services"))
-_QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def object_counts(objects: ObjectSet) -> Iterator[ObjectFinding]:
@@ -51,7 +51,7 @@ def object_counts(objects: ObjectSet) -> Iterator[ObjectFinding]:
     for manifest in objects.manifests:
         if manifest.namespace:
             key = manifest.namespace, _resource(manifest)
-            if _QUEUE in manifest.labels:
+            if QUEUE_LABEL in manifest.labels:
                 waiting.add(key)
             else:
                 counts[key] += 1

@@ -9,6 +9,7 @@ from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.lint.checks.references.missing_charts import missing_charts
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import QUEUE_LABEL
 from gpuc.objects.application_sources import ARGO, Delivery, Source
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
@@ -43,7 +44,6 @@ SYNCED_TWICE = declare_rule(
     "Application syncs.",
     "Argo CD v3.5, docs/user-guide/sync-options.md (Fail the sync if a shared resource is found)",
 )
-_QUEUE = "kueue.x-k8s.io/queue-name"
 _POOL = "gpuc.dev/pool"
 
 
@@ -120,7 +120,7 @@ def _is_applied_by_users(manifests: list[Manifest]) -> bool:
     """
     selected = ("spec", "template", "spec", "nodeSelector", _POOL)
     return any(
-        _QUEUE in manifest.labels
+        QUEUE_LABEL in manifest.labels
         or group(manifest) == ARGO
         or (manifest.kind == "Deployment" and dig(manifest.body, *selected) is not None)
         for manifest in manifests

@@ -10,6 +10,7 @@ from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import NODE_OPERATORS
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import QUEUE_LABEL
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_finding import ObjectFinding
@@ -33,7 +34,6 @@ PODS_WITHOUT_NODES = declare_rule(
     "Karpenter starts no node for the pods, and they stay Pending.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
 )
-_QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -127,7 +127,7 @@ def _is_for_pools(pods: Pods, index: Index) -> bool:
     """
     if index.tree.is_complete:
         return True
-    return index.nodes.is_complete and (_QUEUE in pods.manifest.labels or pods.wants_devices)
+    return index.nodes.is_complete and (QUEUE_LABEL in pods.manifest.labels or pods.wants_devices)
 
 
 def _nothing_gives(key: str, values: list[str], nodes: Nodes) -> tuple[str, str, bool]:

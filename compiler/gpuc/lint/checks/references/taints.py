@@ -62,7 +62,6 @@ OTHER_NODES_POSSIBLE = declare_rule(
 )
 _ON_ALL_NODES = frozenset((*WELL_KNOWN, HOSTNAME)) - {NODE_POOL, INSTANCE_TYPE}
 """Labels that nodes outside of the node pools have too, so that these labels select no node pool."""
-_QUEUE = "kueue.x-k8s.io/queue-name"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -173,7 +172,7 @@ def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
     keys = {normal(key) for key in labels if isinstance(key, str)}
     rule = _rule(keys & index.nodes.values.keys(), PODS_KEPT_OFF, index)
     pools = index.nodes.matching(labels) if rule and keys & index.nodes.values.keys() else []
-    if rule is None or not pools or _is_queued(pods):
+    if rule is None or not pools or pods.queue:
         return
     accepted = pods.tolerations
     unmet = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)] for pool in pools]
@@ -194,11 +193,3 @@ def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
             message = f'no node pool has the taint "{key}", did you mean "{suggestion}"'
             path: Path = (*pods.path, "spec", "tolerations", number, "key")
             yield ObjectFinding(MISSPELT_TAINT, pods.manifest, path, message, write(suggestion))
-
-
-def _is_queued(pods: Pods) -> bool:
-    """Returns whether Kueue starts the pods and adds the tolerations of their flavor."""
-    inner = dig(pods.template, "metadata", "labels", _QUEUE)
-    outer = pods.manifest.labels.get(_QUEUE)
-    job = dig(pods.manifest.body, "spec", "jobTemplate", "metadata", "labels", _QUEUE)
-    return bool(inner or outer or job)
