@@ -11,8 +11,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-PLACEHOLDER = "OUTPUT_OF_A_COMMAND"
-"""What each command prints, for example as the value of a variable."""
+PLACEHOLDER = "THE_OUTPUT_OF_A_COMMAND"
+"""What each command prints, for example as the value of a variable; long enough for an ARN."""
 _MAXIMUM = 500
 """Commands in one run: more come only from a loop without an end."""
 _TIMEOUT_S = 60
