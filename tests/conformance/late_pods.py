@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpuc.kubernetes.kueue import KUEUE_API
-from gpuc.model.names import QUEUE_LABEL
+from gpuc.kubernetes.kueue import KUEUE_API, QUEUE_LABEL
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import RehearsalContext

@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gpuc.kubernetes.controllers import user
-from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.kubernetes.kueue import KUEUE_API, QUEUE_LABEL
 from gpuc.model import ClusterQueue, Pool
-from gpuc.model.names import QUEUE_LABEL
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import apply_objects
 from gpuc.rehearse.classify_response import classify_response

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from math import ceil
 from random import Random
 
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.model import Cluster, Namespace, Pool, Tenant
-from gpuc.model.names import COST_LABEL, PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.model.names import COST_LABEL
 from gpuc.rehearse.client import Object
 from gpuc.spec.platform import Framework
 from tests.conformance.random_pods import PodMaker, Size, random_size

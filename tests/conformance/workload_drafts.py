@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.model import Cluster
-from gpuc.model.names import QUEUE_LABEL
 from gpuc.rehearse.client import Object
 
 if TYPE_CHECKING:

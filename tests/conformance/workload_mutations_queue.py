@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.kubernetes.kueue import LEVEL_LABELS, REQUIRED_TOPOLOGY
-from gpuc.model.names import PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
 from tests.conformance.workload_drafts import Draft, Mutation, for_all, where
 
 

@@ -10,9 +10,10 @@ import pytest
 from gpuc.emit.disruption import termination_grace_seconds
 from gpuc.emit.start_limits import MODEL_LOAD_SECONDS
 from gpuc.emit.workloads import workloads
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL, QUEUE_LABEL
+from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 from tests.verify.findings import verify_schemas

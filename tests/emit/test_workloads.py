@@ -13,10 +13,11 @@ from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.start_limits import pods_ready_minutes
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Namespace, Pool, Tenant
-from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, QUEUE_LABEL, SHARED_GPU
+from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, SHARED_GPU
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from gpuc.emit.policy_facts import FACTS
 from gpuc.kubernetes.amounts import GIB, MEMORY, MIB, Amounts, texts
+from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Namespace, Pool, Tenant
-from gpuc.model.names import DOMAIN, GPU, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.model.names import DOMAIN, GPU, POOL_LABEL
 from gpuc.model.tenant import Profile
 
 USAGE = f"{DOMAIN}/usage"

@@ -7,10 +7,10 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.place import place
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster
-from gpuc.model.names import QUEUE_LABEL
 from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_set import emitted, items, pairs
 from gpuc.objects.selectors import node_terms, tolerations

@@ -19,6 +19,8 @@ MANAGED_LABEL = f"{GROUP}/managed"
 
 Source: kueue v0.19.2 pkg/controller/constants/constants.go
 """
+QUEUE_LABEL = f"{GROUP}/queue-name"
+PRIORITY_LABEL = f"{GROUP}/priority-class"
 HOST = "kubernetes.io/hostname"
 LEADER_WORKER_SET = "leaderworkerset.x-k8s.io/leaderworkerset"
 POD_FRAMEWORKS = frozenset(("pod", "deployment", "statefulset", LEADER_WORKER_SET))

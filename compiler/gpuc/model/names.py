@@ -43,8 +43,6 @@ Source: NVIDIA/gpu-operator v26.7.0 controllers/state_manager.go (hasOperandsDis
 """
 GPUS_CONDITION = "GpucGpusReady"
 """Node condition: whether user data has checked and partitioned the GPUs of the node."""
-QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
-PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 
 
 def mig_resource(profile: str) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.kubernetes.selector import Selector
 from gpuc.kubernetes.toleration import Toleration
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import QUEUE_LABEL
 from gpuc.objects.object_set import ObjectSet, dig, group, items, labels, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.selectors import node_terms, tolerations

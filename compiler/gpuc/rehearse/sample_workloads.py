@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.model import Cluster, Namespace, Pool, Tenant
-from gpuc.model.names import EFA, GPU, POOL_LABEL, QUEUE_LABEL, SHARED_GPU, TENANT_KEY
+from gpuc.model.names import EFA, GPU, POOL_LABEL, SHARED_GPU, TENANT_KEY
 from gpuc.rehearse.client import Object
 
 _SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from gpuc.admission.request import Request
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.controllers import UPSTREAM, user
-from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL
+from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.kueue_scope import framework
-from gpuc.trace.workload import CLAIM_TEMPLATES, QUEUE_LABEL, PodSet, Workload
+from gpuc.trace.workload import CLAIM_TEMPLATES, PodSet, Workload
 
 MEMBER = "gpuc:member"
 """The user name that the trace gives to the user of a workload. No object of a cluster names this user."""

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpuc.admission.documents import namespace_labels
-from gpuc.kubernetes.kueue import FRAMEWORKS, POD_FRAMEWORKS, SPEC_FRAMEWORKS
+from gpuc.kubernetes.kueue import FRAMEWORKS, POD_FRAMEWORKS, QUEUE_LABEL, SPEC_FRAMEWORKS
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import NAMESPACE_NAME, dig, items, pairs
@@ -15,7 +15,7 @@ from gpuc.objects.selectors import selector
 from gpuc.trace import advice
 from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.steps import NO_KUEUE
-from gpuc.trace.workload import QUEUE_LABEL, Workload
+from gpuc.trace.workload import Workload
 
 _API = "config.kueue.x-k8s.io"
 _VALUES_PATH = ("kueue", "managerConfig", "controllerManagerConfigYaml")

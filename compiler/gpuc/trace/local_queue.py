@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
@@ -13,7 +14,7 @@ from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.kueue_scope import queue_of
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage, Step
-from gpuc.trace.workload import PRIORITY_LABEL, QUEUE_LABEL, Workload
+from gpuc.trace.workload import Workload
 
 _STOPPED = ("Hold", "HoldAndDrain")
 SYSTEM_PREFIX = "system-"

@@ -12,6 +12,7 @@ from typing import Any
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.kubernetes.flavor import Choice
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
@@ -29,7 +30,7 @@ from gpuc.trace.quota import Node
 from gpuc.trace.start import start_steps
 from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, TraceResult
 from gpuc.trace.stopped import stopped_steps
-from gpuc.trace.workload import QUEUE_LABEL, PodSet, Workload, pod_requests
+from gpuc.trace.workload import PodSet, Workload, pod_requests
 
 _MAX_COPIES = 10_000
 """The maximum number of replicas for which the trace checks the quota."""

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS, QUEUE_LABEL
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import QUEUE_LABEL
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext

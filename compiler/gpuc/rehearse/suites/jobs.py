@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts
-from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
+from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
 from gpuc.model import Cluster, ClusterQueue, Namespace
-from gpuc.model.names import EFA, POOL_LABEL, PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.model.names import EFA, POOL_LABEL
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import HOLD
 from gpuc.rehearse.expectation import block_label

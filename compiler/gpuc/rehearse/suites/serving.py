@@ -8,9 +8,9 @@ from functools import partial
 
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
-from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS
+from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS, QUEUE_LABEL
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.model.names import POOL_LABEL, QUEUE_LABEL, SHARED_GPU
+from gpuc.model.names import POOL_LABEL, SHARED_GPU
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import RehearsalContext

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import QUEUE_LABEL
 from gpuc.model.queue import ClusterQueue, PoolQuota, Queue
 from gpuc.model.tenant import Namespace, NamespaceQuota, Tenant
 from gpuc.rehearse.client import Object

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.model import Cluster
-from gpuc.model.names import POOL_LABEL, QUEUE_LABEL
+from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.rehearse.context import HOLD

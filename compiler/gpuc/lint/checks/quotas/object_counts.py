@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import QUEUE_LABEL
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 

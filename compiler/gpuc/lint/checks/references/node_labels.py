@@ -7,10 +7,10 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import NODE_OPERATORS
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import QUEUE_LABEL
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_finding import ObjectFinding

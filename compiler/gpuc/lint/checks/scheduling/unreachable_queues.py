@@ -11,6 +11,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, pods_that_fit, quantity_text
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.selector import equals
 from gpuc.lint.checks.references.node_labels import FLAVOR_WITHOUT_NODES
 from gpuc.lint.checks.scheduling.policy_conflicts import policy_conflicts
@@ -23,7 +24,7 @@ from gpuc.trace.nodes import MatchingPool, matching_pools, max_pods, pod_demand
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage
 from gpuc.trace.tracer import trace_workload
-from gpuc.trace.workload import QUEUE_LABEL, PodSet, Workload, workload_of
+from gpuc.trace.workload import PodSet, Workload, workload_of
 
 NO_QUOTA = declare_rule(
     "SCD001", Severity.WARNING, "A ClusterQueue names a flavor for which it has no quota.",
