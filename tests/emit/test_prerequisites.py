@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -19,6 +19,7 @@ from gpuc.manifest.manifest import Text
 from gpuc.model import Cluster
 from gpuc.needs import contradictions, findings, needs_of
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.spec.cloud import Aws
 from tests.conftest import EXAMPLES, root_of
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.readme.check import only_reads, program_problems
@@ -131,6 +132,14 @@ def test_s2_the_controller_may_read_exactly_the_queue_in_use(variant: Variant) -
 
     text = chapter(readme(variant(change)), "IAM roles")
     assert "--queue-name spot-events" in text and '"sqs:ReceiveMessage"' in text
+
+
+@pytest.mark.parametrize("engine", get_args(Aws.model_fields["network_policy_engine"].annotation))
+def test_each_network_policy_engine_is_a_prerequisite(engine: str, variant: Variant) -> None:
+    cluster = variant(lambda spec: spec["cloud"]["aws"].update(networkPolicyEngine=engine))
+    (record,) = (item for item in prerequisites(cluster) if item.id == f"network-policy-engine/{engine}")
+    assert bool(record.checks) == (engine != "none")
+    assert all(command in readme(cluster) for command in record.checks[-1:])
 
 
 def test_b2_strict_mode_cuts_off_no_namespace_of_the_output() -> None:

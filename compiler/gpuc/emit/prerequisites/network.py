@@ -50,7 +50,10 @@ def _rows(cluster: Cluster) -> Iterator[Row]:
     yield "security-groups", (*AWS, "securityGroups"), known
     if not any(tenant.isolates_network for tenant in cluster.tenants):
         return
-    yield f"network-policy-engine/{engine}", _ENGINE, _ranges(cluster)
+    if engine in ("vpc-cni", "cilium", "none"):
+        yield f"network-policy-engine/{engine}", _ENGINE, _ranges(cluster)
+    else:
+        yield "unverified-engine", _ENGINE, {"name": engine}
     if engine == "vpc-cni":
         yield from (("allow-all", _ENGINE, {"name": name}) for name in _namespaces_with_pods(cluster))
     if engine == "cilium":
