@@ -21,7 +21,7 @@ from typing import Any
 
 from gpuc.rehearse.argocd.programs import find_argo_programs
 from gpuc.rehearse.programs import MissingProgramsError, find_programs
-from tests.conftest import EXAMPLES, ROOT
+from tests.conftest import EXAMPLES, ROOT, root_of
 
 RECORD = ROOT / "benchmarks" / "argocd.md"
 CHARTS = "GPUC_CHARTS"
@@ -41,6 +41,8 @@ EXPLANATION = (
     "",
 )
 """The lines that explain the tables of the report."""
+RUNS = (*EXAMPLES, "custom-euc1", "hub")
+"""The clusters, and the run with a hub. custom-euc1 also has a chart of its own, which $GPUC_CHARTS may have."""
 HUB = ("infer-euw1", "prod-use1")
 """Two clusters for one Argo CD. The third example cluster has too many nodes for a small machine."""
 
@@ -81,9 +83,9 @@ def main(arguments: Sequence[str]) -> int:
     """
     record = Record()
     if problem := _missing():
-        record.not_run.append(f"Argo CD with {', '.join(EXAMPLES)} and a hub: {problem}")
+        record.not_run.append(f"Argo CD with {', '.join(RUNS)}: {problem}")
     else:
-        for run in _runs(arguments or [*EXAMPLES, "hub"]):
+        for run in _runs(arguments or RUNS):
             record.runs.append(run)
             print(f"{'passed' if run.is_good else 'FAILED'}  {run.title}", flush=True)
             RECORD.write_text(markdown(record), encoding="utf-8")
@@ -110,7 +112,7 @@ def _runs(names: Sequence[str]) -> Iterator[Run]:
             with tempfile.TemporaryDirectory() as folder:
                 yield _rehearse("a hub", Path(folder), HUB, hub_fleet(Path(folder)))
         else:
-            yield _rehearse(name, ROOT, [name])
+            yield _rehearse(name, root_of(name), [name])
 
 
 def _rehearse(title: str, root: Path, names: Sequence[str], problem: str = "") -> Run:
