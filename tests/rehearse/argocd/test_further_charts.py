@@ -22,13 +22,13 @@ SERVICE = {"namespace": "cert-manager", "name": "webhook", "path": "/validate"}
 ISSUERS = "cert-manager.io/v1"
 
 
-def definition(owner: str, *, has_conditions: bool = True) -> dict[str, Any]:
+def definition(group: str, *, has_conditions: bool = True) -> dict[str, Any]:
     status = {"properties": {"conditions": {}} if has_conditions else {}}
     schema = {"openAPIV3Schema": {"properties": {"status": status}}}
     version = {"name": "v1", "storage": True, "schema": schema, "subresources": {"status": {}}}
     return {
-        "metadata": {"annotations": {"argocd.argoproj.io/tracking-id": f"{owner}:apiextensions.k8s.io/x:/issuers"}},
-        "spec": {"group": "cert-manager.io", "names": {"kind": "Issuer"}, "versions": [version]},
+        "metadata": {"name": f"issuers.{group}"},  # without a tracking annotation, as Argo CD applies definitions
+        "spec": {"group": group, "names": {"kind": "Issuer"}, "versions": [version]},
     }
 
 
@@ -91,7 +91,7 @@ def server(port: int) -> Server:
 
 @pytest.fixture
 def charts(server: Server, authority: Authority) -> Iterator[FurtherCharts]:
-    made = FurtherCharts(cast(Client, server), authority, ["c-cert-manager"], {"cert-manager"})
+    made = FurtherCharts(cast(Client, server), authority, {"kueue.x-k8s.io"}, {"cert-manager"})
     yield made
     made.stop()
 
@@ -151,11 +151,11 @@ def test_b1_other_webhooks_are_left_alone(charts: FurtherCharts, server: Server,
 def test_b1_objects_of_the_charts_kinds_become_ready(charts: FurtherCharts, server: Server) -> None:
     server.objects["ValidatingWebhookConfiguration"] = []
     server.objects["CustomResourceDefinition"] = [
-        definition("c-kueue"), definition("c-cert-manager", has_conditions=False)
+        definition("kueue.x-k8s.io"), definition("cert-manager.io", has_conditions=False)
     ]  # fmt: skip
     charts.reconcile()
     assert server.patches == []
-    server.objects["CustomResourceDefinition"] = [definition("c-cert-manager")]
+    server.objects["CustomResourceDefinition"] = [definition("cert-manager.io")]
     charts.reconcile()
     [(changed, changes)] = server.patches
     assert changed == "Issuer internal status"
@@ -167,7 +167,7 @@ def test_b1_objects_of_the_charts_kinds_become_ready(charts: FurtherCharts, serv
 
 def test_b1_a_kind_with_conditions_of_another_form_stays_as_it_is(charts: FurtherCharts, server: Server) -> None:
     server.objects["ValidatingWebhookConfiguration"] = []
-    server.objects["CustomResourceDefinition"] = [definition("c-cert-manager")]
+    server.objects["CustomResourceDefinition"] = [definition("cert-manager.io")]
     server.refusal = ApiError(422, "conditions[0].observedGeneration: Required value")
     charts.reconcile()
     server.refusal = ApiError(503, "etcd is not ready")

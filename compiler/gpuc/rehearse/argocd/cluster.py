@@ -14,7 +14,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.applications import namespaces_of_charts
 from gpuc.rehearse.argocd.background_loop import BackgroundLoop
-from gpuc.rehearse.argocd.further_charts import FurtherCharts
+from gpuc.rehearse.argocd.further_charts import DEFINITION, FurtherCharts
 from gpuc.rehearse.argocd.kubelet import Kubelet
 from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
 from gpuc.rehearse.argocd.profiles import PROFILES
@@ -89,7 +89,7 @@ class ArgoCluster(Started):
         )
         self._charts = {name: chart for chart, name in namespaces.items()}
         self._further_charts = spec.cluster.spec.charts
-        self._name = spec.cluster.name
+        self._groups = {group for release in spec.cluster.components.values() for group in release.groups}
         self._plane = ControlPlane(programs, self._settings, progress)
 
     def start(self, stack: ExitStack) -> None:
@@ -101,10 +101,11 @@ class ArgoCluster(Started):
         stack.enter_context(self._plane)
         self.client: Client = self._plane.client
         self.kubelet = Kubelet(self._plane.site, self.client, self._settings, self._charts)
+        installed = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
         further_charts = FurtherCharts(
             self.client,
             self._plane.site.authority,
-            [f"{self._name}-{name}" for name in self._further_charts],
+            installed | self._groups,
             {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
         )
         controllers = SimulatedControllers(self.client)

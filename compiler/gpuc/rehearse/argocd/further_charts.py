@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,6 @@ from gpuc.rehearse.client import ApiError, Client, Object, condition
 ADMISSION = "admissionregistration.k8s.io/v1"
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
-TRACKING = "argocd.argoproj.io/tracking-id"
-"""The annotation that names the Application of an object: `<application>:<group>/<kind>:<namespace>/<name>`."""
 
 Endpoint = tuple[str, str, int]
 """(namespace, name, port) of a Service."""
@@ -32,8 +30,9 @@ class FurtherCharts:
 
     client: Client
     authority: Authority
-    applications: Collection[str]
-    """The names of the Applications of the charts."""
+    known_groups: Collection[str]
+    """The API groups whose definitions come from elsewhere. Argo CD notes on no definition which chart brought it:
+    argo-cd v3.5.7 reposerver/repository/repository.go (IsCRD)."""
     namespaces: Collection[str]
     """The namespaces of the charts."""
     _servers: dict[Endpoint, Callable[[], None]] = field(default_factory=dict)
@@ -91,12 +90,10 @@ class FurtherCharts:
         elif not has_ready_pod and endpoint in self._servers:
             self._servers.pop(endpoint)()
 
-    def _definitions(self) -> Iterator[Object]:
-        """Yields the CustomResourceDefinitions of the charts."""
-        for definition in self.client.list_all(*DEFINITION) if self.applications else ():
-            owner = definition["metadata"].get("annotations", {}).get(TRACKING, "").partition(":")[0]
-            if owner in self.applications:
-                yield definition
+    def _definitions(self) -> list[Object]:
+        """Returns the CustomResourceDefinitions of the charts."""
+        found = self.client.list_all(*DEFINITION) if self.namespaces else []
+        return [definition for definition in found if definition["spec"]["group"] not in self.known_groups]
 
     def _make_ready(self, definition: Object) -> None:
         """Gives the condition Ready to all objects of a kind whose status has conditions."""
