@@ -17,7 +17,7 @@ from gpuc.admission.documents import api_group, kind, namespace_labels, namespac
 from gpuc.admission.request import Decision, Request
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.resource_name import resource_name
+from gpuc.kubernetes.resource_name import plural
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Body
 from gpuc.objects.application_sources import ARGO, Delivery, Source
@@ -104,7 +104,7 @@ def _rule_matches(rule: Any, document: Body, is_exact: bool) -> bool:
     """
     group = api_group(document)
     version = str(document.get("apiVersion") or "").rpartition("/")[2]
-    resource = resource_name("", kind(document))
+    resource = plural(group, kind(document))
     resources = {str(name).removesuffix("/*") for _, name in items(dig(rule, "resources"))}
     is_namespaced = bool(namespace_of(document))
     scope = dig(rule, "scope") or "*"
