@@ -16,6 +16,7 @@ from gpuc.kubernetes.amounts import MIB, Amounts, amount
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL, normal
 from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.reserved_keys import is_by_cloud
 from gpuc.lint.checks.unqueued_pools import unqueued_pools
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.node_pools import Pool as PoolOfNodes
@@ -27,8 +28,6 @@ NODES = "nodes"
 GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 """Prefixes of the resources for GPUs, MIG slices and GPU shares."""
 _POOL = "gpuc.dev/pool"
-_BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")
-"""Domains of labels that nodes get from Kubernetes, Karpenter or the cloud even if the node pool sets none."""
 Capacity = Amounts
 """Amounts by resource; the amount of an absent resource is unknown."""
 
@@ -110,7 +109,7 @@ class PoolIndex:
         The list is empty if no label distinguishes nodes of the pools from other nodes.
         """
         named = [key for key in map(normal, labels(flavor_labels)) if key in self._named]
-        if not any(key.startswith("karpenter.sh/") or not _is_by_cloud(key) for key in named):
+        if all(map(is_by_cloud, named)):
             return []
         return [self._pools[pool.name] for pool in self._nodes.matching(flavor_labels)]
 
@@ -174,11 +173,6 @@ class FlavorCapacity:
         return self.objects.is_complete or (
             manifest is not None and dig(manifest.body, "spec", "nodeLabels", NODE_POOL) is not None
         )
-
-
-def _is_by_cloud(key: str) -> bool:
-    domain = key.rpartition("/")[0]
-    return any(domain == cloud or domain.endswith(f".{cloud}") for cloud in _BY_CLOUD)
 
 
 def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
