@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 from gpuc.spec.schema import json_schema
 from tests.conftest import ROOT
@@ -11,6 +17,18 @@ from tests.conftest import ROOT
 MODULES = sorted((ROOT / "compiler").rglob("*.py"))
 MODULE_LINES = 360
 FUNCTION_LINES = 45
+NAME = re.compile(r"[\w.*/-]*\w[./]\w[\w.*/-]*")
+"""A label, a domain, a resource or a file: words with a dot or a slash between them."""
+DEFINED_TWICE = {
+    "gpuc.dev/tenant": "`gpuc isolation` does not load the model, which would double the time of its start",
+    "gpuc.dev/why": "`gpuc isolation` does not load the model, which would double the time of its start",
+    "application/json": "HTTP, not a name of Kubernetes or gpuc",
+}
+
+
+@cache
+def tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 def test_modules_and_functions_are_short() -> None:
@@ -19,7 +37,7 @@ def test_modules_and_functions_are_short() -> None:
         text = file.read_text(encoding="utf-8")
         lengths = [
             (node.name, (node.end_lineno or 0) - node.lineno + 1)
-            for node in ast.walk(ast.parse(text))
+            for node in ast.walk(tree(file))
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         ]
         long += [(file, name, length) for name, length in lengths if length > FUNCTION_LINES]
@@ -29,6 +47,35 @@ def test_modules_and_functions_are_short() -> None:
 
 def test_a_module_is_named_after_its_subject() -> None:
     assert [file for file in MODULES if file.stem in ("common", "utils", "util", "helpers", "misc")] == []
+
+
+def test_a_name_is_defined_in_one_module() -> None:
+    files = defaultdict(set)
+    for file in MODULES:
+        for value in names(file) if "template" not in file.parts else ():  # these files run without gpuc
+            files[value].add(str(file.relative_to(ROOT)))
+    assert {
+        value: sorted(found) for value, found in files.items() if len(found) > 1 and value not in DEFINED_TWICE
+    } == {}
+
+
+def names(file: Path) -> Iterator[str]:
+    """Yields the names that a module assigns to constants, as a text or as a text that begins with another constant."""
+    for node in tree(file).body:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                pairs = [*zip(targets, values, strict=False)]
+            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+                pairs = [(target, value)]
+            case _:
+                pairs = []
+        for target, value in pairs:
+            text = value.value if isinstance(value, ast.Constant) else None
+            if isinstance(value, ast.JoinedStr):
+                module = import_module(".".join(file.relative_to(ROOT / "compiler").with_suffix("").parts))
+                text = getattr(module, ast.unparse(target))
+            if isinstance(text, str) and NAME.fullmatch(text):
+                yield text
 
 
 def test_the_committed_schema_of_the_language_is_fresh() -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
@@ -271,7 +272,6 @@ def _accounts(output: Output, manifest: Manifest) -> Found:
         yield from output.open_namespace(name, ("spec", "parameters"))
 
 
-_RBAC = "rbac.authorization.k8s.io"
 _OF_ROLE = ("access-entry", "pass-role")
 _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): (
@@ -288,8 +288,8 @@ _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): _node_class,
     ("karpenter.sh", "NodePool"): _node_pool,
     ("", "ServiceAccount"): _service_account,
-    (_RBAC, "RoleBinding"): _binding,
-    (_RBAC, "ClusterRoleBinding"): _binding,
+    (RBAC, "RoleBinding"): _binding,
+    (RBAC, "ClusterRoleBinding"): _binding,
     ("argoproj.io", "Application"): _application,
     ("monitoring.coreos.com", "PodMonitor"): _monitoring,
     ("monitoring.coreos.com", "PrometheusRule"): _monitoring,

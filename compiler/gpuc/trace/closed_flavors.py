@@ -9,8 +9,6 @@ from gpuc.kubernetes.quantity import quantity
 from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_set import ObjectSet, dig, items
 
-NODEPOOL = "karpenter.sh/nodepool"
-
 
 def closed_flavors(objects: ObjectSet) -> frozenset[str]:
     """Returns the names of ResourceFlavors whose NodePools all have `limits.nodes: "0"`.

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.admission.policies import Policies
+from gpuc.kubernetes.api_groups import KARPENTER
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import ZONE
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.node_pools import KARPENTER, Overlays, Pool, PoolIndex
+from gpuc.objects.node_pools import Overlays, Pool, PoolIndex
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import selector
@@ -18,8 +20,6 @@ from gpuc.trace.closed_flavors import closed_flavors
 from gpuc.trace.node_class import region_of
 from gpuc.trace.pools import NodePool
 from gpuc.trace.quota import Node, quota_nodes
-
-KUEUE = "kueue.x-k8s.io"
 
 
 class ClusterIndex:
@@ -52,7 +52,7 @@ class ClusterIndex:
     @cached_property
     def quotas(self) -> dict[str, Node]:
         """The quota of every ClusterQueue, by name."""
-        nodes = quota_nodes(self.objects.of(KUEUE, "ClusterQueue"), self.objects.of(KUEUE, "Cohort"))
+        nodes = quota_nodes(self.objects.of(GROUP, "ClusterQueue"), self.objects.of(GROUP, "Cohort"))
         return {node.name: node for node in nodes if node.is_queue}
 
     @cached_property
@@ -72,7 +72,7 @@ class ClusterIndex:
     @cached_property
     def queued_pools(self) -> frozenset[str]:
         """The names of the node pools that a ResourceFlavor selects, so that Kueue counts their nodes."""
-        flavors = [dig(flavor.body, "spec", "nodeLabels") for flavor in self.objects.of(KUEUE, "ResourceFlavor")]
+        flavors = [dig(flavor.body, "spec", "nodeLabels") for flavor in self.objects.of(GROUP, "ResourceFlavor")]
         return frozenset(pool.name for labels in flavors for pool in self.pool_index.matching(labels))
 
     @cached_property
@@ -94,12 +94,12 @@ class ClusterIndex:
 
     def flavor(self, name: str) -> Manifest | None:
         """Returns the ResourceFlavor with a name; None if it does not exist."""
-        return self.objects.find(KUEUE, "ResourceFlavor", name)
+        return self.objects.find(GROUP, "ResourceFlavor", name)
 
     def topology(self, flavor: Manifest) -> Manifest | None:
         """Returns the Topology that a flavor references; None if the Topology does not exist."""
         name = dig(flavor.body, "spec", "topologyName")
-        return self.objects.find(KUEUE, "Topology", name) if isinstance(name, str) else None
+        return self.objects.find(GROUP, "Topology", name) if isinstance(name, str) else None
 
     def in_namespace(self, kind: str, namespace: str) -> list[Manifest]:
         """Returns the objects of a namespace; the kind is LimitRange or ResourceQuota."""
@@ -109,7 +109,7 @@ class ClusterIndex:
     def local_queues(self) -> dict[str, list[Manifest]]:
         """The LocalQueues by the name of their ClusterQueue."""
         by_queue: dict[str, list[Manifest]] = {}
-        for local_queue in self.objects.of(KUEUE, "LocalQueue"):
+        for local_queue in self.objects.of(GROUP, "LocalQueue"):
             by_queue.setdefault(str(dig(local_queue.body, "spec", "clusterQueue")), []).append(local_queue)
         return by_queue
 

@@ -18,16 +18,15 @@ from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL, normal
 from gpuc.kubernetes.quota import Key
 from gpuc.kubernetes.reserved_keys import is_by_cloud
 from gpuc.lint.checks.unqueued_pools import unqueued_pools
+from gpuc.model.names import EFA, GPU, POOL_LABEL
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.node_pools import Pool as PoolOfNodes
 from gpuc.objects.object_set import ObjectSet, dig, labels, pairs
-from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.instance_labels import devices, instance_labels
 
 NODES = "nodes"
 GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 """Prefixes of the resources for GPUs, MIG slices and GPU shares."""
-_POOL = "gpuc.dev/pool"
 Capacity = Amounts
 """Amounts by resource; the amount of an absent resource is unknown."""
 
@@ -187,7 +186,7 @@ def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
     rows = [catalog.instance_type(name) for name in names]
     known = [row for row in rows if row is not None] if None not in rows else []
     types = tuple(_capacity(row, pool, overlays) for row in known if pool.can_start(instance_labels(catalog, row.type)))
-    return Pool(pool.name, limits, types, _POOL in pool.labels)
+    return Pool(pool.name, limits, types, POOL_LABEL in pool.labels)
 
 
 def _capacity(row: InstanceType, pool: PoolOfNodes, overlays: Overlays) -> Capacity:

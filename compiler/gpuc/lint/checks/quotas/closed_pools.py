@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks.object_consistency import TOO_FEW_NODES
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
-from gpuc.trace.closed_flavors import NODEPOOL, flavors_with_quota
+from gpuc.trace.closed_flavors import flavors_with_quota
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields findings about static node pools with a limit of 0 nodes whose flavor has quota."""
     closed = [
-        (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODEPOOL: pool.name})
+        (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODE_POOL: pool.name})
         for pool in objects.of("karpenter.sh", "NodePool")
         if quantity(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.kubernetes.amounts import PAGES
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
@@ -38,7 +39,6 @@ NO_PORT = declare_rule(
     "kubernetes v1.35, pkg/kubelet/prober and staging/src/k8s.io/endpointslice/utils.go (FindPort)",
 )
 _NATIVE = frozenset(("cpu", "memory", "ephemeral-storage"))
-_PAGES = {"hugepages-2Mi": 2 * 2**20, "hugepages-1Gi": 2**30}
 _ORDER = ("min", "defaultRequest", "default", "max")
 """Fields of a LimitRange in rising order: no value may be above the value of a later field."""
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -107,7 +107,7 @@ def _refusal(name: Any, value: Any) -> str:
     amount = quantity(value)
     if not isinstance(name, str) or name in _NATIVE or amount is None:
         return ""
-    if page := _PAGES.get(name):
+    if page := PAGES.get(name):
         return f"{value} is not a multiple of the page size" if amount % page else ""
     if name.startswith("hugepages-"):
         return ""
