@@ -6,10 +6,7 @@ import ast
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from functools import cache
 from importlib import import_module
-from pathlib import Path
 
 from gpuc.spec.schema import json_schema
 from tests.conftest import ROOT
@@ -17,6 +14,7 @@ from tests.conftest import ROOT
 MODULES = sorted((ROOT / "compiler").rglob("*.py"))
 MODULE_LINES = 360
 FUNCTION_LINES = 45
+CONSTANT = re.compile(r'^(\w+(?:, \w+)*)(?:: \w+)? = (f?"[^"]*"(?:, f?"[^"]*")*)$', re.MULTILINE)
 NAME = re.compile(r"[\w.*/-]*\w[./]\w[\w.*/-]*")
 """A label, a domain, a resource or a file: words with a dot or a slash between them."""
 DEFINED_TWICE = {
@@ -26,18 +24,13 @@ DEFINED_TWICE = {
 }
 
 
-@cache
-def tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
-
-
 def test_modules_and_functions_are_short() -> None:
     long = []
     for file in MODULES:
         text = file.read_text(encoding="utf-8")
         lengths = [
             (node.name, (node.end_lineno or 0) - node.lineno + 1)
-            for node in ast.walk(tree(file))
+            for node in ast.walk(ast.parse(text))
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         ]
         long += [(file, name, length) for name, length in lengths if length > FUNCTION_LINES]
@@ -52,30 +45,15 @@ def test_a_module_is_named_after_its_subject() -> None:
 def test_a_name_is_defined_in_one_module() -> None:
     files = defaultdict(set)
     for file in MODULES:
-        for value in names(file) if "template" not in file.parts else ():  # these files run without gpuc
-            files[value].add(str(file.relative_to(ROOT)))
-    assert {
-        value: sorted(found) for value, found in files.items() if len(found) > 1 and value not in DEFINED_TWICE
-    } == {}
-
-
-def names(file: Path) -> Iterator[str]:
-    """Yields the names that a module assigns to constants, as a text or as a text that begins with another constant."""
-    for node in tree(file).body:
-        match node:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                pairs = [*zip(targets, values, strict=False)]
-            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
-                pairs = [(target, value)]
-            case _:
-                pairs = []
-        for target, value in pairs:
-            text = value.value if isinstance(value, ast.Constant) else None
-            if isinstance(value, ast.JoinedStr):
-                module = import_module(".".join(file.relative_to(ROOT / "compiler").with_suffix("").parts))
-                text = getattr(module, ast.unparse(target))
-            if isinstance(text, str) and NAME.fullmatch(text):
-                yield text
+        if "template" in file.parts:
+            continue  # these files run without gpuc
+        name = ".".join(file.relative_to(ROOT / "compiler").with_suffix("").parts)
+        for constants, texts in CONSTANT.findall(file.read_text(encoding="utf-8")):
+            for constant, text in zip(constants.split(", "), re.findall('f?"[^"]*"', texts), strict=True):
+                value = getattr(import_module(name), constant) if text.startswith("f") else text.strip('"')
+                if NAME.fullmatch(value) and value not in DEFINED_TWICE:
+                    files[value].add(name)
+    assert {value: sorted(names) for value, names in files.items() if len(names) > 1} == {}
 
 
 def test_the_committed_schema_of_the_language_is_fresh() -> None:
