@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.difference import MISSING, FieldChange, differences, leaves
@@ -118,6 +119,10 @@ class Change:
         return tuple(
             leaf for changed in differences(self.before.source.tree, self.after.source.tree) for leaf in leaves(changed)
         )
+
+    def changed_paths(self, *prefix: str | int) -> list[Path]:
+        """Returns the paths of the values of the spec that differ, at a path or below the path."""
+        return [changed.path for changed in self.spec_changes if changed.is_below(*prefix)]
 
     @property
     def is_new(self) -> bool:

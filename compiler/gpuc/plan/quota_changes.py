@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import CPU, Amounts, rounded
+from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import GPU, POOL_LABEL, SHARED_GPU, mig_resource
+from gpuc.model.names import POOL_LABEL
+from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.state import State
@@ -20,42 +20,6 @@ from gpuc.trace.quota import Node, parent, quota_nodes
 
 GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
 """The prefixes of the names of GPU resources."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """The unit in which messages count a quota."""
-
-    resource: str
-    name: str
-    """The unit in the plural: nodes, GPUs, 1g.10gb slices, GPU shares; empty for cpu and bytes."""
-    size: int = 1
-    """How much of the resource one unit has, in the state before."""
-
-    def text(self, count: int | Fraction | None) -> str:
-        """Returns an amount with its unit; "no limit" for None."""
-        if count is None:
-            return "no limit"
-        if not self.name:
-            return rounded(self.resource, count)
-        return f"{count} {self.name.removesuffix('s') if count == 1 else self.name}"
-
-    def span(self, before: int | None, after: int | None) -> str:
-        """Returns two amounts with their unit: "from 10 to 6 nodes"."""
-        first = self.text(before)
-        return f"from {_number(first) if before is not None and after is not None else first} to {self.text(after)}"
-
-    def instead(self, before: int | Fraction | None, after: int | Fraction | None) -> str:
-        """Returns a limit and the limit that it replaces: "at most 2 instead of 6 nodes"."""
-        if before is None or after is None:
-            texts = ["any amount" if count is None else f"at most {self.text(count)}" for count in (after, before)]
-            return f"{texts[0]} instead of {texts[1]}"
-        return f"at most {_number(self.text(after))} instead of {self.text(before)}"
-
-
-def _number(text: str) -> str:
-    """Returns an amount without its unit."""
-    return text.partition(" ")[0]
 
 
 @dataclass(frozen=True)
@@ -209,18 +173,6 @@ def quota_text(state: State, node: Node, flavor: str) -> str:
         for name in _counted([node], flavor, is_one=bool(size))
     ]
     return " and ".join(texts) or "0, because the pool is closed"
-
-
-def unit_name(pool: Pool | None, resource: str) -> str:
-    """Returns the unit of a resource in the plural; empty for cpu and bytes."""
-    if resource == SHARED_GPU or (resource == GPU and pool and pool.sharing and pool.sharing.mode == "shared"):
-        return "GPU shares"
-    if resource == GPU:
-        is_split = pool is not None and pool.sharing is not None and pool.sharing.mode == "mig"
-        return ("whole GPUs" if pool.sharing.whole_gpus else "slices") if is_split else "GPUs"  # type: ignore[union-attr]
-    if resource.startswith(mig_resource("")):
-        return f"{resource.removeprefix(mig_resource(''))} slices"
-    return ""
 
 
 def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) -> Iterator[QuotaChange]:
