@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.policy_changes import PolicyChange, policy_changes
-from gpuc.plan.tenant_changes import tenants_text
 
 _ALLOWED = {
     "GpucExposure": {"hosts"},
@@ -70,7 +70,7 @@ class PolicySettings:
     @property
     def text(self) -> str:
         """What changes, with the tenants."""
-        return "; ".join(self.words) + (f" for {tenants_text(self.tenants)}" if self.tenants else "")
+        return "; ".join(self.words) + (f" for {kind_of(self.tenants, 'tenant')}" if self.tenants else "")
 
 
 def policy_settings(change: Change, *, refuses_more: bool) -> Iterator[PolicySettings]:

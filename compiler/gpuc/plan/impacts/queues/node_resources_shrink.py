@@ -21,7 +21,7 @@ def node_resources_shrink(change: Change) -> Impacts:
     if not any(pair.is_changed for pair in change.pairs(GROUP, "ClusterQueue")):
         return
     nodes = tree(change.before), tree(change.after)
-    counted = {(one.pair.name, one.flavor) for one in quota_changes(change)}
+    counted = {(quota.pair.name, quota.flavor) for quota in quota_changes(change)}
     found: dict[str, list[tuple[Pair, list[Key]]]] = {}
     for pair, flavor in common_flavors(change):
         old, new = (states[pair.name].quotas for states in nodes)
