@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
-from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import GROUP, chart_source, component_of
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Raised
 from gpuc.plan.programs import restart_effect
 
 _RELEASES = ("spec", "releases")
@@ -27,26 +27,24 @@ class ChartChange:
     details: tuple[str, ...]
     effect: str
     """What happens with the programs of the component."""
+    cause: Path
+    """The path of the version in the spec; empty if the spec does not name it."""
 
     @property
     def is_older(self) -> bool:
         """Whether the new version is older."""
-        return _numbers(self.after) < _numbers(self.before)
+        return numbers(self.after) < numbers(self.before)
 
     @property
     def path(self) -> Path:
         """The path of the version in the Application."""
         return (*chart_source(self.pair.after).path, "targetRevision")
 
-    def place(self, change: Change) -> tuple[Manifest | None, Path]:
-        """Returns the version in the spec; else the Application and the path of its version."""
-        own = (*_RELEASES, "components", self.component)
-        changed = [one.path for one in change.spec_changes if one.path[:2] == _RELEASES and one.path[:3] != own[:3]]
-        if any(one.path == own for one in change.spec_changes):
-            return None, own
-        if changed:
-            return None, changed[0]
-        return self.pair.after, self.path
+    def raised(self, version: str, effect: str) -> Raised:
+        """Returns an impact of the other version."""
+        message = f"{version} {self.after} instead of {self.before}; {effect}"
+        manifest, path = (None, self.cause) if self.cause else (self.pair.after, self.path)
+        return Raised(f"component {self.component}", message, manifest, path, self.details)
 
 
 def chart_changes(change: Change) -> Iterator[ChartChange]:
@@ -57,7 +55,15 @@ def chart_changes(change: Change) -> Iterator[ChartChange]:
             component = component_of(change, pair.name)
             is_definitions = new.chart.endswith("-crd")
             effect = "its CustomResourceDefinitions change" if is_definitions else "its programs restart"
-            yield ChartChange(pair, component, old.version, new.version, tuple(_demands(change, component)), effect)
+            details = tuple(_demands(change, component))
+            yield ChartChange(pair, component, old.version, new.version, details, effect, _cause(change, component))
+
+
+def _cause(change: Change, component: str) -> Path:
+    """Returns the changed version of a component in the spec, or else the changed release."""
+    own = (*_RELEASES, "components", component)
+    changed = change.changed_paths(*_RELEASES)
+    return own if own in changed else next((path for path in changed if path[:3] != own[:3]), ())
 
 
 def _demands(change: Change, component: str) -> Iterator[str]:
@@ -82,5 +88,6 @@ def _is_known(change: Change, release: Release) -> bool:
     return any(row.version == release.version for row in rows if row)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> tuple[int, ...]:
+    """Returns the first three numbers of a version."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])

@@ -10,6 +10,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.plan.applications import GROUP, applications, chart_source, component_of
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Raised
 
 Installer = Literal["Argo CD", "another team", ""]
 
@@ -34,12 +35,11 @@ class Installation(NamedTuple):
         """The namespace of the chart."""
         return str(dig(self.pair.manifest.body, "spec", "destination", "namespace") or "(none)")
 
-    def place(self, change: Change) -> tuple[Manifest | None, Path]:
-        """Returns the manifest and the path for an impact: the field `managed` of the spec if it changes."""
-        path = ("spec", "components", self.component, "managed")
-        if any(one.path == path for one in change.spec_changes):
-            return None, path
-        return self.pair.manifest, ()
+    def raised(self, change: Change, message: str, details: tuple[str, ...]) -> Raised:
+        """Returns an impact at the field `managed` of the spec if it changes, or else at the Application."""
+        path: Path = ("spec", "components", self.component, "managed")
+        manifest, path = (None, path) if path in change.changed_paths(*path) else (self.pair.manifest, ())
+        return Raised(f"component {self.component}", message, manifest, path, details)
 
 
 def values_of_other_team(manifest: Manifest | None) -> bool:
@@ -51,19 +51,12 @@ def changed_installations(change: Change) -> Iterator[Installation]:
     """Yields the charts whose Application is added or removed, in clusters that stay."""
     if not (change.before.exists and change.after.exists):
         return
-    values = {pair.name: pair for pair in change.helm_values()}
-    before, after = ({one.name for one in applications(state)} for state in (change.before, change.after))
+    before, after = ({found.name for found in applications(state)} for state in (change.before, change.after))
     for pair in change.pairs(GROUP, "Application"):
         if not chart_source(pair.manifest).chart or pair.name in before & after:
             continue
         component = component_of(change, pair.name)
-        of_component = values.get(component)
-        other = None
-        if of_component is not None:
-            other = of_component.after if pair.is_removed else of_component.before
-        yield Installation(component, pair, *_installers(pair, values_of_other_team(other)))
-
-
-def _installers(pair: Pair, has_other_team: bool) -> tuple[Installer, Installer]:
-    other: Installer = "another team" if has_other_team else ""
-    return ("Argo CD", other) if pair.is_removed else (other, "Argo CD")
+        values = change.values_of(component)
+        others = (values.after if pair.is_removed else values.before) if values else None
+        other: Installer = "another team" if values_of_other_team(others) else ""
+        yield Installation(component, pair, *(("Argo CD", other) if pair.is_removed else (other, "Argo CD")))

@@ -13,8 +13,9 @@ from gpuc.model.names import EFA
 from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import dig, pairs
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.quota_changes import GPU_PREFIXES, quota_changes
-from gpuc.plan.tenant_changes import owner_of
+from gpuc.plan.tenant_changes import owner_of, where_text
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits
 from gpuc.trace.workload import pod_requests, workload_of
@@ -45,13 +46,11 @@ class LimitChange:
     keys: tuple[str, ...]
     """The keys of spec.hard."""
 
-    @property
-    def namespaces(self) -> str:
-        """The namespaces in words; empty if the owner is the namespace."""
-        names = [pair.manifest.namespace for pair in self.pairs]
-        if self.owner == f"namespace {names[0]}":
-            return ""
-        return f" in {', '.join(dict.fromkeys(names))}"
+    def raised(self, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
+        """Returns an impact of the limits."""
+        where = where_text(self.owner, (pair.manifest.namespace for pair in self.pairs))
+        message = f"the ResourceQuota allows {', '.join(self.texts)}{where}"
+        return Raised(self.owner, message, self.pairs[0].after, self.path, details, predicts)
 
     @property
     def has_gpus(self) -> bool:

@@ -78,20 +78,18 @@ def pair_verdicts(state: State) -> dict[tuple[str, str], Verdict]:
     return {(verdict.client, verdict.server): verdict for verdict in verdicts(reachability(state), unisolated)}
 
 
-def pair_state(verdict: Verdict | None) -> PairState:
-    """Returns the result of a pair; blocked if the pair does not exist."""
-    return PairState.BLOCKED if verdict is None else verdict.state
+def pair_states(state: State) -> dict[tuple[str, str], PairState]:
+    """Returns the results of the isolation proof; blocked for a pair that does not exist."""
+    return defaultdict(lambda: PairState.BLOCKED, {pair: found.state for pair, found in pair_verdicts(state).items()})
 
 
 def unisolated(state: State) -> dict[str, frozenset[str]]:
     """Returns the namespaces of tenants without a policy that isolates all pods, by direction."""
-    found: dict[str, set[str]] = {INGRESS: set(), EGRESS: set()}
-    isolating = _isolating(state)
-    for namespace in reachability(state).tenancy.tenants:
-        for direction, names in found.items():
-            if (direction, namespace) not in isolating:
-                names.add(namespace)
-    return {direction: frozenset(found[direction]) for direction in (INGRESS, EGRESS)}
+    isolating, names = _isolating(state), reachability(state).tenancy.tenants
+    return {
+        direction: frozenset(name for name in names if (direction, name) not in isolating)
+        for direction in (INGRESS, EGRESS)
+    }
 
 
 def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
@@ -100,7 +98,7 @@ def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tup
     owners = reachability(isolated).tenancy.tenants
     found: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for name in sorted(owners):
-        directions = tuple(one for one in (INGRESS, EGRESS) if name in after[one] and name not in before[one])
+        directions = tuple(direction for direction in after if name in after[direction] - before[direction])
         if directions:
             found[owners[name], directions].append(name)
     for (tenant, lost), names in found.items():
@@ -110,12 +108,15 @@ def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tup
 def _isolating(state: State) -> dict[tuple[str, str], Policy]:
     """Returns a policy that isolates all pods of a namespace, by direction and namespace."""
     policies = reachability(state).policies
-    return {(direction, one.namespace): one for one in policies if not one.pods for direction in one.rules}
+    return {
+        (direction, policy.namespace): policy for policy in policies if not policy.pods for direction in policy.rules
+    }
 
 
 def _allows(state: State, namespace: str) -> bool:
     """Returns whether a policy of a namespace allows connections."""
-    return any(any(one.rules.values()) for one in reachability(state).policies if one.namespace == namespace)
+    policies = (policy for policy in reachability(state).policies if policy.namespace == namespace)
+    return any(any(policy.rules.values()) for policy in policies)
 
 
 @lru_cache(maxsize=4)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import first_names, kind_of
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import Ports, described
-from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
+from gpuc.plan.impact import Raised
 from gpuc.plan.network_paths import changes_network, isolation_that_stays, network_after, reachability, unisolated
 from gpuc.plan.outside_paths import OutsidePath, outside_paths, remainder
 from gpuc.plan.state import State
@@ -21,18 +20,7 @@ _PEERS = 4
 """The maximum number of peers in a message."""
 
 
-@dataclass(frozen=True)
-class PathChange:
-    """Paths of some namespaces of a tenant that open or close together."""
-
-    tenant: str
-    words: str
-    """The paths in words, for example "pods of namespace a can connect to 10.0.0.0/24 on TCP 443 (why: models)"."""
-    manifest: Manifest
-    path: Path
-
-
-def opened(change: Change) -> Iterator[PathChange]:
+def opened(change: Change) -> Iterator[Raised]:
     """Yields the paths that only the state after has.
 
     A path of a new namespace counts only if a namespace of the state before lacks the path: the platform opens some
@@ -47,7 +35,7 @@ def opened(change: Change) -> Iterator[PathChange]:
     yield from _grouped(found, "can")
 
 
-def closed(change: Change) -> Iterator[PathChange]:
+def closed(change: Change) -> Iterator[Raised]:
     """Yields the paths that only the state before has, of namespaces that both states have.
 
     Namespaces that lose all connections have an impact of their own.
@@ -82,8 +70,11 @@ def _by_namespace(state: State) -> dict[str, list[OutsidePath]]:
     return found
 
 
-def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[PathChange]:
-    """Yields the paths with the same namespaces, ports and reason together."""
+def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[Raised]:
+    """Yields an impact for the paths with the same namespaces, ports and reason.
+
+    For example "pods of namespace a can connect to 10.0.0.0/24 on TCP 443 (why: models)".
+    """
     places: dict[tuple[_Group, str], dict[str, OutsidePath]] = defaultdict(dict)
     for path in paths:
         group = _Group(path.tenant, path.direction, path.ports, path.pods, path.why, ())
@@ -94,7 +85,8 @@ def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[PathChange]:
         groups[group._replace(namespaces=tuple(sorted(found)))].append((peer, next(iter(found.values()))))
     for group, rows in groups.items():
         _, first = rows[0]
-        yield PathChange(group.tenant, group.words(verb, [peer for peer, _ in rows]), first.manifest, first.path)
+        message = group.words(verb, [peer for peer, _ in rows])
+        yield Raised(f"tenant {group.tenant}", message, first.manifest, first.path)
 
 
 class _Group(NamedTuple):
@@ -109,9 +101,8 @@ class _Group(NamedTuple):
 
     def words(self, verb: str, peers: list[str]) -> str:
         """Returns the paths to or from some peers in words."""
-        shown = ", ".join(peers[:_PEERS]) + (f" and {len(peers) - _PEERS} more" if len(peers) > _PEERS else "")
-        noun = "namespace" if len(self.namespaces) == 1 else "namespaces"
         pods = f"pods {self.pods}" if self.pods else "pods"
         action = "connect to" if self.direction == EGRESS else "get connections from"
         why = f" ({self.why})" if self.why else ""
-        return f"{pods} of {noun} {', '.join(self.namespaces)} {verb} {action} {shown} on {described(self.ports)}{why}"
+        paths = f"{action} {first_names(peers, _PEERS)} on {described(self.ports)}{why}"
+        return f"{pods} of {kind_of(self.namespaces, 'namespace')} {verb} {paths}"
