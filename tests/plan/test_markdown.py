@@ -15,8 +15,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact, Level
-from gpuc.plan.planner import ClusterPlan
-from gpuc.plan.plans import Plans
+from gpuc.plan.planner import ClusterPlan, Plans
 from gpuc.plan.report.markdown import MARKER, render
 from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
 from gpuc.plan.report.page import Block, fitted, fixed

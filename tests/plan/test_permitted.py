@@ -9,7 +9,7 @@ import pytest
 
 from gpuc.plan.change import Change
 from gpuc.plan.permitted import added, cluster_kinds, destinations, namespaced_kinds, sources
-from gpuc.plan.removed_objects import NOT_PERMITTED, removed_objects
+from gpuc.plan.pruning import NOT_PERMITTED, removed_objects
 from gpuc.plan.states import state_after
 from tests.plan.cases import HEAD, compiled
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
-from gpuc.plan.moved_objects import moved_objects
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.pruning import reason_to_leave
+from gpuc.plan.pruning import moved_objects, reason_to_leave
 from gpuc.plan.state import no_state
 from gpuc.plan.states import state_after
 from tests.plan.cases import HEAD, cases, change_of, compiled

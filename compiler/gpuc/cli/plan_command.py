@@ -13,7 +13,7 @@ from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
 from gpuc.plan.impact import Level
-from gpuc.plan.plans import Plans
+from gpuc.plan.planner import Plans
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Finding
@@ -99,8 +99,8 @@ def run_diff(arguments: list[str]) -> int:
     from dataclasses import replace
 
     from gpuc.cli.arguments import parser_of
-    from gpuc.plan.manifest_state import manifest_state
     from gpuc.plan.planner import plan_cluster
+    from gpuc.plan.states import manifest_state
 
     options: DiffOptions = parser_of("diff").parse(arguments, DiffOptions())
     outputs = _report_files(options.output)

@@ -11,16 +11,14 @@ controllers/object_controls.go (isDaemonsetSpecChanged compares the DaemonSet on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
 from gpuc.objects.embedded import document
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, pairs
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.drift import KARPENTER
 from gpuc.plan.node_hash import TEMPLATE
 from gpuc.plan.replacement import pool_name
-from gpuc.plan.state import State
 
 _PLUGIN_DATA = ("devicePlugin", "config", "data")
 _MIG_FILE = ("migManager", "config", "data", "config.yaml")
@@ -28,8 +26,8 @@ _MIG_FILE = ("migManager", "config", "data", "config.yaml")
 
 def pools_without_configuration(change: Change) -> Iterator[tuple[Pair, str]]:
     """Yields NodePools whose running nodes name a configuration of the device plugin that the change removes."""
-    values = _values(change)
-    if values is None:
+    values = change.values_of("gpu-operator")
+    if values is None or not values.is_changed:
         return
     before, after = (data.keys() if isinstance(data, dict) else set() for data in values.values(*_PLUGIN_DATA))
     for pair in change.pairs(KARPENTER, "NodePool"):
@@ -40,7 +38,10 @@ def pools_without_configuration(change: Change) -> Iterator[tuple[Pair, str]]:
 
 def pools_with_another_layout(change: Change) -> Iterator[Pair]:
     """Yields NodePools whose nodes keep the name of their MIG layout, while the content of the layout changes."""
-    before, after = (_layouts(state, value) for state, value in _mig_files(change))
+    values = change.values_of("gpu-operator")
+    texts = values.values(*_MIG_FILE) if values and values.is_changed else (None, None)
+    states = zip((change.before, change.after), texts, strict=True)
+    before, after = (dict(pairs(dig(document(state.objects, text), "mig-configs"))) for state, text in states)
     for pair in change.pairs(KARPENTER, "NodePool"):
         names = pair.values(*TEMPLATE, "metadata", "labels", MIG_CONFIG_LABEL)
         if names[0] == names[1] and names[0] in before and before[names[0]] != after.get(names[0]):
@@ -49,24 +50,8 @@ def pools_with_another_layout(change: Change) -> Iterator[Pair]:
 
 def mps_pools(change: Change) -> list[str]:
     """Returns the node pools of the state before whose nodes share GPUs by MPS."""
-    found: dict[str, None] = {}
-    for pair in change.pairs(KARPENTER, "NodePool"):
-        configuration = pair.values(*TEMPLATE, "metadata", "labels", PLUGIN_CONFIG_LABEL)[0]
-        if isinstance(configuration, str) and configuration.startswith("mps-"):
-            found[pool_name(pair)] = None
-    return list(found)
-
-
-def _values(change: Change) -> Pair | None:
-    return next((pair for pair in change.helm_values() if pair.name == "gpu-operator" and pair.is_changed), None)
-
-
-def _mig_files(change: Change) -> Iterator[tuple[State, Any]]:
-    values = _values(change)
-    texts = values.values(*_MIG_FILE) if values else (None, None)
-    yield from zip((change.before, change.after), texts, strict=True)
-
-
-def _layouts(state: State, text: Any) -> dict[str, Any]:
-    layouts = dig(document(state.objects, text), "mig-configs")
-    return layouts if isinstance(layouts, dict) else {}
+    pools = {
+        pool_name(pair): str(pair.values(*TEMPLATE, "metadata", "labels", PLUGIN_CONFIG_LABEL)[0])
+        for pair in change.pairs(KARPENTER, "NodePool")
+    }
+    return [name for name, configuration in pools.items() if configuration.startswith("mps-")]

@@ -113,8 +113,9 @@ class OperandChange:
 
     def fields(self, *operands: str) -> list[FieldChange]:
         """Returns the changed fields that restart, start or delete one of the operands, in the order of the object."""
-        switches = {("spec", OPERANDS[one], "enabled") for one in (*self.started, *self.deleted) if one in operands}
-        restarting = [field for one in operands for field in self.restarted.get(one, ())]
+        switched = [operand for operand in (*self.started, *self.deleted) if operand in operands]
+        switches = {("spec", OPERANDS[operand], "enabled") for operand in switched}
+        restarting = [field for operand in operands for field in self.restarted.get(operand, ())]
         return [field for field in self.policy.leaves if field.path in switches or field in restarting]
 
     def _is_enabled(self, operand: str) -> tuple[bool, bool]:

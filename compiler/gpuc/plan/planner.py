@@ -1,9 +1,13 @@
-"""Computes the plan of a cluster: the impacts of a change with their lines, and the objects that change."""
+"""Computes the plans of clusters: the impacts of a change with their lines, a summary, and the objects that change.
+
+Of impacts with the same id, the summary names those on the node pools with the most nodes first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.finding import Path as SpecPath
@@ -11,7 +15,14 @@ from gpuc.diagnostics.suppressions import acceptances, candidates
 from gpuc.diagnostics.words import counted
 from gpuc.plan.causes import mark_of, place_of
 from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.cost_changes import ALWAYS, AT_MAXIMUM, CostChange, always_changes, newly_priced, pool_changes
+from gpuc.plan.costs import difference_text, price_sources, usd
 from gpuc.plan.impact import IMPACTS, Impact, Level, Raised, is_impact
+from gpuc.plan.pool_sizes import pool_sizes
+from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
+
+if TYPE_CHECKING:
+    from gpuc.plan.planner import ClusterPlan
 
 NOT_NEEDED = declare_rule(
     "ACC002", Severity.WARNING, "An entry of `accept` matches no impact of the change.",
@@ -41,8 +52,6 @@ class ClusterPlan:
 
 def plan_cluster(change: Change) -> ClusterPlan:
     """Returns the plan of one cluster."""
-    from gpuc.plan.summary import summary
-
     impacts = sorted(_impacts(change), key=lambda found: found.order)
     found, findings = _accepted(change, impacts)
     objects = tuple(pair for pair in change.all_pairs if pair.fields)
@@ -123,3 +132,91 @@ def _notes(change: Change) -> Iterator[str]:
         count = sum(bool(pair.fields) and pair.manifest.written is None for pair in change.all_pairs)
         if count:
             yield f"{objects_change(count)} without a change of the spec: this gpuc, or a file of the fleet, differs"
+
+
+_SENTENCES = 6
+"""The maximum number of sentences of one kind."""
+_DANGEROUS = (Level.DESTROYS, Level.DISRUPTS)
+
+
+def summary(plan: ClusterPlan) -> Iterator[str]:
+    """Yields the sentences of the summary: what is added and removed, quantities, costs, then dangerous impacts."""
+    change = plan.change
+    before, after = change.before.cluster, change.after.cluster
+    if change.other_name:
+        old, new = (plan.name, change.other_name) if change.is_removed else (change.other_name, plan.name)
+        yield f"cluster {old} is renamed to {new}"
+    elif change.is_new:
+        yield f"cluster {plan.name} is new"
+    elif change.is_removed:
+        yield f"cluster {plan.name} is removed"
+    elif before and after:
+        for sentences in (pool_sentences, quota_sentences, tenant_sentences):
+            yield from _limited(list(sentences(before, after)))
+    yield from _costs(change)
+    dangerous = [impact for impact in plan.impacts if impact.level in _DANGEROUS and not impact.accepted]
+    nodes = {f"node pool {size.name}": size.before for size in pool_sizes(change)}
+    dangerous.sort(key=lambda impact: (*impact.order[:2], -nodes.get(impact.subject, 0)))
+    yield from _limited([f"{impact.subject}: {impact.message.split('; ')[0]}" for impact in dangerous])
+
+
+def _costs(change: Change) -> Iterator[str]:
+    """Yields the differences of the costs of all node pools, and the node pools with a new price.
+
+    The nodes of a removed cluster go on to cost, and those of a renamed cluster cost before and after.
+    """
+    if change.is_removed or change.other_name:
+        return
+    at_maximum = list(pool_changes(change))
+    yield from _total(AT_MAXIMUM, at_maximum)
+    yield from _total(ALWAYS, list(always_changes(change)))
+    unknown = sorted(cost.name for cost in at_maximum if cost.missing)
+    if unknown:
+        yield f"the costs of {', '.join(unknown)} change, and a price is missing"
+    for name, cost in newly_priced(change):
+        yield f"node pool {name} is now priced: at the maximum {usd(cost.monthly_usd)} a month for instances"
+
+
+def _total(what: str, changes: Iterable[CostChange]) -> Iterator[str]:
+    """Yields the difference of the costs of all changes with a known difference."""
+    known = [cost for cost in changes if cost.is_priced]
+    total = sum(cost.monthly_usd for cost in known)
+    if round(total):
+        sources = price_sources(side for cost in known for side in (cost.before, cost.after))
+        yield f"{what} {difference_text(total)} ({sources})"
+
+
+def _limited(sentences: list[str]) -> Iterator[str]:
+    yield from sentences[:_SENTENCES]
+    if len(sentences) > _SENTENCES:
+        yield f"and {len(sentences) - _SENTENCES} more of this kind"
+
+
+@dataclass(frozen=True)
+class Plans:
+    """The result of `gpuc plan` or `gpuc diff`."""
+
+    before: str
+    """The state before in words: a commit, or a folder."""
+    clusters: tuple[ClusterPlan, ...]
+    """The plans by cluster, sorted by name. Without a spec, there is one plan, whose name is empty."""
+    prefix: str = ""
+    """The path of the fleet in its Git repository, for example "infra/fleet/"."""
+
+    @property
+    def changed(self) -> tuple[ClusterPlan, ...]:
+        """The clusters with changes, impacts, findings or notes; those with the most dangerous impacts first."""
+        found = [plan for plan in self.clusters if plan.objects or plan.impacts or plan.findings or plan.notes]
+        ranks = {plan.name: min((impact.level.rank for impact in plan.impacts), default=len(Level)) for plan in found}
+        return tuple(sorted(found, key=lambda plan: (ranks[plan.name], plan.name)))
+
+    def impacts(self) -> Iterator[tuple[str, Impact]]:
+        """Yields the name of the cluster and the impact, the most dangerous first."""
+        found = [(plan.name, impact) for plan in self.clusters for impact in plan.impacts]
+        yield from sorted(found, key=lambda row: (row[1].level.rank, row[0], row[1].order))
+
+    def fails(self, level: Level | None) -> bool:
+        """Returns whether an impact that the spec does not accept has the level, or a more dangerous level."""
+        if level is None:
+            return False
+        return any(impact.level.rank <= level.rank and not impact.accepted for _, impact in self.impacts())

@@ -11,12 +11,13 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
-from gpuc.model import Cluster, Pool
+from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction, Raised
+from gpuc.plan.replacement import pool_of
 from gpuc.plan.state import State
 from gpuc.trace.quota import Node, parent, quota_nodes
 
@@ -252,11 +253,6 @@ def _limits(node: Node, key: Key, size: int) -> Limits:
     counts = (None if limit is None else limit // size for limit in (quota.borrow, quota.lend))
     borrow, lend = counts if has_cohort else (0, 0)
     return Limits(quota.nominal // size, borrow, lend, max(0, node.capacity(key)) // size)
-
-
-def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
-    """Returns the node pool of a flavor that gpuc emitted; None without a spec."""
-    return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
 
 
 def _node(cluster: Cluster | None, node: Node, flavor: str) -> Amounts:

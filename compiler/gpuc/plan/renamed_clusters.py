@@ -18,11 +18,14 @@ def with_other_names(changes: Iterable[Change]) -> list[Change]:
     A name of an EKS cluster is unique in its AWS account and region. Specs do not contain the account.
     """
     found = list(changes)
-    removed = {_identity(one.before.cluster): one.before.name for one in found if one.is_removed and one.before.cluster}
-    added = {_identity(one.after.cluster): one.after.name for one in found if one.is_new and one.after.cluster}
+    states = (
+        [change.before for change in found if change.is_removed],
+        [change.after for change in found if change.is_new],
+    )
+    removed, added = ({_identity(state.cluster): state.name for state in some if state.cluster} for some in states)
     others = {removed[key]: added[key] for key in removed.keys() & added.keys()}
     others |= {after: before for before, after in others.items()}
-    return [replace(one, other_name=others.get(one.after.name or one.before.name, "")) for one in found]
+    return [replace(change, other_name=others.get(change.after.name or change.before.name, "")) for change in found]
 
 
 def _identity(cluster: Cluster) -> _Identity:

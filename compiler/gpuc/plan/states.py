@@ -1,4 +1,4 @@
-"""Reads the states of a cluster: the committed output and spec before the change, and what the spec compiles to now."""
+"""Reads the states of a cluster: the committed output and spec, what the spec compiles to now, or manifests."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.usage import UsageError
+from gpuc.lint.load.load_objects import load_objects
 from gpuc.lint.load.yaml_text import DUPLICATE_KEY, read
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written
 from gpuc.manifest.output_file import OutputFile, output_files
+from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.state import State, no_state, resolved_spec, state_of
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import is_output, lock_file, parse
@@ -200,3 +202,22 @@ def _map(value: Any) -> dict[str, Any]:
 
 def _start(start: Mark, path: SpecPath, on_key: bool) -> Mark:
     return start
+
+
+def manifest_state(path: str) -> tuple[State, list[str]]:
+    """Returns the state that a file or folder of manifests describes, and sentences about what could not be read.
+
+    Raises:
+        UsageError: when the path does not exist, or has no objects: the plan would be that of a removed cluster.
+    """
+    loaded = load_objects([path])
+    unread = [*loaded.unread_summary]
+    if not loaded.manifests:
+        raise UsageError("; ".join([f"{path} has no Kubernetes objects", *unread]))
+    known = {id(manifest) for manifest in loaded.manifests}
+
+    def locate(manifest: Manifest, field: SpecPath) -> Mark | None:
+        return loaded.locate(manifest, field) if id(manifest) in known else None
+
+    state = State("", ObjectSet(loaded.manifests, is_complete=False), locate=locate)
+    return state, unread

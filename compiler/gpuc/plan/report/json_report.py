@@ -11,8 +11,7 @@ from gpuc.plan.change import Pair, grouped
 from gpuc.plan.difference import MISSING
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import ChangedField, changed_fields
-from gpuc.plan.planner import ClusterPlan
-from gpuc.plan.plans import Plans
+from gpuc.plan.planner import ClusterPlan, Plans
 from gpuc.plan.report.words import change_word
 
 VERSION = 1

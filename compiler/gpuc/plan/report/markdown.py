@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpuc.diagnostics.words import first_names
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
-from gpuc.plan.planner import ClusterPlan, objects_change
-from gpuc.plan.plans import Plans
+from gpuc.plan.planner import ClusterPlan, Plans, objects_change
 from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
 from gpuc.plan.report.page import Block, fitted, fixed
-from gpuc.plan.report.values import change_lines, cut
 from gpuc.plan.report.words import (
     cause_text,
+    change_lines,
     change_word,
     counted_impacts,
     counted_levels,
+    cut,
     group_place,
     more_fields,
     same_fields,

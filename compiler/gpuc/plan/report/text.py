@@ -9,11 +9,10 @@ from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.terminal import PLAIN, Paint, Style, visible, wrapped
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
-from gpuc.plan.planner import ClusterPlan
-from gpuc.plan.plans import Plans
-from gpuc.plan.report.values import change_lines
+from gpuc.plan.planner import ClusterPlan, Plans
 from gpuc.plan.report.words import (
     cause_text,
+    change_lines,
     change_word,
     counted_impacts,
     group_place,

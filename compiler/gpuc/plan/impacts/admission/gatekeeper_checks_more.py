@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.gatekeeper_coverage import coverage_changes
 from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.policy_changes import coverage_changes
 
 
 @impact("IMP312", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.pod_security import level_changes
+from gpuc.plan.policy_changes import level_changes
 
 
 @impact("IMP307", Level.RESTRICTS, source="kubernetes.io/docs/concepts/security/pod-security-admission")

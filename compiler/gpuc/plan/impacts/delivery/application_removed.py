@@ -1,6 +1,6 @@
 from gpuc.plan.applications import GROUP, application_of, chart_source
 from gpuc.plan.change import Change
-from gpuc.plan.chart_installations import changed_installations
+from gpuc.plan.chart_changes import changed_installations
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
@@ -19,7 +19,7 @@ def application_removed(change: Change) -> Impacts:
     if change.is_removed:
         return
     described = {pair.name for pair in change.pairs(GROUP, "Application") if not pair.is_removed}
-    described |= {one.pair.name for one in changed_installations(change) if one.after}
+    described |= {found.pair.name for found in changed_installations(change) if found.after}
     described |= _described(change)
     for pair in change.pairs(GROUP, "Application"):
         if pair.is_removed and pair.name not in described:
@@ -27,16 +27,12 @@ def application_removed(change: Change) -> Impacts:
             what = f"chart {chart} {version} stays" if chart else "its objects stay"
             message = f"the Application is removed, and {what} in the cluster"
             namespace = pair.values("spec", "destination", "namespace")[0]
-            details = (
-                (
-                    f"the programs of the chart go on in namespace {namespace} and get no updates; to remove them: "
-                    f"helm template {chart} with the values of the state before, and kubectl delete --filename -, "
-                    "without CustomResourceDefinitions that still have objects",
-                )
-                if chart
-                else ()
+            removal = (
+                f"the programs of the chart go on in namespace {namespace} and get no updates; to remove them: "
+                f"helm template {chart} with the values of the state before, and kubectl delete --filename -, "
+                "without CustomResourceDefinitions that still have objects"
             )
-            yield Raised(f"Application {pair.name}", message, pair.before, (), details)
+            yield Raised(f"Application {pair.name}", message, pair.before, (), (removal,) if chart else ())
 
 
 def _described(change: Change) -> set[str]:

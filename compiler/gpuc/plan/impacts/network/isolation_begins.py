@@ -1,7 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.network_paths import changes_network, network_after, unisolated_changes
-from gpuc.plan.tenant_pairs import isolation_raised
+from gpuc.plan.network_paths import changes_network, isolation_raised, network_after, unisolated_changes
 
 
 @impact("IMP407", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")

@@ -1,8 +1,7 @@
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.network_paths import changes_network, network_after, unisolated_changes
-from gpuc.plan.tenant_pairs import isolation_raised
+from gpuc.plan.network_paths import changes_network, isolation_raised, network_after, unisolated_changes
 
 _EFFECTS = {INGRESS: "get connections from everywhere", EGRESS: "connect to every address"}
 

@@ -2,9 +2,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import isolation_that_stays
+from gpuc.plan.network_paths import at_isolation, isolation_that_stays
 from gpuc.plan.tenant_changes import tenants
-from gpuc.plan.tenant_pairs import at_isolation
 
 
 @impact("IMP408", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")

@@ -1,8 +1,7 @@
 from gpuc.isolation.matrix import State
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.network_paths import changes_network, network_after, pair_verdicts
-from gpuc.plan.tenant_pairs import pairs_raised
+from gpuc.plan.network_paths import changes_network, network_after, pair_verdicts, pairs_raised
 
 
 @impact("IMP403", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")

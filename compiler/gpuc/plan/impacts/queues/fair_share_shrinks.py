@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.fair_sharing import weight_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.kueue_settings import weight_changes
 
 
 @impact("IMP230", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, dominantResourceShare")

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.kueue_configuration import configuration_changes
+from gpuc.plan.kueue_settings import configuration_changes
 
 
 @impact("IMP232", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/preemption/preemption.go, GetTargets")

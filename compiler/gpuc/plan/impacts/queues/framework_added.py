@@ -1,7 +1,7 @@
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.kueue_configuration import FRAMEWORKS, ConfigurationChange, configuration_changes
+from gpuc.plan.kueue_settings import FRAMEWORKS, ConfigurationChange, configuration_changes
 
 
 @impact(

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.kueue_configuration import FRAMEWORKS, configuration_changes
+from gpuc.plan.kueue_settings import FRAMEWORKS, configuration_changes
 
 
 @impact("IMP233", Level.DISRUPTS, source="kueue v0.19.2 pkg/controller/jobframework/setup.go and reconciler.go")

@@ -3,7 +3,7 @@ from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.kueue_configuration import FRAMEWORKS, VALUES
+from gpuc.plan.kueue_settings import FRAMEWORKS, VALUES
 
 
 @impact(

@@ -5,7 +5,8 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Node
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, pool_of, queue_name, quota_changes, tree
+from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, queue_name, quota_changes, tree
+from gpuc.plan.replacement import pool_of
 
 
 @impact(

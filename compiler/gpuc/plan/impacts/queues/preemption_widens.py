@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.preemption import preemption_changes
+from gpuc.plan.kueue_settings import preemption_changes
 
 
 @impact("IMP226", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go")

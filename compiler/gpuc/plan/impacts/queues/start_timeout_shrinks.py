@@ -1,7 +1,7 @@
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.kueue_configuration import configuration_changes
+from gpuc.plan.kueue_settings import configuration_changes
 
 
 @impact(

@@ -1,8 +1,7 @@
 from gpuc.diagnostics.words import kind_of
 from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.namespace_removal import has_left, left, removal
-from gpuc.plan.tenant_changes import owner_of
+from gpuc.plan.tenant_changes import has_left, left, owner_of, removal
 
 
 @impact("IMP263", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")

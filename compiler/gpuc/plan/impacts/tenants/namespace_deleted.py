@@ -1,8 +1,7 @@
 from gpuc.diagnostics.words import kind_of
 from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.namespace_removal import left, workloads_in
-from gpuc.plan.tenant_changes import owner_of
+from gpuc.plan.tenant_changes import left, owner_of, workloads_in
 
 
 @impact("IMP262", Level.DESTROYS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.namespace_removal import pruned_in_namespaces
+from gpuc.plan.tenant_changes import pruned_in_namespaces
 
 _PREFIX = "nccl-"
 

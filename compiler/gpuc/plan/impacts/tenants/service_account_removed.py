@@ -2,8 +2,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.namespace_removal import pruned_in_namespaces
 from gpuc.plan.queue_usage import users_text
+from gpuc.plan.tenant_changes import pruned_in_namespaces
 from gpuc.trace.workload import workload_of
 
 

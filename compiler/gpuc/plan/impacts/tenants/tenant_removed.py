@@ -1,7 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.namespace_removal import has_left, left, removal
-from gpuc.plan.tenant_changes import tenants
+from gpuc.plan.tenant_changes import has_left, left, removal, tenants
 
 
 @impact("IMP251", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from gpuc.plan.change import Change
-from gpuc.plan.chart_installations import changed_installations
+from gpuc.plan.chart_changes import changed_installations
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 

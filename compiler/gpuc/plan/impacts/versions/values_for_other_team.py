@@ -1,7 +1,7 @@
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.words import first_names
 from gpuc.plan.change import Change
-from gpuc.plan.chart_installations import values_of_other_team
+from gpuc.plan.chart_changes import values_of_other_team
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 _SHOWN = 4
