@@ -125,7 +125,9 @@ def test_a_long_impact_hides_no_other_one() -> None:
     ]
     text = render(plans_of(impacts))
     assert f": long {'x' * 191} ... (IMP199)" in text
-    assert all(f": {one.message} (IMP199)\n  - <details>" in text for one in impacts[1:]), "these have their details"
+    assert all(f": {impact.message} (IMP199)\n  - <details>" in text for impact in impacts[1:]), (
+        "these have their details"
+    )
     assert "Impacts that it shortens: 1." in text and "does not show" not in text
 
 
