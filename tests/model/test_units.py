@@ -37,6 +37,7 @@ def pool_with(sharing: Sharing | None) -> Pool:
         (Sharing("mig", strategy="single", layouts=(SMALL, SMALL)), GPU, "1g.10gb slices"),
         (Sharing("mig", strategy="single", layouts=(MIXED, ())), GPU, "slices"),
         (None, GPU, "GPUs"),
+        (None, "services.nodeports", "node ports"),
         (None, "cpu", ""),
     ],
 )

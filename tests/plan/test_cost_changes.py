@@ -11,8 +11,7 @@ from gpuc.catalog.own_rows import OwnRows
 from gpuc.catalog.prices import Price
 from gpuc.catalog.records import Purchase
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import CostChange, newly_priced, pool_changes
-from gpuc.plan.costs import Cost, Part, pool_costs, tenant_costs
+from gpuc.plan.cost_changes import Cost, CostChange, Part, newly_priced, pool_changes, pool_costs, tenant_costs
 from gpuc.plan.planner import plan_cluster
 from gpuc.plan.state import State
 from gpuc.plan.states import state_after

@@ -189,8 +189,7 @@ def _workloads(folder: Path | None) -> tuple[Manifest, ...]:
 
 
 def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:
-    from gpuc.plan.planner import plan_cluster
-    from gpuc.plan.renamed_clusters import with_other_names
+    from gpuc.plan.planner import plan_cluster, with_other_names
 
     return Plans(before, tuple(plan_cluster(change) for change in with_other_names(changes)), prefix)
 

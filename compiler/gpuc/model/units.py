@@ -10,6 +10,15 @@ from gpuc.model.names import GPU, SHARED_GPU, mig_profile
 from gpuc.model.pool import Pool
 from gpuc.spec.queues import PoolAmount
 
+_OBJECTS = {
+    "services.loadbalancers": "LoadBalancer Services",
+    "services.nodeports": "node ports",
+    "persistentvolumeclaims": "PersistentVolumeClaims",
+    "count/jobs.batch": "Jobs",
+    "pods": "pods",
+}
+"""The units of the limits of objects, by the key in a ResourceQuota."""
+
 
 @dataclass(frozen=True)
 class Unit:
@@ -50,7 +59,7 @@ def quota_unit(pool: Pool, resource: str, *, in_nodes: bool = False) -> Unit:
 
 
 def unit_name(pool: Pool | None, resource: str) -> str:
-    """Returns the unit of a resource in the plural; empty for cpu and bytes.
+    """Returns the unit of a resource, or of a limit of objects, in the plural; empty for cpu and bytes.
 
     Args:
         pool: the pool that has the resource; None if it is not known.
@@ -61,7 +70,7 @@ def unit_name(pool: Pool | None, resource: str) -> str:
     if profile := mig_profile(resource):
         return f"{profile} slices"
     if resource != GPU:
-        return ""
+        return _OBJECTS.get(resource, "")
     if sharing is None or sharing.mode == "exclusive":
         return "GPUs"
     if sharing.strategy == "mixed":

@@ -112,10 +112,6 @@ class Change:
         """Yields the objects of a kind that both states have, in pairs."""
         return (pair for pair in self.pairs(api_group, kind) if pair.before and pair.after)
 
-    def by_name(self, api_group: str, kind: str, name: Callable[[Pair], str]) -> dict[str, list[Pair]]:
-        """Returns the objects of a kind in pairs, by the name of what they belong to."""
-        return grouped(self.pairs(api_group, kind), name)
-
     def values_of(self, component: str) -> Pair | None:
         """Returns the Helm values of a component; None if neither state has them."""
         return self.pair("", HELM_VALUES, component)

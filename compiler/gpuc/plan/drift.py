@@ -18,11 +18,11 @@ from typing import Any
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.advertised import advertised_changes
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.difference import MISSING
 from gpuc.plan.drift_words import field_words, misfit_words
 from gpuc.plan.node_hash import TEMPLATE, hashed_fields
+from gpuc.plan.quantities import advertised_changes
 from gpuc.plan.replacement import pool_name
 
 KARPENTER, AWS = "karpenter.sh", "karpenter.k8s.aws"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.diagnostics.contract import Check, Checks
 from gpuc.diagnostics.finding import Mark, Path, Severity
-from gpuc.diagnostics.suppressions import IMPACT
 
 if TYPE_CHECKING:
     from gpuc.manifest.manifest import Manifest
@@ -108,8 +107,3 @@ def impact(
         source: the documentation or source code that proves the impact.
     """
     return IMPACTS.declare(id, Severity.INFO, source=source, level=level.value)
-
-
-def is_impact(id: str) -> bool:  # noqa: A002
-    """Returns whether the id is of an impact and not of a finding."""
-    return id.startswith(IMPACT)

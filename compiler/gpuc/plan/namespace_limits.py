@@ -20,13 +20,6 @@ from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits
 from gpuc.trace.workload import pod_requests, workload_of
 
-_COUNTS = {
-    "services.loadbalancers": "LoadBalancer Services",
-    "services.nodeports": "node ports",
-    "persistentvolumeclaims": "PersistentVolumeClaims",
-    "count/jobs.batch": "Jobs",
-    "pods": "pods",
-}
 _REQUESTS, _LIMITS, _CLASS = "requests.", "limits.", ".storageclass.storage.k8s.io/"
 _CPU_AND_MEMORY = (f"{_REQUESTS}{CPU}", f"{_REQUESTS}{MEMORY}")
 _DERIVED = (*_CPU_AND_MEMORY, *(f"{_REQUESTS}{name}" for name in (EPHEMERAL_STORAGE, EFA, "hugepages-")))
@@ -109,7 +102,7 @@ def _resource(key: str) -> str:
 
 def _text(key: str, old: Fraction | None, new: Fraction | None) -> str:
     resource, storage_class = _resource(key), key.rpartition(_CLASS)[0]
-    unit = Unit(resource, _COUNTS.get(resource) or unit_name(None, resource))
+    unit = Unit(resource, unit_name(None, resource))
     suffix = f" of class {storage_class}" if storage_class else " in limits" if key.startswith(_LIMITS) else ""
     return f"{unit.instead(old, new)}{suffix}"
 

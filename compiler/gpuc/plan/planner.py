@@ -11,13 +11,23 @@ from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.finding import Path as SpecPath
-from gpuc.diagnostics.suppressions import acceptances, candidates
+from gpuc.diagnostics.suppressions import IMPACT, acceptances, candidates
 from gpuc.diagnostics.words import counted
+from gpuc.model import Cluster
 from gpuc.plan.causes import mark_of, place_of
 from gpuc.plan.change import Change, Pair, grouped
-from gpuc.plan.cost_changes import ALWAYS, AT_MAXIMUM, CostChange, always_changes, newly_priced, pool_changes
-from gpuc.plan.costs import difference_text, price_sources, usd
-from gpuc.plan.impact import IMPACTS, Impact, Level, Raised, is_impact
+from gpuc.plan.cost_changes import (
+    ALWAYS,
+    AT_MAXIMUM,
+    CostChange,
+    always_changes,
+    difference_text,
+    newly_priced,
+    pool_changes,
+    price_sources,
+    usd,
+)
+from gpuc.plan.impact import IMPACTS, Impact, Level, Raised
 from gpuc.plan.pool_sizes import pool_sizes
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
 
@@ -88,7 +98,8 @@ def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], 
     found = list(impacts)
     if change.after.source is None:
         return found, []
-    reasons = {path: reason for path, reason in acceptances(change.after.source.tree) if is_impact(str(path[-1]))}
+    accepted = acceptances(change.after.source.tree)
+    reasons = {path: reason for path, reason in accepted if str(path[-1]).startswith(IMPACT)}
     used: set[SpecPath] = set()
     for index, impact in enumerate(found):
         matching = [path for path in candidates(impact.path, impact.id) if path in reasons]
@@ -220,3 +231,28 @@ class Plans:
         if level is None:
             return False
         return any(impact.level.rank <= level.rank and not impact.accepted for _, impact in self.impacts())
+
+
+_Identity = tuple[str, str, str]
+"""The region, the name of the EKS cluster, and the destination of Argo CD."""
+
+
+def with_other_names(changes: Iterable[Change]) -> list[Change]:
+    """Returns the changes, with the other name of each renamed cluster.
+
+    A name of an EKS cluster is unique in its AWS account and region. Specs do not contain the account.
+    """
+    found = list(changes)
+    states = (
+        [change.before for change in found if change.is_removed],
+        [change.after for change in found if change.is_new],
+    )
+    removed, added = ({_identity(state.cluster): state.name for state in some if state.cluster} for some in states)
+    others = {removed[key]: added[key] for key in removed.keys() & added.keys()}
+    others |= {after: before for before, after in others.items()}
+    return [replace(change, other_name=others.get(change.after.name or change.before.name, "")) for change in found]
+
+
+def _identity(cluster: Cluster) -> _Identity:
+    destination = cluster.spec.delivery.destination
+    return cluster.aws.region, cluster.aws.eks_cluster, str(destination.server or destination.name)

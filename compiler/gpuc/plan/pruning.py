@@ -162,11 +162,6 @@ class MovedObject:
     reason: str
     """Why the old Application does not prune the object; empty if it prunes the object."""
 
-    @property
-    def is_kept(self) -> bool:
-        """Whether the object stays in the cluster, and stays with its old Application."""
-        return bool(self.reason)
-
 
 def moved_objects(change: Change) -> Iterator[MovedObject]:
     """Yields the objects that another Application applies after the change.

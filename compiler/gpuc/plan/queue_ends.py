@@ -14,13 +14,7 @@ from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.policy_changes import CONSTRAINTS
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text, uses
-from gpuc.plan.quota_changes import (
-    loses,
-    queue_name,
-    queues,
-    quota_changes,
-    quotas_text,
-)
+from gpuc.plan.quota_changes import loses, queue_name, queues, quota_changes, quotas_text
 
 NONE, HOLD, DRAIN = "None", "Hold", "HoldAndDrain"
 

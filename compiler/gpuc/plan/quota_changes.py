@@ -15,7 +15,7 @@ from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.replacement import pool_of
 from gpuc.plan.state import State
@@ -142,7 +142,7 @@ def cohort_of(state: State, name: str) -> list[Node]:
 
 def queues(change: Change) -> dict[str, list[Pair]]:
     """Returns the ClusterQueues by the name of the queue in the spec."""
-    return change.by_name(GROUP, "ClusterQueue", queue_name)
+    return grouped(change.pairs(GROUP, "ClusterQueue"), queue_name)
 
 
 def parents(pair: Pair) -> tuple[str, str]:

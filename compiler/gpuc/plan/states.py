@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,7 @@ from gpuc.lint.load.load_objects import load_objects
 from gpuc.lint.load.yaml_text import DUPLICATE_KEY, read
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written
 from gpuc.manifest.output_file import OutputFile, output_files
-from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.object_set import ObjectSet, pairs
 from gpuc.plan.state import State, no_state, resolved_spec, state_of
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import is_output, lock_file, parse
@@ -181,7 +180,7 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
         raise _unreadable(file, "has a document that is not a Kubernetes object")
     body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
     start = Mark(file, 1, 1)
-    written = None if metadata.keys() <= _METADATA else Written(file, document, partial(_start, start))
+    written = None if metadata.keys() <= _METADATA else Written(file, document, lambda path, on_key: start)
     return Manifest(
         file,
         origin,
@@ -190,18 +189,10 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
         str(metadata.get("name", "")),
         body,
         str(metadata.get("namespace", "")),
-        _map(metadata.get("labels")),
-        _map(metadata.get("annotations")),
+        dict(pairs(metadata.get("labels"))),
+        dict(pairs(metadata.get("annotations"))),
         written,
     )
-
-
-def _map(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _start(start: Mark, path: SpecPath, on_key: bool) -> Mark:
-    return start
 
 
 def manifest_state(path: str) -> tuple[State, list[str]]:

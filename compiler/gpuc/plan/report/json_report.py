@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpuc.diagnostics.finding import Mark
+from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
 from gpuc.plan.change import Pair, grouped
 from gpuc.plan.difference import MISSING
@@ -71,12 +71,7 @@ def json_schema() -> dict[str, Any]:
 
 def _map(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
     properties = required | (optional or {})
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": sorted(required),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": sorted(required), "additionalProperties": False}
 
 
 def _list(items: dict[str, Any]) -> dict[str, Any]:
@@ -89,8 +84,7 @@ def _impact(impact: Impact) -> dict[str, Any]:
         "level": impact.level.value,
         "subject": impact.subject,
         "message": impact.message,
-        **_position(impact.mark, impact.is_before),
-        **({"path": place(impact.path)} if impact.path else {}),
+        **_position(impact.mark, impact.is_before, impact.path),
         "details": list(impact.details),
         "accepted": impact.accepted,
         "predicts": [prediction._asdict() for prediction in impact.predicts],
@@ -105,8 +99,7 @@ def _cluster(plan: ClusterPlan) -> dict[str, Any]:
             "severity": finding.severity.value,
             "message": finding.message,
             "fix": finding.fix,
-            **_position(finding.mark, False),
-            "path": place(finding.path),
+            **_position(finding.mark, False, finding.path),
         }
         for finding in plan.findings
     ]
@@ -136,13 +129,13 @@ def _field(changed: ChangedField) -> dict[str, Any]:
     return {
         "field": changed.place,
         **{key: value for key, value in values.items() if value is not MISSING},
-        **_position(changed.mark, changed.is_before),
-        **({"path": place(changed.cause)} if changed.cause else {}),
+        **_position(changed.mark, changed.is_before, changed.cause),
     }
 
 
-def _position(mark: Mark | None, is_before: bool) -> dict[str, Any]:
+def _position(mark: Mark | None, is_before: bool, path: Path) -> dict[str, Any]:
+    of_path = {"path": place(path)} if path else {}
     if mark is None:
-        return {}
+        return of_path
     state = "before" if is_before else "after"
-    return {"file": mark.file, "line": mark.line, "column": mark.column, "state": state}
+    return {"file": mark.file, "line": mark.line, "column": mark.column, "state": state, **of_path}

@@ -5,9 +5,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
-    "IMP506",
-    Level.RESTRICTS,
-    source="argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer",
+    "IMP506", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
 )
 def application_removed(change: Change) -> Impacts:
     """An Application is removed, and what it has installed stays.

@@ -4,9 +4,7 @@ from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact(
-    "IMP524",
-    Level.RESTRICTS,
-    source="argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer",
+    "IMP524", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
 )
 def chart_handed_over(change: Change) -> Impacts:
     """Argo CD no longer installs the chart of a component, because another team does.

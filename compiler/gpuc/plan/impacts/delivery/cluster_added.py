@@ -4,9 +4,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
-    "IMP520",
-    Level.NONE,
-    source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md, App Of Apps Pattern",
+    "IMP520", Level.NONE, source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md, App Of Apps Pattern"
 )
 def cluster_added(change: Change) -> Impacts:
     """A cluster is added, and Argo CD does not know it until an administrator applies two objects.

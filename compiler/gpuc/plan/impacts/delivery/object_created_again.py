@@ -15,7 +15,7 @@ def object_created_again(change: Change) -> Impacts:
     object, with everything that the object owns. Then the new Application creates it.
     """
     for moved in moved_objects(change):
-        if not moved.is_kept:
+        if not moved.reason:
             message = f"moves from Application {moved.old} to {moved.new}: Argo CD deletes it and creates it again"
             details = (
                 "to keep it, set its annotation argocd.argoproj.io/sync-options to Prune=false in an earlier change, "

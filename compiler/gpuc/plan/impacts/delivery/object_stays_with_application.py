@@ -16,7 +16,7 @@ def object_stays_with_application(change: Change) -> Impacts:
     annotation.
     """
     for moved in moved_objects(change):
-        if moved.is_kept:
+        if moved.reason:
             message = (
                 f"moves from Application {moved.old} to {moved.new}, whose sync fails, because the object in the "
                 f"cluster belongs to {moved.old}: {moved.reason}"

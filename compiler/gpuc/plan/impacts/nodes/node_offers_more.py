@@ -1,6 +1,6 @@
-from gpuc.plan.advertised import advertised_changes
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.quantities import advertised_changes
 
 
 @impact("IMP121", Level.NONE, source="NVIDIA MIG User Guide, device placement; catalog/mig.json")

@@ -1,7 +1,7 @@
 from collections.abc import Iterable, Iterator
 
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.plan.change import Change
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.quota_changes import QuotaChange, loses, parent_path, parents, queue_name, quota_changes
 
@@ -35,7 +35,7 @@ def queue_leaves_cohort(change: Change) -> Impacts:
 def _renamed(change: Change, changes: Iterable[QuotaChange]) -> Iterator[str]:
     """Yields the queues of cohorts that only get another name: the same queues, which can use the same quota."""
     losing = {quota.queue for quota in changes if quota.after.most < quota.before.most}
-    cohorts = change.by_name(GROUP, "ClusterQueue", lambda pair: parents(pair)[0])
+    cohorts = grouped(change.pairs(GROUP, "ClusterQueue"), lambda pair: parents(pair)[0])
     for name, pairs in cohorts.items():
         moved, names = {parents(pair)[1] for pair in pairs}, {queue_name(pair) for pair in pairs}
         if name and len(moved) == 1 and "" not in moved and not names & losing:

@@ -4,11 +4,7 @@ from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.kueue_settings import configuration_changes
 
 
-@impact(
-    "IMP235",
-    Level.DISRUPTS,
-    source="kueue v0.19.2 pkg/controller/core/workload_controller.go",
-)
+@impact("IMP235", Level.DISRUPTS, source="kueue v0.19.2 pkg/controller/core/workload_controller.go")
 def start_timeout_shrinks(change: Change) -> Impacts:
     """Kueue waits for a shorter time until all pods of a workload are ready.
 
