@@ -27,7 +27,7 @@ from gpuc.plan.quantities import node_share
 if TYPE_CHECKING:
     from gpuc.catalog.prices import Price
     from gpuc.catalog.records import Purchase
-    from gpuc.model import Cluster, Pool
+    from gpuc.model import Pool
 
 HOURS = 730
 """The hours of a month."""

@@ -103,7 +103,8 @@ def refused_fields(pair: Pair) -> Iterator[tuple[Path, str]]:
     """
     if not pair.is_changed or _is_created_again(pair):
         return
-    fields = {f"spec.{field}": _SET for field in _SPEC.get(_key(pair), "").split()} | _OTHERS.get(_key(pair), {})
+    of_spec = dict.fromkeys((f"spec.{field}" for field in _SPEC.get(_key(pair), "").split()), _SET)
+    fields: dict[str, Any] = {**of_spec, **_OTHERS.get(_key(pair), {})}
     for field, default in fields.items():
         path = tuple(field.split("."))
         if pair.changes(*path) and _differ(*pair.values(*path), default):
