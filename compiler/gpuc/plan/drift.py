@@ -87,7 +87,7 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
         if pair.is_added or pair.is_removed:
             continue
         by_scope = _reasons(change, pair)
-        largest = next((one for one in Scope if one in by_scope), None)
+        largest = next((possible for possible in Scope if possible in by_scope), None)
         if largest is scope:
             found.setdefault(pool_name(pair), []).append((pair, by_scope[scope]))
     return [
@@ -100,7 +100,7 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
 
 def _pool_drift(change: Change, name: str, pairs: list[Pair], reasons: list[Reason]) -> PoolDrift:
     misfits = [reason.misfits for reason in reasons if reason.misfits]
-    if any(one.name == name and one.less for one in advertised_changes(change)):
+    if any(offer.name == name and offer.less for offer in advertised_changes(change)):
         misfits.append("request more GPUs, slices or shares than a new node offers")
     return PoolDrift(name, tuple(pairs), tuple(reasons), tuple(dict.fromkeys(misfits)))
 
@@ -226,4 +226,4 @@ def _images(terms: Any) -> dict[str, bool]:
 def _ids(terms: Any) -> frozenset[str] | None:
     """Returns the ids in selector terms; None if a term selects by tags."""
     ids = [dig(term, "id") for _, term in items(terms)]
-    return frozenset(map(str, ids)) if all(isinstance(one, str) for one in ids) else None
+    return frozenset(map(str, ids)) if all(isinstance(name, str) for name in ids) else None
