@@ -199,11 +199,13 @@ class Execution:
         action = yaml.safe_load((self.workspace / path / "action.yml").read_text("utf-8"))
         unknown = set(given) - set(action["inputs"])
         assert not unknown, unknown
-        inputs = {name: given.get(name, one.get("default", "")) for name, one in action["inputs"].items()}
+        inputs = {name: given.get(name, declared.get("default", "")) for name, declared in action["inputs"].items()}
         own = contexts.child(inputs=inputs, steps={}, env=dict(contexts["env"]))
         own.status = "success"
         self._steps(action["runs"]["steps"], own)
-        outputs = {name: as_text(interpolate(one["value"], own)) for name, one in action.get("outputs", {}).items()}
+        outputs = {
+            name: as_text(interpolate(declared["value"], own)) for name, declared in action.get("outputs", {}).items()
+        }
         return int(own.status == "failure"), outputs, ""
 
     def _shell(self, step: dict[str, Any], contexts: Contexts) -> tuple[int, dict[str, str], str]:

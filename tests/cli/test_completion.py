@@ -183,4 +183,4 @@ def test_zsh(fleet: Path, line: str, expected: str) -> None:
 )
 def test_fish(fleet: Path, line: str, expected: list[str]) -> None:
     lines = in_shell("fish", FISH.format(line=line), fleet).splitlines()
-    assert [each.split("\t")[0] for each in lines] == expected
+    assert [line.split("\t")[0] for line in lines] == expected

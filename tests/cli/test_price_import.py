@@ -34,7 +34,7 @@ def product(usd: str = "98.3200000000", day: str = "2026-07-01", **changed: str)
 
 def imported(*products: dict[str, Any]) -> tuple[list[tuple[str, str, str, float, str]], int, int]:
     """The rows of products as short tuples, and the numbers of other offers and of findings."""
-    rows, others, findings = price_rows([json.dumps(one) for one in products], "prices.json", "a test")
+    rows, others, findings = price_rows([json.dumps(product) for product in products], "prices.json", "a test")
     keys = ("instanceType", "region", "purchase", "hourlyUsd", "date")
     return [tuple(row[key] for key in keys) for row in rows], others, len(findings)  # type: ignore[misc]
 

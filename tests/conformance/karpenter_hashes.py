@@ -171,7 +171,7 @@ def _other(schema: Mapping[str, Any], value: Any) -> Any:
     if isinstance(value, int):
         return value + 1
     if "enum" in schema:
-        return next((one for one in schema["enum"] if one != value), f"{value}-2")
+        return next((member for member in schema["enum"] if member != value), f"{value}-2")
     if schema.get("format") == "date-time":
         return "2026-01-02T00:00:00Z"
     if amount := re.fullmatch(r"(\d+)(\D*)", value):

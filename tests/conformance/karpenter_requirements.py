@@ -89,16 +89,18 @@ def _scope(pool: Manifest, requirements: Requirements) -> Scope | None:
     """Returns the scope that gpuc computes for the change of a NodePool."""
     body: Body = deepcopy(pool.body)
     body["spec"]["template"]["spec"]["requirements"] = requirements
-    before, after = (State("example", ObjectSet([one], is_complete=True)) for one in (pool, replace(pool, body=body)))
+    before, after = (
+        State("example", ObjectSet([manifest], is_complete=True)) for manifest in (pool, replace(pool, body=body))
+    )
     return next((scope for scope in Scope if drifts(Change(before, after), scope)), None)
 
 
 def _states(program: Path, labels: Sequence[Labels], requirements: Sequence[Requirements]) -> list[str]:
     """Returns whether Karpenter keeps each node, for each list of requirements."""
     claims = [
-        {"kind": "NodeClaim", "metadata": {"labels": one}, "spec": {"requirements": required}}
+        {"kind": "NodeClaim", "metadata": {"labels": node_labels}, "spec": {"requirements": required}}
         for required in requirements
-        for one in labels
+        for node_labels in labels
     ]
     text = "\n".join(map(json.dumps, claims))
     done = subprocess.run([program], input=text, capture_output=True, text=True, timeout=600, check=False)

@@ -184,8 +184,8 @@ def _diff(left: Any, right: Any, path: str = "") -> Iterator[tuple[str, Any, Any
         for key in sorted({*left, *right}):
             yield from _diff(left.get(key), right.get(key), f"{path}.{key}")
     elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        for index, (one, other) in enumerate(zip(left, right, strict=True)):
-            yield from _diff(one, other, f"{path}[{index}]")
+        for index, (value, other) in enumerate(zip(left, right, strict=True)):
+            yield from _diff(value, other, f"{path}[{index}]")
     elif left != right:
         yield path, left, right
 

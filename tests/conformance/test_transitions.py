@@ -59,7 +59,7 @@ def test_edits_have_different_names_and_twenty_are_for_ci() -> None:
 def test_the_edits_of_ci_compile_and_change_objects(edit: Edit, before: CompiledSpec) -> None:
     after = edit.after.compiled()
     assert isinstance(after, CompiledSpec), after
-    assert [one.document() for one in after.synced] != [one.document() for one in before.synced]
+    assert [manifest.document() for manifest in after.synced] != [manifest.document() for manifest in before.synced]
 
 
 @pytest.mark.slow
@@ -86,7 +86,7 @@ def test_outcomes_become_observations_of_the_words_of_predictions() -> None:
         queues=[QueueOutcome("ClusterQueue", "", "research-cpu", "inactive", "x")],
     )
     cluster = example(CLUSTER)
-    found = [(one.subjects, one.outcome) for one in observations_of(observed, cluster, cluster)]
+    found = [(observation.subjects, observation.outcome) for observation in observations_of(observed, cluster, cluster)]
     assert found == [
         (("nodes of pool dev-l4",), "replaced"),
         (("workloads of queue research", "workloads of namespace research-lab"), "evicted"),

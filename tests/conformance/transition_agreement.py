@@ -72,16 +72,17 @@ def compare(
     predictions = [(impact.id, prediction) for impact in impacts for prediction in impact.predicts]
     result = Comparison(AGREES, list(dict.fromkeys(impact.id for impact in impacts)))
     result.predicted = [f"{id_}: {prediction.subject} {prediction.outcome}" for id_, prediction in predictions]
-    result.observed = [str(one) for one in observations]
-    for one in observations:
-        covering = _COVERING[one.outcome]
-        if one.must_be_predicted and not any(
-            p.subject in one.subjects and p.outcome in covering for _, p in predictions
+    result.observed = [str(observation) for observation in observations]
+    for observation in observations:
+        covering = _COVERING[observation.outcome]
+        if observation.must_be_predicted and not any(
+            p.subject in observation.subjects and p.outcome in covering for _, p in predictions
         ):
-            result.problems.append(f"no impact predicts {one}")
+            result.problems.append(f"no impact predicts {observation}")
     for id_, prediction in predictions:
         if any(
-            prediction.subject in one.subjects and prediction.outcome in _COVERING[one.outcome] for one in observations
+            prediction.subject in observation.subjects and prediction.outcome in _COVERING[observation.outcome]
+            for observation in observations
         ):
             result.shown.add(id_)
             continue
@@ -121,10 +122,17 @@ def _observations(observed: Observed, before: Cluster, after: Cluster) -> Iterat
             subjects = (*queue, f"workloads of namespace {workload.namespace}")
             outcome = "evicted" if workload.outcome == "drained" else workload.outcome
             yield Observation(subjects, outcome, f"{workload.by}, pool {workload.pool}: {workload.message[:150]}")
-    for one in observed.objects:
-        if one.outcome != "applied":
-            yield Observation((f"object {one}",), one.outcome, one.message[:150], one.outcome == "refused")
-    names = {part.name: queue.name for one in (before, after) for queue in one.queues for part in queue.cluster_queues}
+    for changed in observed.objects:
+        if changed.outcome != "applied":
+            yield Observation(
+                (f"object {changed}",), changed.outcome, changed.message[:150], changed.outcome == "refused"
+            )
+    names = {
+        part.name: queue.name
+        for cluster in (before, after)
+        for queue in cluster.queues
+        for part in queue.cluster_queues
+    }
     for row in observed.queues:
         if row.outcome == "inactive":
             subjects = (f"queue {names.get(row.name, row.name)}", f"queue {row.name}")
@@ -150,7 +158,10 @@ def _not_shown(subject: str, outcome: str, before: CompiledSpec, after: Compiled
 
 
 def _is_evicted(subject: str, observations: Iterable[Observation]) -> bool:
-    return any(subject in one.subjects and one.outcome in ("evicted", "requeued") for one in observations)
+    return any(
+        subject in observation.subjects and observation.outcome in ("evicted", "requeued")
+        for observation in observations
+    )
 
 
 def _always_running(spec: CompiledSpec, name: str) -> bool:
@@ -158,4 +169,7 @@ def _always_running(spec: CompiledSpec, name: str) -> bool:
 
 
 def _node_class(spec: CompiledSpec, name: str) -> object:
-    return next((one.document() for one in spec.synced if one.kind == "EC2NodeClass" and one.name == name), None)
+    return next(
+        (manifest.document() for manifest in spec.synced if manifest.kind == "EC2NodeClass" and manifest.name == name),
+        None,
+    )

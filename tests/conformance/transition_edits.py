@@ -81,7 +81,7 @@ def leaf_edits() -> Iterator[Edit]:
                 parent: Any = tree
                 for step in path[:-1]:
                     parent = parent[step]
-                after = changed(tree, path[:-1], {key: one for key, one in parent.items() if key != path[-1]})
+                after = changed(tree, path[:-1], {key: value for key, value in parent.items() if key != path[-1]})
             else:
                 after = changed(tree, path, other(path, value))
             yield Edit(name, cluster, example_state(cluster, tree), example_state(cluster, after))

@@ -54,5 +54,5 @@ def _workloads(request: PullRequest, folder: Path) -> tuple[Manifest, ...]:
 def _content(root: Path, file: str) -> tuple[Mapping[str, Any], dict[str, bytes]]:
     """Returns the merged spec of a cluster, and the files of its folder."""
     folder = (root / file).with_suffix("")
-    files = {str(one.relative_to(root)): one.read_bytes() for one in sorted(folder.rglob("*")) if one.is_file()}
+    files = {str(file.relative_to(root)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
     return read(root, file).tree, files

@@ -33,7 +33,10 @@ def recorded(file: Path) -> dict[str, Record]:
     found = json.loads(file.read_text(encoding="utf-8"))
     return {
         name: Record(
-            tuple(Observation(**{**one, "subjects": tuple(one["subjects"])}) for one in entry["observations"]),
+            tuple(
+                Observation(**{**observation, "subjects": tuple(observation["subjects"])})
+                for observation in entry["observations"]
+            ),
             entry["seconds"],
         )
         for name, entry in found.items()

@@ -105,7 +105,7 @@ def _run_plane(programs: Programs, edits: Sequence[Edit], progress: Progress) ->
     origin = _compiled(edits[0].before if own else example_state(cluster))
     work = _work(origin)
     if edits[0].workloads:
-        work = list(user_work((one.document() for one in edits[0].workloads), origin.cluster).work)
+        work = list(user_work((manifest.document() for manifest in edits[0].workloads), origin.cluster).work)
     frameworks = (spec.cluster.frameworks for spec in (origin, *_states(edits)))
     crds = definitions(programs, upstream_crds(), dict.fromkeys(name for names in frameworks for name in names))
     given = shared_settings(origin, _states(edits), crds)

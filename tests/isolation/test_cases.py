@@ -28,7 +28,10 @@ def between(made: ObjectSet, pods: str = "") -> dict[tuple[str, str], tuple[str,
     reachability = Reachability(
         read_policies(made.of(GROUP, "NetworkPolicy")), labelled_tenancy(made), read_ranges([pods]) if pods else None
     )
-    return {(one.client, one.server): (one.state.value, described(one.ports)) for one in verdicts(reachability)}
+    return {
+        (verdict.client, verdict.server): (verdict.state.value, described(verdict.ports))
+        for verdict in verdicts(reachability)
+    }
 
 
 def ids(text: str, *, is_complete: bool = True) -> list[tuple[str, str, str]]:

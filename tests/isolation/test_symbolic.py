@@ -131,13 +131,19 @@ def test_the_proof_is_exact(manifests: list[Manifest], teams: dict[str, str]) ->
     text = str([manifest.body for manifest in manifests])
     addresses, names = (PODS if "ipBlock" in text else PODS[:1]), "'web'" in text or "'api'" in text
     for client, server in (("a1", "b1"), ("b1", "a2")):
-        ways = [one for one in reachability.connections if (one.client, one.server) == (client, server)]
+        ways = [
+            connection
+            for connection in reachability.connections
+            if (connection.client, connection.server) == (client, server)
+        ]
         clients = every_pod(client, addresses, names=False)
         targets = every_pod(server, addresses, names)
         for protocol, port in product(("TCP", "UDP"), PORTS):
             proven = any(
-                span.protocol == protocol and span.low <= port <= span.high for one in ways for span in one.ports
+                span.protocol == protocol and span.low <= port <= span.high
+                for connection in ways
+                for span in connection.ports
             )
-            tried = any(world.allows(one, other, protocol, port) for one in clients for other in targets)
+            tried = any(world.allows(source, other, protocol, port) for source in clients for other in targets)
             event(f"open: {tried}")
             assert proven == tried, f"{client} to {server} on {protocol} {port}"

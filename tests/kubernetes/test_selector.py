@@ -42,12 +42,12 @@ SELECTORS = st.lists(LABELS, max_size=3).map(tuple)
 
 
 @given(ALL, ALL)
-def test_the_meeting_of_two_domains_holds_what_both_hold(one: Requirement, other: Requirement) -> None:
-    met = one.domain.meet(other.domain)
+def test_the_meeting_of_two_domains_holds_what_both_hold(first: Requirement, other: Requirement) -> None:
+    met = first.domain.meet(other.domain)
     for text in TEXTS:
-        assert met.allows(text) == (one.domain.allows(text) and other.domain.allows(text)), text
+        assert met.allows(text) == (first.domain.allows(text) and other.domain.allows(text)), text
     assert not met.is_empty or not any(met.allows(text) for text in TEXTS)
-    assert one.domain.meet(ANY) == one.domain
+    assert first.domain.meet(ANY) == first.domain
 
 
 @given(SELECTORS, st.lists(SELECTORS, max_size=4))

@@ -74,7 +74,7 @@ def test_tolerations() -> None:
 
 def test_node_pools() -> None:
     """A pod that requires that a well-known label is missing fits on no node, because all nodes have the label."""
-    pools = [(), *((one, *rest) for one in OFFERED for rest in ((), *((other,) for other in OFFERED)))]
+    pools = [(), *((first, *rest) for first in OFFERED for rest in ((), *((other,) for other in OFFERED)))]
     keys = "example.com/a", "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
     cases = list(product(keys, pools, OFFERED))
     for (key, pool, wanted), answer in zip(cases, UPSTREAM["node pools"], strict=True):

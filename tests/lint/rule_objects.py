@@ -42,7 +42,7 @@ class Spot:
     @property
     def texts(self) -> list[str]:
         """The texts that the rule compares with."""
-        return [one or other for one, other in _LITERAL.findall(self.rule["rule"]) if len(one or other) < 300]
+        return [single or other for single, other in _LITERAL.findall(self.rule["rule"]) if len(single or other) < 300]
 
     @property
     def numbers(self) -> list[int]:

@@ -107,7 +107,7 @@ def _of_leaf(spec: str, path: Path, value: Any) -> list[tuple[str, str, str]]:
     trees.append(_without(tree, path))
     around = [length for length in range(len(path) - 1, 1, -1) if length > 3 or isinstance(path[length - 1], int)]
     trees += [_without(tree, path[:length]) for length in around]
-    return next((found for found in (list(differences(spec, one)) for one in trees) if found), [])
+    return next((found for found in (list(differences(spec, tree)) for tree in trees) if found), [])
 
 
 def _candidates(path: Path, value: Any) -> Iterator[Any]:
@@ -245,8 +245,8 @@ def _changed(left: Any, right: Any, path: Path = ()) -> Iterator[Path]:
             else:
                 yield from _changed(left[key], right[key], (*path, key))
     elif isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        for one, other_one in zip(left, right, strict=True):
-            yield from _changed(one, other_one, path)
+        for old, other_one in zip(left, right, strict=True):
+            yield from _changed(old, other_one, path)
     elif left != right:
         yield path
 
@@ -311,7 +311,7 @@ def table() -> dict[str, dict[str, Any]]:
     steps = [steps for steps, field in fields().items() if not field.is_section]
     with multiprocessing.Pool(os.cpu_count()) as workers:
         entries = workers.map(measured, steps, chunksize=4)
-    return {path_text(one): entry for one, entry in zip(steps, entries, strict=True) if entry is not None}
+    return {path_text(step): entry for step, entry in zip(steps, entries, strict=True) if entry is not None}
 
 
 def text(entries: dict[str, dict[str, Any]]) -> str:

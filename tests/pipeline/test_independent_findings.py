@@ -117,20 +117,20 @@ def pairs(
     chance = random.Random(19)
     sources = [*cases(folder), *map(example, EXAMPLES)]
     for _ in range(number):
-        one = chance.choice(sources)
-        two = with_mistake(one, chance.choice(plants), chance)
+        first = chance.choice(sources)
+        two = with_mistake(first, chance.choice(plants), chance)
         if two is not None:
-            yield one, two
+            yield first, two
 
 
 def test_a_wrong_key_or_type_causes_no_finding_of_a_later_stage(tmp_path: Path) -> None:
     """When the user corrects the key or type, no finding disappears. Most findings appear with the first mistake."""
     both = single = 0
-    for one, two in pairs(tmp_path, SHAPE):
+    for first, two in pairs(tmp_path, SHAPE):
         of_shape = keys(shape(two))
         if not of_shape:
             continue
-        alone, together = keys(independent_findings(one, INPUTS)), keys(independent_findings(two, INPUTS))
+        alone, together = keys(independent_findings(first, INPUTS)), keys(independent_findings(two, INPUTS))
         assert of_shape <= together
         assert together - of_shape <= alone
         both += bool(together & alone)
@@ -140,10 +140,10 @@ def test_a_wrong_key_or_type_causes_no_finding_of_a_later_stage(tmp_path: Path) 
 
 def test_a_wrong_name_causes_no_finding_of_a_rule(tmp_path: Path) -> None:
     both = 0
-    for one, two in pairs(tmp_path, (other_name,), 3 * PAIRS):  # few places have a name
+    for first, two in pairs(tmp_path, (other_name,), 3 * PAIRS):  # few places have a name
         if shape(two):
             continue
-        alone, together = keys(independent_findings(one, INPUTS)), keys(independent_findings(two, INPUTS))
+        alone, together = keys(independent_findings(first, INPUTS)), keys(independent_findings(two, INPUTS))
         of_names = {found for found in together - alone if found[0] in NAMES}
         if of_names:
             assert together - of_names <= alone

@@ -48,7 +48,7 @@ def test_the_findings_are_at_the_second_spec_and_name_the_first(fleet: Path) -> 
     assert {finding.cluster for finding in findings} == {"vega-test"}
     cluster, destination, reservation, queue = findings
     assert "in the spec of vega-prod;" in cluster.message
-    assert [(str(one.mark).rpartition(":")[0], one.message) for one in cluster.related] == [
+    assert [(str(place.mark).rpartition(":")[0], place.message) for place in cluster.related] == [
         (f"{PROD}:16", "in the spec of vega-prod")
     ]
     assert str(cluster.mark) == f"{COPY}:16:19"
@@ -113,7 +113,11 @@ SHARED = [
 
 def shared(root: Path, files: Sequence[str] | None = None) -> list[str]:
     """What clusters of different environments have in common."""
-    return [one.message.partition(" is also in the spec of ")[0] for one in found(root, files) if one.id == "FLT005"]
+    return [
+        finding.message.partition(" is also in the spec of ")[0]
+        for finding in found(root, files)
+        if finding.id == "FLT005"
+    ]
 
 
 def test_s7_roles_databases_and_hosts_of_production_are_found_in_staging(fleet: Path) -> None:

@@ -106,7 +106,9 @@ def test_a_section_adds_files_and_changes_no_pool_and_not_the_gpu_operator(name:
     sections = tuple(key for key in ADDED if any(key in section for section in SECTIONS[name]))
     assert [file for file in after if file not in before and not _is_added(file, sections)] == []
     patterns = [pattern for section in sections for pattern in ADDED[section]]
-    assert [one for one in patterns if not any(fnmatchcase(file, f"out/{NAME}/{one}") for file in after)] == []
+    assert [
+        pattern for pattern in patterns if not any(fnmatchcase(file, f"out/{NAME}/{pattern}") for file in after)
+    ] == []
 
 
 def test_every_listed_change_happens(tmp_path: Path) -> None:

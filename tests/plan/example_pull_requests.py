@@ -128,8 +128,8 @@ def _run(repository: Fleet, *arguments: str) -> None:
 
 if __name__ == "__main__":
     names = set(sys.argv[1:])
-    for one in pull_requests():
-        if not names or one.name in names:
+    for request in pull_requests():
+        if not names or request.name in names:
             with TemporaryDirectory() as temporary:
-                one.comment.write_text(comment_of(one, Path(os.path.realpath(temporary)))[0], encoding="utf-8")
-            print(one.name)
+                request.comment.write_text(comment_of(request, Path(os.path.realpath(temporary)))[0], encoding="utf-8")
+            print(request.name)

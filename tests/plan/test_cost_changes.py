@@ -11,8 +11,7 @@ from gpuc.catalog.own_rows import OwnRows
 from gpuc.catalog.prices import Price
 from gpuc.catalog.records import Purchase
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import CostChange, newly_priced, pool_changes
-from gpuc.plan.costs import Cost, Part, pool_costs, tenant_costs
+from gpuc.plan.cost_changes import Cost, CostChange, Part, newly_priced, pool_changes, pool_costs, tenant_costs
 from gpuc.plan.planner import plan_cluster
 from gpuc.plan.state import State
 from gpuc.plan.states import state_after
@@ -45,8 +44,8 @@ def test_the_figures_are_of_instances() -> None:
 
 
 def test_reserved_capacity_has_a_sentence() -> None:
-    assert change("reserved").reserved_text == ("reserved capacity costs the same without nodes",)
-    assert change("on-demand").reserved_text == ()
+    assert change("reserved").is_reserved
+    assert not change("on-demand").is_reserved
 
 
 def test_two_equal_quotas_without_a_price_are_not_one() -> None:
@@ -68,7 +67,7 @@ def test_a_new_price_counts_for_both_states(tmp_path: Path) -> None:
     before = state_after(compiled(tmp_path / "before", SPEC))
     larger = "spec: {pools: {train: {reservations: {ids: [cr-0a1b2c3d4e5f6a7b8], instances: 13}}}}\n"
     after = state_after(compiled(tmp_path / "after", SPEC + larger))
-    (unknown,), (known,) = (list(pool_changes(Change(before, one))) for one in (after, with_price(after)))
+    (unknown,), (known,) = (list(pool_changes(Change(before, state))) for state in (after, with_price(after)))
     assert unknown.missing == (MISSING,)
     assert known.missing == ()
     # One reserved node instead of an on-demand node.
@@ -83,6 +82,6 @@ def test_the_tenants_of_a_pool_cost_as_much_as_the_pool(tmp_path: Path) -> None:
         cluster = with_price(state_after(compiled(tmp_path / str(number), text))).cluster
         assert cluster is not None
         pools, tenants = (
-            sum(one.monthly_usd for one in costs(cluster).values()) for costs in (pool_costs, tenant_costs)
+            sum(cost.monthly_usd for cost in costs(cluster).values()) for costs in (pool_costs, tenant_costs)
         )
         assert round(pools) == round(tenants)

@@ -39,8 +39,8 @@ def scopes(before: State, after: State) -> list[tuple[Scope, str]]:
     return [
         (scope, reason.words)
         for scope in Scope
-        for one in drifts(Change(before, after), scope)
-        for reason in one.reasons
+        for drift in drifts(Change(before, after), scope)
+        for reason in drift.reasons
     ]
 
 
@@ -52,8 +52,8 @@ def test_the_pods_that_do_not_fit_the_new_nodes() -> None:
             spec = template["spec"] | {key: value for key, value in part.items() if key != "labels"}
             body = {"spec": {"template": {"metadata": {"labels": part.get("labels", {})}, "spec": spec}}}
             states.append(State("test", ObjectSet([replace(POOL, body=body), CLASS], is_complete=True)))
-        found = [one.misfits for scope in Scope for one in drifts(Change(states[0], states[1]), scope)]
-        return [words for one in found for words in one]
+        found = [drift.misfits for scope in Scope for drift in drifts(Change(states[0], states[1]), scope)]
+        return [words for misfits in found for words in misfits]
 
     taint = {"key": "team", "value": "red", "effect": "NoSchedule"}
     zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["b"]}
@@ -109,8 +109,8 @@ def test_another_operator_is_not_known() -> None:
 
 def test_an_alias_of_another_family_changes_the_hash_too() -> None:
     before, after = (
-        State("test", ObjectSet([POOL, one], is_complete=True))
-        for one in (_alias("al2023@v1"), _alias("bottlerocket@v1"))
+        State("test", ObjectSet([POOL, node_class], is_complete=True))
+        for node_class in (_alias("al2023@v1"), _alias("bottlerocket@v1"))
     )
     assert [scope for scope, _ in scopes(before, after)] == [Scope.ALL, Scope.ALL]
 

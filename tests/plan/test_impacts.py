@@ -19,9 +19,9 @@ ALL = cases()
 @pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
 def test_impacts_are_at_their_marks(case: Case, tmp_path: Path) -> None:
     ids = {identifier for other in ALL if _file(other) == _file(case) for _, _, identifier in other.marks}
-    found = [one for one in impacts_of(tmp_path, case) if one.id in ids]
-    marks = sorted((one.is_before, one.mark.line if one.mark else 0, one.id) for one in found)
-    assert marks == case.marks, [(one.id, one.mark, one.subject, one.message) for one in found]
+    found = [impact for impact in impacts_of(tmp_path, case) if impact.id in ids]
+    marks = sorted((impact.is_before, impact.mark.line if impact.mark else 0, impact.id) for impact in found)
+    assert marks == case.marks, [(impact.id, impact.mark, impact.subject, impact.message) for impact in found]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda file: file.stem)

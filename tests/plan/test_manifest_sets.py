@@ -18,10 +18,9 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
-from gpuc.plan.manifest_state import manifest_state
 from gpuc.plan.planner import plan_cluster
 from gpuc.plan.state import State
-from gpuc.plan.states import state_after
+from gpuc.plan.states import manifest_state, state_after
 from tests.plan.cases import HEAD, compiled
 
 QUEUE = "apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: red}}\nspec: {spec}\n"
@@ -128,7 +127,7 @@ def job(image: str) -> str:
     ],
 )
 def test_impacts(before: str, after: str, expected: dict[str, str], tmp_path: Path) -> None:
-    found = {one.id: one.message for one in impacts(tmp_path, before, after)}
+    found = {impact.id: impact.message for impact in impacts(tmp_path, before, after)}
     assert found.keys() == expected.keys()
     assert all(expected[identifier] in message for identifier, message in found.items()), found
 
@@ -146,7 +145,7 @@ def objects() -> dict[str, Manifest]:
     """An object of each kind that gpuc writes."""
     with TemporaryDirectory() as folder:
         state = state_after(compiled(Path(folder), f"{HEAD}extends: [training.yaml]"))
-    return {one.kind: one for one in state.objects.manifests}
+    return {manifest.kind: manifest for manifest in state.objects.manifests}
 
 
 @settings(max_examples=150)
@@ -154,13 +153,16 @@ def objects() -> dict[str, Manifest]:
 def test_a_plan_of_wrong_objects_has_no_internal_error(data: st.DataObject) -> None:
     kinds = data.draw(st.lists(st.sampled_from(sorted(objects())), min_size=1, max_size=4, unique=True))
     valid = [objects()[kind] for kind in kinds]
-    wrong = [replace(one, body=data.draw(st.sampled_from([one.body, *mutated(one.body)]))) for one in valid]
+    wrong = [
+        replace(manifest, body=data.draw(st.sampled_from([manifest.body, *mutated(manifest.body)])))
+        for manifest in valid
+    ]
     states = [State("", ObjectSet(manifests, is_complete=False)) for manifests in (valid, wrong)]
     found = [plan_cluster(Change(*pair)) for pair in (states, states[::-1])]
     changed = {str(new) for old, new in zip(valid, wrong, strict=True) if old.document() != new.document()}
     for plan in found:
         assert {str(pair.manifest) for pair in plan.objects} <= changed
-        assert all(one.subject and one.message and "\n" not in one.message for one in plan.impacts)
+        assert all(impact.subject and impact.message and "\n" not in impact.message for impact in plan.impacts)
 
 
 def mutated(value: Any) -> Iterator[Any]:

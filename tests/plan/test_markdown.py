@@ -15,8 +15,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact, Level
-from gpuc.plan.planner import ClusterPlan
-from gpuc.plan.plans import Plans
+from gpuc.plan.planner import ClusterPlan, Plans
 from gpuc.plan.report.markdown import MARKER, render
 from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
 from gpuc.plan.report.page import Block, fitted, fixed
@@ -126,7 +125,9 @@ def test_a_long_impact_hides_no_other_one() -> None:
     ]
     text = render(plans_of(impacts))
     assert f": long {'x' * 191} ... (IMP199)" in text
-    assert all(f": {one.message} (IMP199)\n  - <details>" in text for one in impacts[1:]), "these have their details"
+    assert all(f": {impact.message} (IMP199)\n  - <details>" in text for impact in impacts[1:]), (
+        "these have their details"
+    )
     assert "Impacts that it shortens: 1." in text and "does not show" not in text
 
 

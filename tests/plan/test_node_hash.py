@@ -22,8 +22,8 @@ ABSENT = object()
 @cache
 def manifest(kind: str) -> Manifest:
     _, artifacts = compile_tree("prod-use1", source("prod-use1").tree)
-    found = (one for one in artifacts if isinstance(one, Manifest))
-    return next(one for one in found if (one.kind, one.name) == (kind, "train-h100"))
+    found = (artifact for artifact in artifacts if isinstance(artifact, Manifest))
+    return next(artifact for artifact in found if (artifact.kind, artifact.name) == (kind, "train-h100"))
 
 
 def hashed(kind: str, path: Path, value: Any) -> list[Path]:

@@ -16,7 +16,7 @@ def _paths(folder: Path, before: str, after: str) -> tuple[list[str], list[str]]
     """The opened and the closed paths between two specs of the tenant red."""
     specs = [f"{HEAD}extends: [training.yaml]\nspec: {{tenants: {{red: {tenant}}}}}\n" for tenant in (before, after)]
     change = change_of(folder, Case("paths", *specs))
-    return [one.words for one in opened(change)], [one.words for one in closed(change)]
+    return [raised.message for raised in opened(change)], [raised.message for raised in closed(change)]
 
 
 def _egress(rules: str) -> str:

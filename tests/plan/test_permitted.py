@@ -9,7 +9,7 @@ import pytest
 
 from gpuc.plan.change import Change
 from gpuc.plan.permitted import added, cluster_kinds, destinations, namespaced_kinds, sources
-from gpuc.plan.removed_objects import NOT_PERMITTED, removed_objects
+from gpuc.plan.pruning import NOT_PERMITTED, removed_objects
 from gpuc.plan.states import state_after
 from tests.plan.cases import HEAD, compiled
 
@@ -106,5 +106,5 @@ def test_repositories_that_are_added(before: list[str], after: list[str], expect
 def test_destinations_that_are_permitted(
     rows: list[tuple[str, str]], server: str, namespace: str, expected: bool
 ) -> None:
-    spec = {"destinations": [{"server": one, "namespace": other} for one, other in rows]}
+    spec = {"destinations": [{"server": server, "namespace": other} for server, other in rows]}
     assert destinations(spec).permits((server, namespace)) is expected

@@ -46,11 +46,11 @@ def test_a_larger_pool_is_planned_at_its_line(repository: Fleet, capsys: pytest.
     lines = (repository.root / "specs/prod-use1.yaml").read_text().splitlines()
     code, document = plan(capsys)
     assert code == 0
-    of_nodes = [one for one in document["impacts"] if one["path"] == "spec.pools.train-h100.nodes.max"]
+    of_nodes = [impact for impact in document["impacts"] if impact["path"] == "spec.pools.train-h100.nodes.max"]
     assert of_nodes
-    for one in of_nodes:
-        assert one["subject"] == "node pool train-h100"
-        assert "nodes: {max: 20}" in lines[one["line"] - 1]
+    for impact in of_nodes:
+        assert impact["subject"] == "node pool train-h100"
+        assert "nodes: {max: 20}" in lines[impact["line"] - 1]
     (cluster,) = document["clusters"]
     assert "node pool train-h100 grows from 16 to 20 nodes" in cluster["summary"]
     fields = {
@@ -74,17 +74,17 @@ def test_fail_on_counts_more_dangerous_levels_and_not_accepted_impacts(
     repository.replace("[p5.48xlarge]\n      reservations", "[p5en.48xlarge]\n      reservations")
     repository.replace("image: al2023@v20260815", "image: al2023@v20260801")
     code, document = plan(capsys)
-    levels = {one["level"] for one in document["impacts"]}
+    levels = {impact["level"] for impact in document["impacts"]}
     assert code == 0
     assert "disrupts" in levels
     assert plan(capsys, "--fail-on", "disrupts")[0] == 1
     assert plan(capsys, "--fail-on", "none")[0] == 1
-    ids = {one["id"] for one in document["impacts"] if one["level"] in ("destroys", "disrupts")}
-    accepted = "".join(f"    {one}: agreed on the channel\n" for one in sorted(ids))
+    ids = {impact["id"] for impact in document["impacts"] if impact["level"] in ("destroys", "disrupts")}
+    accepted = "".join(f"    {name}: agreed on the channel\n" for name in sorted(ids))
     repository.replace("spec:\n  environment", f"spec:\n  accept:\n{accepted}  environment")
     code, document = plan(capsys, "--fail-on", "disrupts")
     assert code == 0
-    assert {one["accepted"] for one in document["impacts"] if one["id"] in ids} == {"agreed on the channel"}
+    assert {impact["accepted"] for impact in document["impacts"] if impact["id"] in ids} == {"agreed on the channel"}
 
 
 def test_an_acceptance_that_is_no_longer_needed_is_a_finding(
@@ -180,7 +180,7 @@ def test_dates_in_the_state_before_are_text(repository: Fleet, capsys: pytest.Ca
     repository.commit()
     _, document = plan(capsys)
     fields = {
-        one["field"]: one["before"] for changed in document["clusters"][0]["objects"] for one in changed["fields"]
+        field["field"]: field["before"] for changed in document["clusters"][0]["objects"] for field in changed["fields"]
     }
     assert (fields["spec.from"], fields["spec.to"]) == ("2026-08-01", "2026-13-45")
 
@@ -209,9 +209,9 @@ def test_diff_compares_folders_without_a_spec(repository: Fleet, capsys: pytest.
     document = json.loads(capsys.readouterr().out)
     Draft202012Validator(json_schema()).validate(document)
     (cluster,) = document["clusters"]
-    changed = [(one["change"], one["kind"], one["name"]) for one in cluster["objects"]]
+    changed = [(changed["change"], changed["kind"], changed["name"]) for changed in cluster["objects"]]
     assert changed == [("changed", "NodePool", "train-h100")]
-    assert {one["file"] for one in document["impacts"]} == {"out/prod-use1/karpenter/pools/train-h100.yaml"}
+    assert {impact["file"] for impact in document["impacts"]} == {"out/prod-use1/karpenter/pools/train-h100.yaml"}
 
 
 @pytest.mark.parametrize("form", ["text", "markdown", "json"])
@@ -262,8 +262,8 @@ def test_a_renamed_cluster_keeps_its_nodes(repository: Fleet, capsys: pytest.Cap
     assert [cluster["summary"] for cluster in document["clusters"]] == [
         ["cluster prod-use1 is renamed to prod-use9"]
     ] * 2
-    (removed,) = [one for one in document["impacts"] if one["id"] == "IMP508"]
-    (added,) = [one for one in document["impacts"] if one["id"] == "IMP520"]
+    (removed,) = [impact for impact in document["impacts"] if impact["id"] == "IMP508"]
+    (added,) = [impact for impact in document["impacts"] if impact["id"] == "IMP520"]
     assert "is cluster prod-use9 from now on" in removed["message"]
     assert not any("delete nodepools" in sentence for sentence in removed["details"])
     assert "is the new name of cluster prod-use1" in added["message"]
@@ -277,5 +277,5 @@ def test_a_removed_and_an_added_cluster_with_another_eks_cluster_are_two(
     specs = repository.root / "specs"
     (specs / "prod-use1.yaml").rename(specs / "prod-use9.yaml")
     _, document = plan(capsys)
-    (removed,) = [one for one in document["impacts"] if one["id"] == "IMP508"]
+    (removed,) = [impact for impact in document["impacts"] if impact["id"] == "IMP508"]
     assert any("delete nodepools" in sentence for sentence in removed["details"])

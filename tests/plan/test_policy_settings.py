@@ -20,7 +20,9 @@ def _words(kind: str, before: dict[str, Any], after: dict[str, Any]) -> tuple[li
     pair = Pair(*(Manifest("", (), "constraints.gatekeeper.sh/v1beta1", kind, "one", {"spec": {"parameters": settings}})
                   for settings in (before, after)))  # fmt: skip
     found = list(setting_changes(pair, {"a", "b"}))
-    return [one.words for one in found if one.refuses_more], [one.words for one in found if not one.refuses_more]
+    return [setting.words for setting in found if setting.refuses_more], [
+        setting.words for setting in found if not setting.refuses_more
+    ]
 
 
 @pytest.mark.parametrize(

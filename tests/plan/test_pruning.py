@@ -8,9 +8,8 @@ from pathlib import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
-from gpuc.plan.moved_objects import moved_objects
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.pruning import reason_to_leave
+from gpuc.plan.pruning import moved_objects, reason_to_leave
 from gpuc.plan.state import no_state
 from gpuc.plan.states import state_after
 from tests.plan.cases import HEAD, cases, change_of, compiled
@@ -49,11 +48,11 @@ def test_a_removed_definition_stays(tmp_path: Path) -> None:
     before = compiled(tmp_path / "before", text, {"a.yaml": DEFINITION, "b.yaml": SETTINGS, "c.yaml": OTHER_SETTINGS})
     after = compiled(tmp_path / "after", text, {"c.yaml": OTHER_SETTINGS})
     found = list(plan_cluster(Change(state_after(before), state_after(after))).impacts)
-    (left,) = (one for one in found if one.id == "IMP502")
+    (left,) = (impact for impact in found if impact.id == "IMP502")
     assert "things.example.com stays in the cluster, because Argo CD does not track" in left.message
     assert "deletes all objects of its kind" in left.details[-1]
     assert "things.example.com" not in _message(found, "IMP503")
-    assert all(one.id != "IMP504" for one in found)
+    assert all(impact.id != "IMP504" for impact in found)
 
 
 def test_a_definition_moves_without_impact(tmp_path: Path) -> None:
@@ -64,12 +63,12 @@ def test_a_definition_moves_without_impact(tmp_path: Path) -> None:
         replace(
             state,
             objects=state.objects.with_objects(
-                replace(one, file=f"out/case/{folder}/a.yaml") for one in (definition, settings)
+                replace(manifest, file=f"out/case/{folder}/a.yaml") for manifest in (definition, settings)
             ),
         )
         for state, folder in ((change.before, "monitoring"), (change.after, "karpenter/pools"))
     )
-    assert [one.manifest.kind for one in moved_objects(Change(old, new))] == ["ConfigMap"]
+    assert [moved.manifest.kind for moved in moved_objects(Change(old, new))] == ["ConfigMap"]
 
 
 def test_objects_of_a_removed_application_stay(tmp_path: Path) -> None:
@@ -83,15 +82,15 @@ def test_objects_of_a_removed_application_stay(tmp_path: Path) -> None:
 def test_objects_of_a_removed_cluster_stay(tmp_path: Path) -> None:
     after = state_after(compiled(tmp_path, HEAD + WITH_ALERTS))
     change = Change(after, no_state("case"))
-    assert all("the cluster is removed" in reason_to_leave(change, one) for one in after.objects.manifests)
+    assert all("the cluster is removed" in reason_to_leave(change, manifest) for manifest in after.objects.manifests)
 
 
 def test_members_of_the_last_tenant_keep_their_roles(tmp_path: Path) -> None:
     """The Application of all tenants is removed together with the last tenant, so Argo CD deletes no RoleBinding."""
     for prune in ("confirm", "automatic"):
         change = _change(tmp_path / prune, ONE_TENANT.replace("PRUNE", prune), "extends: [minimal.yaml]\n")
-        found = [one for one in plan_cluster(change).impacts if one.subject == "tenant red"]
-        assert [one.id for one in found if one.id in ("IMP251", "IMP262")] == ["IMP251"]
+        found = [impact for impact in plan_cluster(change).impacts if impact.subject == "tenant red"]
+        assert [impact.id for impact in found if impact.id in ("IMP251", "IMP262")] == ["IMP251"]
         assert "keep their access" in _message(found, "IMP251")
 
 
@@ -99,14 +98,14 @@ def test_members_of_a_tenant_lose_their_roles_if_other_tenants_remain(tmp_path: 
     before = ONE_TENANT.replace("PRUNE", "confirm")
     other = before[before.index("    red:") :].replace("red", "blue")
     change = _change(tmp_path, before + other, before)
-    found = [one for one in plan_cluster(change).impacts if one.subject == "tenant blue"]
+    found = [impact for impact in plan_cluster(change).impacts if impact.subject == "tenant blue"]
     assert "members lose access" in _message(found, "IMP251")
 
 
 def test_objects_of_a_moved_component(tmp_path: Path) -> None:
     """Argo CD deletes them if the Application prunes, and if its AppProject permits the old namespace."""
     change = change_of(tmp_path, next(case for case in cases() if case.name == "delivery/component_moves-1"))
-    found = {one.subject: one.message for one in plan_cluster(change).impacts if one.id == "IMP512"}
+    found = {impact.subject: impact.message for impact in plan_cluster(change).impacts if impact.id == "IMP512"}
     assert "deletes those in gpu-operator" in found["component gpu-operator"]
     assert "leaves those in kueue-system" in found["component kueue"]
     assert "leaves those in reloader" in found["component reloader"]
@@ -119,7 +118,7 @@ def test_an_application_of_a_chart_without_values_goes_on_to_sync(tmp_path: Path
 
 
 def _message(found: list[Impact], identifier: str) -> str:
-    return next(one.message for one in found if one.id == identifier)
+    return next(impact.message for impact in found if impact.id == identifier)
 
 
 def _change(folder: Path, before: str, after: str) -> Change:
@@ -130,9 +129,11 @@ def _change(folder: Path, before: str, after: str) -> Change:
 
 
 def test_an_application_that_starts_to_prune_deletes_what_was_removed_earlier(tmp_path: Path) -> None:
-    (case,) = [one for one in cases() if one.name == "delivery/deletion_protection_changes-3"]
+    (case,) = [case for case in cases() if case.name == "delivery/deletion_protection_changes-3"]
     change = change_of(tmp_path, case)
-    messages = [one.message for one in plan_cluster(Change(change.after, change.before)).impacts if one.id == "IMP523"]
+    messages = [
+        impact.message for impact in plan_cluster(Change(change.after, change.before)).impacts if impact.id == "IMP523"
+    ]
     assert messages == [
         "from now on, Argo CD also deletes objects that are removed from Git, except those with Prune=false"
     ]

@@ -21,7 +21,7 @@ def test_the_comment_is_the_committed_one(request_: PullRequest, tmp_path: Path)
     markdown, report = comment_of(request_, tmp_path)
     document = json.loads(report)
     Draft202012Validator(json_schema()).validate(document)
-    assert all(one["file"] and one["line"] for one in document["impacts"])
+    assert all(impact["file"] and impact["line"] for impact in document["impacts"])
     assert markdown == request_.comment.read_text(encoding="utf-8"), "run python -m tests.plan.example_pull_requests"
     assert len(markdown.encode()) < 65_536
 

@@ -56,12 +56,12 @@ def test_objects_without_a_known_queue_use_nothing(states: dict[str, Any]) -> No
 
 def test_impacts_name_the_objects_and_what_they_use(states: dict[str, Any], tmp_path: Path) -> None:
     change = Change(states["before"], states["fewer"], (job("pretrain", 9),))
-    details = [text for one in plan_cluster(change).impacts if one.id == "IMP201" for text in one.details]
+    details = [text for impact in plan_cluster(change).impacts if impact.id == "IMP201" for text in impact.details]
     expected = "the objects of --workloads request 9 nodes, 3 nodes more than the new quota: Job red-train/pretrain"
     assert expected in details
 
 
 def test_a_removed_queue_names_its_objects(states: dict[str, Any]) -> None:
     change = Change(states["before"], states["removed"], (job("eval", 1, queue="blue", namespace="blue-train"),))
-    details = [text for one in plan_cluster(change).impacts if one.id == "IMP215" for text in one.details]
+    details = [text for impact in plan_cluster(change).impacts if impact.id == "IMP215" for text in impact.details]
     assert "objects of --workloads in the queue: Job blue-train/eval" in details

@@ -22,8 +22,8 @@ def pair(**spec: Any) -> Pair:
     return Pair(POOL, replace(POOL, body={"spec": POOL.body["spec"] | spec}))
 
 
-def sentences(one: Pair, *misfits: str) -> str:
-    return "; ".join(details([one], Change(no_state("test"), no_state("test")), misfits))
+def sentences(pair: Pair, *misfits: str) -> str:
+    return "; ".join(details([pair], Change(no_state("test"), no_state("test")), misfits))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpuc.plan.difference import MISSING
-from gpuc.plan.report.values import LENGTH, change_lines
+from gpuc.plan.report.words import LENGTH, change_lines
 
 
 @pytest.mark.parametrize(

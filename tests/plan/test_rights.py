@@ -45,8 +45,8 @@ def test_a_right_can_be_of_one_object(
         for place, names in enumerate((before, after))
     )
     change = Change(old, new)
-    assert [rights_text(one.rights) for one in gained(change)] == expected_gained
-    assert [rights_text(one.rights) for one in lost(change)] == expected_lost
+    assert [rights_text(rights.rights) for rights in gained(change)] == expected_gained
+    assert [rights_text(rights.rights) for rights in lost(change)] == expected_lost
 
 
 def test_a_wildcard_contains_a_right() -> None:

@@ -29,14 +29,14 @@ class StoredObjects:
     """The part of a client that returns stored objects."""
 
     def __init__(self, *documents: dict[str, Any]) -> None:
-        self._documents = {(one["kind"], one["metadata"]["name"]): one for one in documents}
+        self._documents = {(document["kind"], document["metadata"]["name"]): document for document in documents}
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> dict[str, Any] | None:
         return self._documents.get((kind, name))
 
 
 def cluster_queue(spec: CompiledSpec) -> Manifest:
-    return next(one for one in spec.synced if (one.kind, one.name) == ("ClusterQueue", "search"))
+    return next(manifest for manifest in spec.synced if (manifest.kind, manifest.name) == ("ClusterQueue", "search"))
 
 
 def test_a_field_that_argo_cd_ignores_keeps_its_live_value(prod_spec: CompiledSpec) -> None:
@@ -59,7 +59,11 @@ def test_a_new_object_gets_the_written_value(prod_spec: CompiledSpec) -> None:
 
 def test_objects_of_a_removed_application_stay(prod_spec: CompiledSpec) -> None:
     before = prod_spec.synced
-    after = [one for one in before if one.name != "prod-use1-policies-constraints" and "/constraints/" not in one.file]
+    after = [
+        manifest
+        for manifest in before
+        if manifest.name != "prod-use1-policies-constraints" and "/constraints/" not in manifest.file
+    ]
     orphans = {key.name for key in _without_application(before, after)}
     assert "queue-required-research" in orphans
     assert not {"research", "train-h100"} & orphans
@@ -75,7 +79,9 @@ def test_the_settings_have_the_instance_types_and_zones_of_both_states(prod_spec
         offerings = [
             {row["key"]: row["values"][0] for row in offering["Requirements"]} for offering in types[name]["offerings"]
         ]
-        places = [(one["topology.kubernetes.io/zone"], one["karpenter.sh/capacity-type"]) for one in offerings]
+        places = [
+            (offering["topology.kubernetes.io/zone"], offering["karpenter.sh/capacity-type"]) for offering in offerings
+        ]
         assert len(places) == len(set(places)) == 15
         assert ("us-west-2c", "reserved") in places
         assert ("us-east-1a", "spot") in places

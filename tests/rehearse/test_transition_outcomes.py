@@ -40,8 +40,8 @@ def pod(name: str, node: str = "node-a", owner: str = "job") -> Object:
 
 
 def snapshot(*documents: Object) -> Snapshot:
-    kinds = {one["kind"] for one in documents}
-    return Snapshot({kind: tuple(one for one in documents if one["kind"] == kind) for kind in kinds})
+    kinds = {document["kind"] for document in documents}
+    return Snapshot({kind: tuple(document for document in documents if document["kind"] == kind) for kind in kinds})
 
 
 JOB = document("Job", "job", spec={"suspend": False})

@@ -72,7 +72,7 @@ def test_work_that_is_not_valid_is_left_to_the_api_server(changed: dict[str, Any
     document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, **changed}
     own = user_work([document], prod)
     assert own.work == ()
-    assert [one["metadata"]["name"] for one in own.others] == ["a"]
+    assert [document["metadata"]["name"] for document in own.others] == ["a"]
 
 
 def test_a_template_of_pods_with_values_that_are_no_maps_is_read(prod: Cluster) -> None:
@@ -87,5 +87,5 @@ def test_objects_of_controllers_in_a_folder_are_left_out(tmp_path: Path, prod: C
         json.dumps({"apiVersion": "v1", "kind": "List", "items": [SERVICE, REPLICA_SET]})
     )
     documents = [*_documents(tmp_path)]
-    assert [one["kind"] for one in documents] == ["Service", "ReplicaSet"]
-    assert [one["kind"] for one in user_work(documents, prod).others] == ["Service"]
+    assert [document["kind"] for document in documents] == ["Service", "ReplicaSet"]
+    assert [document["kind"] for document in user_work(documents, prod).others] == ["Service"]

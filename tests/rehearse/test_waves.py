@@ -69,7 +69,9 @@ def test_the_output_can_have_another_name_in_the_repository() -> None:
     delivery = found.tree["spec"]["delivery"] | {"path": "rendered/clusters"}
     tree = found.tree | {"spec": found.tree["spec"] | {"delivery": delivery}}
     synced = compiled_from(ROOT, replace(found, tree=tree)).synced
-    assert {id(manifest) for step in steps(synced) for manifest in step.manifests} == {id(one) for one in synced}
+    assert {id(manifest) for step in steps(synced) for manifest in step.manifests} == {
+        id(manifest) for manifest in synced
+    }
 
 
 def test_namespaces_of_applications_have_the_labels_that_argo_cd_gives_them(spec: CompiledSpec) -> None:

@@ -100,11 +100,11 @@ def test_findings_are_at_their_marks(text: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [spec for spec in SPECS + specs(RESOLVE) if MARK.search(str(spec.values[0]))])
 def test_related_places_are_in_the_spec_and_at_their_marks(text: str, tmp_path: Path) -> None:
     source, findings = check_case(tmp_path, text)
-    places = [(finding.id, one) for finding in findings for one in source.located(finding).related]
-    assert [one for _, one in places if one.path not in source.marks and one.path != ()] == []
+    places = [(finding.id, place) for finding in findings for place in source.located(finding).related]
+    assert [place for _, place in places if place.path not in source.marks and place.path != ()] == []
     lines = enumerate(text.splitlines(), 1)
     expected = {(number, id_) for number, line in lines for id_ in RELATED.findall(line)}
-    marks = {(one.mark.line, id_) for id_, one in places if one.mark and one.mark.file == source.file}
+    marks = {(place.mark.line, id_) for id_, place in places if place.mark and place.mark.file == source.file}
     assert {mark for mark in marks if mark[1] in RELATED.findall(text)} == expected
 
 

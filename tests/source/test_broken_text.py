@@ -254,12 +254,14 @@ def test_a_colon_that_is_missing_before_a_bracket_is_named(line: str) -> None:
 
 def test_the_place_where_the_parser_stopped_is_related() -> None:
     _, (finding,) = compose('a: "b\nc: d\ne: "f"\n', "f.yaml")
-    assert [(one.message, str(one.mark)) for one in finding.related] == [("the YAML parser stops here", "f.yaml:3:5")]
+    assert [(place.message, str(place.mark)) for place in finding.related] == [
+        ("the YAML parser stops here", "f.yaml:3:5")
+    ]
 
 
 def test_the_neighbours_of_a_wrong_indentation_are_related() -> None:
     _, (finding,) = compose("a:\n  b:\n      c: 1\n    # x\n    d: 1\n", "f.yaml")
-    assert [(one.message, str(one.mark)) for one in finding.related] == [
+    assert [(place.message, str(place.mark)) for place in finding.related] == [
         ("b is indented by 2 spaces", "f.yaml:2:3"), ("c is indented by 6 spaces", "f.yaml:3:7"),
     ]  # fmt: skip
 
@@ -267,7 +269,7 @@ def test_the_neighbours_of_a_wrong_indentation_are_related() -> None:
 def test_the_first_of_two_equal_keys_is_related() -> None:
     _, (finding,) = compose("a: 1\nb: 2\na: 3\n", "f.yaml")
     assert (finding.message, str(finding.mark)) == ("the map already has the key a", "f.yaml:3:1")
-    assert [(one.message, str(one.mark)) for one in finding.related] == [("first defined here", "f.yaml:1:1")]
+    assert [(place.message, str(place.mark)) for place in finding.related] == [("first defined here", "f.yaml:1:1")]
 
 
 def test_findings_about_text_after_an_open_bracket_are_left_out() -> None:
@@ -314,7 +316,7 @@ def test_a_git_conflict_is_one_finding_at_its_first_marker(tmp_path: pathlib.Pat
     assert (finding.id, str(finding.mark)) == ("YAML023", "specs/b.yaml:4:1")
     assert finding.message == "the file has an unresolved Git conflict, which begins here"
     assert finding.fix.startswith("keep the lines of one side, or combine both sides")
-    assert [(one.message, one.mark and one.mark.line) for one in finding.related] == [
+    assert [(place.message, place.mark and place.mark.line) for place in finding.related] == [
         ("the lines before both changes begin here", 6), ("the lines of the other side begin here", 8),
         ("the conflict ends here", 10), ("another conflict begins here", 12),
         ("the lines of the other side begin here", 14), ("the conflict ends here", 15),

@@ -92,7 +92,11 @@ def answers(root: Path, text: str) -> list[tuple[str, str]]:
     with pytest.raises(StageError) as stop:
         parse(source)
     found = [source.located(finding) for finding in stop.value.findings]
-    return [(f"{one.mark.line}:{one.mark.column} {one.id} {one.message}", one.fix) for one in found if one.mark]
+    return [
+        (f"{finding.mark.line}:{finding.mark.column} {finding.id} {finding.message}", finding.fix)
+        for finding in found
+        if finding.mark
+    ]
 
 
 KEYS = [
@@ -297,7 +301,10 @@ def test_a_fix_never_names_a_key_that_the_map_has(tmp_path: Path) -> None:
     found = [source.located(finding) for finding in stop.value.findings]
     assert {finding.fix for finding in found} == {""}
     assert sorted(
-        (one.message, one.mark.line, one.mark.column) for finding in found for one in finding.related if one.mark
+        (place.message, place.mark.line, place.mark.column)
+        for finding in found
+        for place in finding.related
+        if place.mark
     ) == [("the key cpu of pools", 25, 5), ("the key max", 37, 15)]
 
 

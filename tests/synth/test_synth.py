@@ -172,18 +172,18 @@ def test_objects_keep_their_order_names_and_namespaces(printer: Printer) -> None
     names = ["z.b", "a", "system:node", "UPPER", "n" * 253, "10", "2"]
     made = [config_map(name, namespace=space) for name in names for space in ("b", "a", "")]
     read = read_by_both(printed(printer, *made)["a.yaml"])
-    assert read == [one.document() for one in made]
-    assert all("labels" not in one["metadata"] for one in read)
+    assert read == [manifest.document() for manifest in made]
+    assert all("labels" not in document["metadata"] for document in read)
 
 
 def test_a_text_depends_on_nothing_but_its_own_sheet(printer: Printer) -> None:
     made: list[Artifact] = [config_map(file=f"{number}.yaml", k=text) for number, text in enumerate(HOSTILE[:9])]
     made.append(Values("v.yaml", (), "c", {"b": 1, "a": "yes"}))
     together = printed(printer, *made)
-    assert list(together) == [one.file for one in made]
+    assert list(together) == [manifest.file for manifest in made]
     assert dict(printed(printer, *reversed(made))) == together
     with Printer.start() as another:
-        assert {one.file: printed(another, one)[one.file] for one in made} == together
+        assert {manifest.file: printed(another, manifest)[manifest.file] for manifest in made} == together
 
 
 def test_the_header_names_the_spec_and_texts_stay_as_they_are(printer: Printer) -> None:

@@ -91,8 +91,8 @@ def test_random_work_on_random_specs_ends_as_the_model_says() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_request_of_every_scene_ends_as_the_model_says(name: str) -> None:
     spec = example(name)
-    known, queues = site(spec), {each.name: each for each in cluster_queues(spec.cluster)}
-    scenes = [each for each in all_cases(spec.cluster, SUITES) if each.demand is not None]
+    known, queues = site(spec), {queue.name: queue for queue in cluster_queues(spec.cluster)}
+    scenes = [case for case in all_cases(spec.cluster, SUITES) if case.demand is not None]
     found = [
         f"{scene.suite} {scene.name}: {reason}"
         for scene in scenes

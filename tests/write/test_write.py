@@ -146,7 +146,7 @@ def test_killed_at_any_step_the_next_run_ends_at_the_wanted_tree(tmp_path: Path)
 
 
 def stale_but_for_mine(root: Path, wanted: Output) -> list[str]:
-    return [one.message for one in freshness_findings(root, [wanted]) if "mine.txt" not in one.message]
+    return [finding.message for finding in freshness_findings(root, [wanted]) if "mine.txt" not in finding.message]
 
 
 def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path)
 
         assert in_a_child(killed_again) == -signal.SIGKILL
         assert_complete(root)
-        assert next(one.id for one in freshness_findings(root, [NEW])) == "WRT011"
+        assert next(finding.id for finding in freshness_findings(root, [NEW])) == "WRT011"
     write.write(root, [NEW])
     assert contents(root) == {**NEW.files(), "out/prod/mine.txt": b"not gpuc's"}
 
@@ -204,7 +204,7 @@ def test_a_file_cut_short_by_a_limit_is_never_put_in_place(tmp_path: Path) -> No
         try:
             write.write(root, [output(a="much more than eight bytes\n")])
         except StageError as stop:
-            os._exit(0 if [one.id for one in stop.findings] == ["WRT005"] else 1)
+            os._exit(0 if [finding.id for finding in stop.findings] == ["WRT005"] else 1)
 
     before = contents(root)
     assert in_a_child(limited) == 0
@@ -291,7 +291,7 @@ def test_only_a_compile_of_all_clusters_removes_one_whose_spec_is_gone(tmp_path:
     write.write(tmp_path, [OLD, other])
     write.write(tmp_path, [OLD])
     assert contents(tmp_path) == {**OLD.files(), **other.files()}
-    assert [one.id for one in freshness_findings(tmp_path, [OLD], all_clusters=True)] == ["WRT007"]
+    assert [finding.id for finding in freshness_findings(tmp_path, [OLD], all_clusters=True)] == ["WRT007"]
     made = write.write(tmp_path, [OLD], all_clusters=True)
     assert made.removed == sorted(other.files())
     assert contents(tmp_path) == OLD.files()
@@ -345,7 +345,7 @@ def test_a_damaged_index_is_refused(tmp_path: Path, text: str) -> None:
         write.write(tmp_path, [NEW])
     assert ids(stop) == ["WRT003"]
     assert (tmp_path / A).read_text() == OLD.texts[A]
-    assert [one.id for one in freshness_findings(tmp_path, [OLD])] == ["WRT010"]
+    assert [finding.id for finding in freshness_findings(tmp_path, [OLD])] == ["WRT010"]
 
 
 @pytest.mark.parametrize(
@@ -393,7 +393,7 @@ def test_no_symbolic_link_is_followed(tmp_path: Path, link: str) -> None:
         write.write(root, [NEW])
     assert set(ids(stop)) == {"WRT002"}
     assert contents(tmp_path) == before
-    assert {one.id for one in freshness_findings(root, [OLD])} & {"WRT002", "WRT011"}
+    assert {finding.id for finding in freshness_findings(root, [OLD])} & {"WRT002", "WRT011"}
 
 
 def test_a_link_that_appears_while_writing_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -437,7 +437,7 @@ def test_a_tree_that_does_not_exist_is_a_finding(tmp_path: Path) -> None:
     with pytest.raises(StageError) as stop:
         write.write(tmp_path / "nowhere", [OLD])
     assert ids(stop) == ["WRT005"]
-    assert [one.id for one in freshness_findings(tmp_path / "nowhere", [OLD])] == ["WRT006"]
+    assert [finding.id for finding in freshness_findings(tmp_path / "nowhere", [OLD])] == ["WRT006"]
 
 
 def test_stale_names_every_file_that_is_not_what_it_should_be(tmp_path: Path) -> None:
@@ -445,7 +445,7 @@ def test_stale_names_every_file_that_is_not_what_it_should_be(tmp_path: Path) ->
     assert freshness_findings(tmp_path, [OLD], all_clusters=True) == []
     (tmp_path / README).write_text("by hand")
     (tmp_path / "out/prod/extra.yaml").write_text("")
-    found = {str(one.mark).removesuffix(":1:1"): one.id for one in freshness_findings(tmp_path, [NEW])}
+    found = {str(finding.mark).removesuffix(":1:1"): finding.id for finding in freshness_findings(tmp_path, [NEW])}
     assert found == {
         A: "WRT008",
         ROOT: "WRT008",
@@ -465,7 +465,7 @@ def test_an_edit_that_is_also_written_into_the_index_is_still_found(tmp_path: Pa
     index = (tmp_path / lock_file("prod")).read_text()
     old, new = (journal.digest(text.encode()) for text in (OLD.texts[A], "by hand"))
     (tmp_path / lock_file("prod")).write_text(index.replace(old, new))
-    assert {one.id for one in freshness_findings(tmp_path, [OLD])} == {"WRT008", "WRT010"}
+    assert {finding.id for finding in freshness_findings(tmp_path, [OLD])} == {"WRT008", "WRT010"}
 
 
 def test_a_hand_edit_is_taken_back_by_the_next_write(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from gpuc.diagnostics.report.output import ReportFile, report_files
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
 from gpuc.plan.impact import Level
-from gpuc.plan.plans import Plans
+from gpuc.plan.planner import Plans
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Finding
@@ -95,8 +95,8 @@ def run_diff(arguments: list[str]) -> int:
     from dataclasses import replace
 
     from gpuc.cli.arguments import parser_of
-    from gpuc.plan.manifest_state import manifest_state
     from gpuc.plan.planner import plan_cluster
+    from gpuc.plan.states import manifest_state
 
     options: DiffOptions = parser_of("diff").parse(arguments, DiffOptions())
     with report_files(options.output) as outputs:
@@ -181,8 +181,7 @@ def _workloads(folder: Path | None) -> tuple[Manifest, ...]:
 
 
 def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:
-    from gpuc.plan.planner import plan_cluster
-    from gpuc.plan.renamed_clusters import with_other_names
+    from gpuc.plan.planner import plan_cluster, with_other_names
 
     return Plans(before, tuple(plan_cluster(change) for change in with_other_names(changes)), prefix)
 

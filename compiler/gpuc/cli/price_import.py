@@ -56,7 +56,7 @@ def price_rows(products: list[Any], file: str, source: str) -> tuple[list[dict[s
             PriceRow.model_validate(row)
         except ValidationError as error:
             name = str(row["instanceType"])[:40]
-            keys = ", ".join(str(one["loc"][0]) for one in error.errors(include_url=False))
+            keys = ", ".join(str(mistake["loc"][0]) for mistake in error.errors(include_url=False))
             message = f"PriceList[{number}] ({name}): {keys} is missing or not valid"
             findings.append(NO_PRICE.at((), message, mark=Mark(file, 1, 1)))
             continue

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpuc.cli.specs import find_root
 from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.words import first_names
 from gpuc.plan.changed_specs import ClusterFiles
 
 _NAMED_FILES = 3
@@ -34,7 +35,7 @@ def run_specs(arguments: list[str]) -> int:
     root = find_root(Path.cwd())
     clusters = _clusters(root) if options.changed is None else _changed(root, options.changed)
     if options.format == "json":
-        write_stdout(json.dumps([_row(one, options.changed is not None) for one in clusters]) + "\n")
+        write_stdout(json.dumps([_row(cluster, options.changed is not None) for cluster in clusters]) + "\n")
     else:
         write_stdout(_text(clusters) or _nothing(options.changed))
     return 0
@@ -51,7 +52,7 @@ def _changed(root: Path, against: str) -> list[ClusterFiles]:
     from gpuc.plan.revision import revision_root
 
     with revision_root(root, against) as before:
-        return [one for one in compared_clusters(root, before) if one.change != "unchanged"]
+        return [cluster for cluster in compared_clusters(root, before) if cluster.change != "unchanged"]
 
 
 def _row(cluster: ClusterFiles, compared: bool) -> dict[str, str]:
@@ -64,20 +65,18 @@ def _text(clusters: Sequence[ClusterFiles]) -> str:
     from gpuc.diagnostics.report.terminal import visible
 
     names, files = (max((len(text) for text in texts), default=0) for texts in _columns(clusters))
-    rows = (f"{one.name:{names}}  {one.file:{files}}  {_reason(one)}" for one in clusters)
+    rows = (f"{cluster.name:{names}}  {cluster.file:{files}}  {_reason(cluster)}" for cluster in clusters)
     return "".join(f"{visible(row).rstrip()}\n" for row in rows)
 
 
 def _columns(clusters: Sequence[ClusterFiles]) -> tuple[list[str], list[str]]:
-    return [one.name for one in clusters], [one.file for one in clusters]
+    return [cluster.name for cluster in clusters], [cluster.file for cluster in clusters]
 
 
 def _reason(cluster: ClusterFiles) -> str:
     if cluster.change != "changed":
         return "added" if cluster.is_new else ""
-    more = len(cluster.different) - _NAMED_FILES
-    named = ", ".join(cluster.different[:_NAMED_FILES])
-    return f"changed: {named}" + (f" and {more} more" if more > 0 else "")
+    return f"changed: {first_names(cluster.different, _NAMED_FILES)}"
 
 
 def _nothing(against: str | None) -> str:

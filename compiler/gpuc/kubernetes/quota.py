@@ -48,6 +48,11 @@ class Node:
             yield node
             node = node.parent
 
+    @property
+    def root(self) -> Node:
+        """The top of the tree of cohorts: the node itself without a parent."""
+        return list(self.to_root)[-1]
+
     def local_quota(self, key: Key) -> int:
         """Returns the quota that the node does not lend because of its lending limit (localQuota in Kueue)."""
         quota = self.quotas.get(key)

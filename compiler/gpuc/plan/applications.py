@@ -60,14 +60,16 @@ def wave_of(manifest: Manifest) -> int:
 def applications(state: State) -> tuple[Application, ...]:
     """Returns the Applications of a state, in the order of their sync waves."""
     found = [Application(manifest, _folder(manifest)) for manifest in state.objects.of(GROUP, "Application")]
-    return tuple(sorted(found, key=lambda one: (one.wave, one.name)))
+    return tuple(sorted(found, key=lambda application: (application.wave, application.name)))
 
 
 def application_of(state: State, manifest: Manifest) -> Application | None:
     """Returns the Application that applies an object; None if no Application of the state does."""
     folder = f"/{manifest.file.rpartition('/')[0]}/"
-    candidates = [one for one in applications(state) if one.folder and f"/{one.folder}/" in folder]
-    return max(candidates, key=lambda one: len(one.folder), default=None)
+    candidates = [
+        application for application in applications(state) if application.folder and f"/{application.folder}/" in folder
+    ]
+    return max(candidates, key=lambda application: len(application.folder), default=None)
 
 
 def cluster_name(change: Change) -> str:
@@ -77,9 +79,9 @@ def cluster_name(change: Change) -> str:
     """
     if name := change.after.name or change.before.name:
         return name
-    found = [one.manifest for state in (change.after, change.before) for one in applications(state)]
-    projects = {str(dig(one.body, "spec", "project")) for one in found}
-    names = [one for one in projects if all(manifest.name.startswith(f"{one}-") for manifest in found)]
+    found = [application.manifest for state in (change.after, change.before) for application in applications(state)]
+    projects = {str(dig(manifest.body, "spec", "project")) for manifest in found}
+    names = [project for project in projects if all(manifest.name.startswith(f"{project}-") for manifest in found)]
     return names[0] if len(names) == 1 else ""
 
 
@@ -131,9 +133,9 @@ def changed_applications(change: Change) -> Iterator[Application]:
         if found := application_of(state, pair.manifest):
             names.add(found.name)
     components = {pair.name for pair in change.helm_values() if pair.fields}
-    for one in applications(change.after):
-        if one.name in names or component_of(change, one.name) in components:
-            yield one
+    for application in applications(change.after):
+        if application.name in names or component_of(change, application.name) in components:
+            yield application
 
 
 def _folder(manifest: Manifest) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import GPU, mig_resource
+from gpuc.model.names import GPU, mig_profile
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.applications import GROUP, chart_source, component_of
 from gpuc.plan.change import Change
@@ -36,17 +36,17 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
     component = _component(change, manifest)
     names.add(component)
 
-    def affects(one: Path, field: Path) -> bool:
-        return _affects(one, manifest, field, component)
+    def affects(value: Path, field: Path) -> bool:
+        return _affects(value, manifest, field, component)
 
     origin = manifest.origin
-    paths = sorted(_candidates(change, origin[:3]), key=lambda one: -len(names.intersection(one)))
-    below = {one for one in paths if one[: len(origin)] == origin}
+    paths = sorted(_candidates(change, origin[:3]), key=lambda value: -len(names.intersection(value)))
+    below = {value for value in paths if value[: len(origin)] == origin}
     tests: tuple[Callable[[Path], bool], ...] = (
-        lambda one: one in below and affects(one, path),
-        lambda one: bool(path) and affects(one, path),
-        lambda one: one in below,
-        lambda one: affects(one, ()),
+        lambda value: value in below and affects(value, path),
+        lambda value: bool(path) and affects(value, path),
+        lambda value: value in below,
+        lambda value: affects(value, ()),
     )
     for test in tests:
         if found := next(filter(test, paths), None):
@@ -57,8 +57,8 @@ def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
 @lru_cache(maxsize=1024)
 def _candidates(change: Change, element: Path) -> tuple[Path, ...]:
     """Returns the changed values of the spec, without those of other elements of the same section."""
-    paths = (changed.path for changed in change.spec_changes)
-    return tuple(one for one in paths if one[:2] != element[:2] or one[: len(element)] == element)
+    paths = change.changed_paths()
+    return tuple(path for path in paths if path[:2] != element[:2] or path[: len(element)] == element)
 
 
 def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
@@ -99,7 +99,8 @@ def _names(manifest: Manifest, path: Path) -> set[str]:
     for step in path:
         value = dig(value, step)
         if isinstance(step, int):
-            names |= {str(dig(value, field)).removeprefix(mig_resource("")) for field in ("name", "key")}
+            found = (str(dig(value, field)) for field in ("name", "key"))
+            names |= {mig_profile(name) or name for name in found}
     if GPU in names:
         names.add("gpus")
     return names

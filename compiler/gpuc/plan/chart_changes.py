@@ -1,16 +1,19 @@
-"""The charts whose version changes, and what the new versions demand."""
+"""The charts whose version changes, and the charts that Argo CD or another team begins to install."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, chart_source, component_of
+from gpuc.objects.object_set import dig
+from gpuc.plan.applications import GROUP, applications, chart_source, component_of
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Raised
 from gpuc.plan.programs import restart_effect
 
 _RELEASES = ("spec", "releases")
@@ -27,26 +30,24 @@ class ChartChange:
     details: tuple[str, ...]
     effect: str
     """What happens with the programs of the component."""
+    cause: Path
+    """The path of the version in the spec; empty if the spec does not name it."""
 
     @property
     def is_older(self) -> bool:
         """Whether the new version is older."""
-        return _numbers(self.after) < _numbers(self.before)
+        return numbers(self.after) < numbers(self.before)
 
     @property
     def path(self) -> Path:
         """The path of the version in the Application."""
         return (*chart_source(self.pair.after).path, "targetRevision")
 
-    def place(self, change: Change) -> tuple[Manifest | None, Path]:
-        """Returns the version in the spec; else the Application and the path of its version."""
-        own = (*_RELEASES, "components", self.component)
-        changed = [one.path for one in change.spec_changes if one.path[:2] == _RELEASES and one.path[:3] != own[:3]]
-        if any(one.path == own for one in change.spec_changes):
-            return None, own
-        if changed:
-            return None, changed[0]
-        return self.pair.after, self.path
+    def raised(self, version: str, effect: str) -> Raised:
+        """Returns an impact of the other version."""
+        message = f"{version} {self.after} instead of {self.before}; {effect}"
+        manifest, path = (None, self.cause) if self.cause else (self.pair.after, self.path)
+        return Raised(f"component {self.component}", message, manifest, path, self.details)
 
 
 def chart_changes(change: Change) -> Iterator[ChartChange]:
@@ -57,7 +58,15 @@ def chart_changes(change: Change) -> Iterator[ChartChange]:
             component = component_of(change, pair.name)
             is_definitions = new.chart.endswith("-crd")
             effect = "its CustomResourceDefinitions change" if is_definitions else "its programs restart"
-            yield ChartChange(pair, component, old.version, new.version, tuple(_demands(change, component)), effect)
+            details = tuple(_demands(change, component))
+            yield ChartChange(pair, component, old.version, new.version, details, effect, _cause(change, component))
+
+
+def _cause(change: Change, component: str) -> Path:
+    """Returns the changed version of a component in the spec, or else the changed release."""
+    own = (*_RELEASES, "components", component)
+    changed = change.changed_paths(*_RELEASES)
+    return own if own in changed else next((path for path in changed if path[:3] != own[:3]), ())
 
 
 def _demands(change: Change, component: str) -> Iterator[str]:
@@ -82,5 +91,56 @@ def _is_known(change: Change, release: Release) -> bool:
     return any(row.version == release.version for row in rows if row)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def numbers(version: str) -> tuple[int, ...]:
+    """Returns the first three numbers of a version."""
     return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
+
+
+Installer = Literal["Argo CD", "another team", ""]
+
+
+class Installation(NamedTuple):
+    """The chart of a component whose installer changes."""
+
+    component: str
+    pair: Pair
+    """The Application of the chart."""
+    before: Installer
+    after: Installer
+    """An empty string if the cluster does not need the component."""
+
+    @property
+    def chart(self) -> str:
+        """The chart and its version."""
+        return " ".join(chart_source(self.pair.manifest)[:2])
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the chart."""
+        return str(dig(self.pair.manifest.body, "spec", "destination", "namespace") or "(none)")
+
+    def raised(self, change: Change, message: str, details: tuple[str, ...]) -> Raised:
+        """Returns an impact at the field `managed` of the spec if it changes, or else at the Application."""
+        path: Path = ("spec", "components", self.component, "managed")
+        manifest, path = (None, path) if path in change.changed_paths(*path) else (self.pair.manifest, ())
+        return Raised(f"component {self.component}", message, manifest, path, details)
+
+
+def values_of_other_team(manifest: Manifest | None) -> bool:
+    """Returns whether Helm values are for a chart that another team installs: they are in clusters/."""
+    return manifest is not None and manifest.file.startswith("clusters/")
+
+
+def changed_installations(change: Change) -> Iterator[Installation]:
+    """Yields the charts whose Application is added or removed, in clusters that stay."""
+    if not (change.before.exists and change.after.exists):
+        return
+    before, after = ({found.name for found in applications(state)} for state in (change.before, change.after))
+    for pair in change.pairs(GROUP, "Application"):
+        if not chart_source(pair.manifest).chart or pair.name in before & after:
+            continue
+        component = component_of(change, pair.name)
+        values = change.values_of(component)
+        others = (values.after if pair.is_removed else values.before) if values else None
+        other: Installer = "another team" if values_of_other_team(others) else ""
+        yield Installation(component, pair, *(("Argo CD", other) if pair.is_removed else (other, "Argo CD")))

@@ -1,14 +1,186 @@
-"""The costs of node pools and tenants before and after a change."""
+"""What instances cost before and after a change: pools at their maximum, and tenants at their quota, from the catalog.
+
+The costs of a pool at its maximum are divided evenly over its nodes, and a tenant has the costs of the nodes in its
+quotas: the tenants of a pool together never cost more than the pool. The quota of a queue counts in equal parts for its
+tenants. If all quotas for a pool are more nodes than its maximum, they share the costs of the pool.
+
+Volumes, traffic and the control plane are not included. Reserved capacity counts only for nodes, although AWS bills all
+of it.
+
+Source of the month: AWS Pricing Calculator, assumptions: 730 hours. Source of the bound for spot: Amazon EC2 User
+Guide, spot instances: without a maximum price, a request pays at most the on-demand price.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Literal
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 from gpuc.plan.change import Change
-from gpuc.plan.costs import Cost, always_costs, difference_text, pool_costs, price_sources, tenant_costs, usd
+from gpuc.plan.impact import Raised
+from gpuc.plan.quantities import node_share
+
+if TYPE_CHECKING:
+    from gpuc.catalog.prices import Price
+    from gpuc.catalog.records import Purchase
+    from gpuc.model import Pool
+
+HOURS = 730
+"""The hours of a month."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Nodes of one purchase option, and the highest price of one of them."""
+
+    nodes: Fraction
+    price: Price | None
+    """The price of the most expensive instance type; None if a price is missing."""
+    missing: tuple[str, ...] = ()
+    """The missing prices in words, for example "p5.48xlarge, reserved, us-east-1"."""
+
+    @property
+    def monthly_usd(self) -> float:
+        """The costs of a month, without nodes whose price is missing."""
+        return float(self.nodes) * self.price.hourly_usd * HOURS if self.price else 0.0
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The costs of a month."""
+
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def monthly_usd(self) -> float:
+        """The costs of a month, without nodes whose price is missing."""
+        return sum(part.monthly_usd for part in self.parts)
+
+    @property
+    def unpriced(self) -> tuple[tuple[Fraction, tuple[str, ...]], ...]:
+        """The nodes without a price, with the missing prices, sorted."""
+        return tuple(sorted((part.nodes, part.missing) for part in self.parts if part.price is None))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The missing prices, sorted."""
+        return tuple(sorted({name for part in self.parts if part.price is None for name in part.missing}))
+
+    @property
+    def prices(self) -> tuple[Price, ...]:
+        """The prices of the nodes, without duplicates."""
+        return tuple(dict.fromkeys(part.price for part in self.parts if part.price is not None))
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost((*self.parts, *other.parts))
+
+    def share(self, share: Fraction) -> Cost:
+        """Returns a share of the costs."""
+        return Cost(tuple(replace(part, nodes=part.nodes * share) for part in self.parts))
+
+
+def pool_costs(cluster: Cluster) -> dict[str, Cost]:
+    """Returns the costs of each node pool at its maximum number of nodes, by name."""
+    return {pool.name: _cost(cluster, pool, pool.nodes_max) for pool in cluster.pools}
+
+
+def always_costs(cluster: Cluster) -> dict[str, Cost]:
+    """Returns the costs of the nodes of each node pool that always run, by name."""
+    return {pool.name: _cost(cluster, pool, pool.always_running) for pool in cluster.pools}
+
+
+def tenant_costs(cluster: Cluster) -> dict[str, Cost]:
+    """Returns the costs of the nodes in the quotas of each tenant, by name."""
+    costs = {tenant.name: Cost() for tenant in cluster.tenants}
+    for pool in cluster.pools:
+        quotas = list(_quotas(cluster, pool))
+        most = max(sum(nodes for _, nodes in quotas), pool.nodes_max)
+        for tenant, nodes in quotas:
+            costs[tenant] += _cost(cluster, pool, pool.nodes_max).share(nodes / most)
+    return costs
+
+
+def usd(amount: float) -> str:
+    """Returns an amount in USD, rounded to three digits or more: "1,240 USD"."""
+    step = 10 ** max(0, len(str(int(amount))) - 3)
+    return f"{int(amount / step + 0.5) * step:,} USD"
+
+
+def difference_text(amount: float) -> str:
+    """Returns a difference of the costs of a month in words, for example "1,240 USD a month less for instances"."""
+    return f"{usd(abs(amount))} a month {'more' if amount > 0 else 'less'} for instances"
+
+
+def price_sources(costs: Iterable[Cost]) -> str:
+    """Returns the purchase options and dates of prices in words, for example "on-demand prices of 2026-07-20"."""
+    dates: dict[str, set[str]] = {}
+    for price in (price for cost in costs for price in cost.prices):
+        dates.setdefault(price.purchase, set()).add(price.date)
+    return ", ".join(f"{purchase} prices of {_dates(found)}" for purchase, found in sorted(dates.items()))
+
+
+def _dates(dates: set[str]) -> str:
+    first, last = min(dates), max(dates)
+    return first if first == last else f"{first} to {last}"
+
+
+def _cost(cluster: Cluster, pool: Pool, nodes: int) -> Cost:
+    return Cost(tuple(_parts(cluster, pool, nodes)) if nodes else ())
+
+
+def _parts(cluster: Cluster, pool: Pool, nodes: int) -> Iterator[Part]:
+    """Yields the nodes by purchase option: reserved nodes come first, as Karpenter prefers them."""
+    rest = nodes
+    if "reserved" in pool.spec.purchase:
+        reservations = pool.spec.reservations
+        reserved = min(nodes, reservations.instances or nodes) if reservations else nodes
+        rest = nodes - reserved if len(pool.spec.purchase) > 1 else 0
+        yield _part(cluster, pool, Fraction(nodes - rest), ("reserved",))
+    if rest > 0:
+        others = tuple(purchase for purchase in pool.spec.purchase if purchase != "reserved")
+        yield _part(cluster, pool, Fraction(rest), others)
+
+
+def _part(cluster: Cluster, pool: Pool, nodes: Fraction, purchases: tuple[Purchase, ...]) -> Part:
+    """Returns nodes with the highest price of all instance types and purchase options."""
+    prices: list[Price] = []
+    missing: list[str] = []
+    region = cluster.aws.region
+    for instance in pool.instances:
+        for purchase in purchases:
+            found = _price(cluster, instance.type, region, purchase)
+            if found is None:
+                missing.append(f"{instance.type}, {purchase if purchase != 'spot' else 'on-demand'}, {region}")
+            else:
+                prices.append(found)
+    if missing:
+        return Part(nodes, None, tuple(dict.fromkeys(missing)))
+    return Part(nodes, max(prices, key=lambda price: price.hourly_usd))
+
+
+def _price(cluster: Cluster, instance: str, region: str, purchase: Purchase) -> Price | None:
+    """Returns a price. Spot capacity without a price costs at most the on-demand price."""
+    found = cluster.catalog.price(instance, region, purchase)
+    if found is None and purchase == "spot":
+        return cluster.catalog.price(instance, region, "on-demand")
+    return found
+
+
+def _quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[str, Fraction]]:
+    """Yields the quotas for a pool in nodes: tenant, nodes. The tenants of a queue have equal parts of its quota."""
+    for queue in cluster.queues:
+        for quota in queue.pool_quotas:
+            if quota.pool.name == pool.name:
+                for name in queue.tenant_names:
+                    yield name, node_share(pool, quota.nominal) / len(queue.tenant_names)
+    for tenant in cluster.tenants:
+        for limit in (quota for namespace in tenant.namespaces for quota in namespace.quotas):
+            if limit.pool.name == pool.name:
+                yield tenant.name, node_share(pool, limit.amounts)
 
 
 @dataclass(frozen=True)
@@ -46,10 +218,9 @@ class CostChange:
         )
 
     @property
-    def reserved_text(self) -> tuple[str, ...]:
-        """A sentence about reserved capacity; nothing without reserved capacity."""
-        purchases = {price.purchase for cost in (self.before, self.after) for price in cost.prices}
-        return ("reserved capacity costs the same without nodes",) if "reserved" in purchases else ()
+    def is_reserved(self) -> bool:
+        """Whether one of the states has reserved capacity."""
+        return any(price.purchase == "reserved" for cost in (self.before, self.after) for price in cost.prices)
 
 
 AT_MAXIMUM, ALWAYS = "at the maximum", "nodes that always run cost"
@@ -65,16 +236,23 @@ def always_changes(change: Change) -> Iterator[CostChange]:
     yield from _changes(change, "pools", always_costs, "min")
 
 
-def described_pool_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
+def described_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
     """Yields the changes of both kinds with what costs. A static pool has the same change twice, and counts once."""
     always = list(always_changes(change))
-    yield from ((AT_MAXIMUM, one) for one in pool_changes(change) if one not in always)
-    yield from ((ALWAYS, one) for one in always)
+    yield from ((AT_MAXIMUM, cost) for cost in pool_changes(change) if cost not in always)
+    yield from ((ALWAYS, cost) for cost in always)
 
 
-def tenant_changes(change: Change) -> Iterator[CostChange]:
-    """Yields the tenants whose costs at quota change, also new and removed tenants."""
-    yield from _changes(change, "tenants", tenant_costs)
+def cost_impacts(change: Change, section: Literal["pools", "tenants"], sign: int) -> Iterator[Raised]:
+    """Yields an impact for each node pool, or each tenant at its quota, that costs more (1) or less (-1)."""
+    costs = described_changes(change)
+    if section == "tenants":
+        costs = (("the quota costs", cost) for cost in _changes(change, "tenants", tenant_costs))
+    for what, cost in costs:
+        if cost.is_priced and cost.monthly_usd * sign > 0:
+            details = ("reserved capacity costs the same without nodes",) if cost.is_reserved else ()
+            subject = f"{'node pool' if section == 'pools' else 'tenant'} {cost.name}"
+            yield Raised(subject, f"{what} {cost.figures}", path=cost.path, details=details)
 
 
 def newly_priced(change: Change) -> Iterator[tuple[str, Cost]]:
@@ -113,20 +291,13 @@ def _changes(
 def _cause(change: Change, section: str, name: str, size: str) -> Path:
     """Returns the path of the value that changes costs: numbers of nodes and quotas first, else the element."""
     element: Path = ("spec", section, name)
-    paths = [one.path for one in change.spec_changes]
     if section == "pools":
-        below = [path for path in paths if path[:3] == element]
+        below = change.changed_paths(*element)
         sizes = [path for path in below if path[3:4] in (("nodes",), ("instances",), ("purchase",), ("reservations",))]
         sizes.sort(key=lambda path: path[3:] not in (("nodes", size), ("nodes", "static")))
         return next(iter((*sizes, *below)), element)
-    queues = {
-        queue.name
-        for state in (change.after, change.before)
-        for tenant in (state.cluster.tenants if state.cluster else ())
-        if tenant.name == name
-        for queue in tenant.queues
-    }
-    quotas = [path for path in paths if path[:2] == ("spec", "queues") and len(path) > 2 and path[2] in queues]
-    quotas += [path for path in paths if path[:3] == element and "quota" in path]
-    pools = [path for path in paths if path[:2] == ("spec", "pools")]
-    return next(iter((*quotas, *pools)), element)
+    tenants = (tenant for state in (change.after, change.before) if state.cluster for tenant in state.cluster.tenants)
+    queues = {queue.name for tenant in tenants if tenant.name == name for queue in tenant.queues}
+    quotas = [path for path in change.changed_paths("spec", "queues") if queues.intersection(path[2:3])]
+    quotas += [path for path in change.changed_paths(*element) if "quota" in path]
+    return next(iter((*quotas, *change.changed_paths("spec", "pools"))), element)

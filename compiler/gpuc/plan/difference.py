@@ -83,7 +83,7 @@ def _list_differences(before: list[Any], after: list[Any], old: Path, new: Path)
     rows = [{item[field] if field else index: index for index, item in enumerate(items)} for items in (before, after)]
     is_different = False
     for name in (*rows[1], *(name for name in rows[0] if name not in rows[1])):
-        i, j = (one.get(name, 0) for one in rows)
+        i, j = (indexes.get(name, 0) for indexes in rows)
         values = before[i] if name in rows[0] else MISSING, after[j] if name in rows[1] else MISSING
         for change in _differences(*values, (*old, i), (*new, j)):
             is_different = True

@@ -19,11 +19,11 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.advertised import advertised_changes
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.difference import MISSING
 from gpuc.plan.drift_words import field_words, misfit_words
 from gpuc.plan.node_hash import TEMPLATE, hashed_fields
+from gpuc.plan.quantities import advertised_changes
 from gpuc.plan.replacement import pool_name
 
 _CA_BUNDLE = ("settings", "clusterCABundle")
@@ -87,7 +87,7 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
         if pair.is_added or pair.is_removed:
             continue
         by_scope = _reasons(change, pair)
-        largest = next((one for one in Scope if one in by_scope), None)
+        largest = next((possible for possible in Scope if possible in by_scope), None)
         if largest is scope:
             found.setdefault(pool_name(pair), []).append((pair, by_scope[scope]))
     return [
@@ -100,7 +100,7 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
 
 def _pool_drift(change: Change, name: str, pairs: list[Pair], reasons: list[Reason]) -> PoolDrift:
     misfits = [reason.misfits for reason in reasons if reason.misfits]
-    if any(one.name == name and one.less for one in advertised_changes(change)):
+    if any(offer.name == name and offer.less for offer in advertised_changes(change)):
         misfits.append("request more GPUs, slices or shares than a new node offers")
     return PoolDrift(name, tuple(pairs), tuple(reasons), tuple(dict.fromkeys(misfits)))
 
@@ -226,4 +226,4 @@ def _images(terms: Any) -> dict[str, bool]:
 def _ids(terms: Any) -> frozenset[str] | None:
     """Returns the ids in selector terms; None if a term selects by tags."""
     ids = [dig(term, "id") for _, term in items(terms)]
-    return frozenset(map(str, ids)) if all(isinstance(one, str) for one in ids) else None
+    return frozenset(map(str, ids)) if all(isinstance(name, str) for name in ids) else None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuc.model import Pool
 from gpuc.model.names import MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.difference import MISSING, FieldChange
+from gpuc.plan.replacement import pool_of
 
 _FIELDS = {
     "userData": "user data",
@@ -96,7 +96,7 @@ def _taint(value: Any) -> str:
 
 def _user_data_words(change: Change, pair: Pair) -> str:
     """Returns which part of the user data changes: the MIG layout, the script of the spec, or the script of gpuc."""
-    before, after = (_pool(state.cluster, pair.name) for state in (change.before, change.after))
+    before, after = (pool_of(state.cluster, pair.name) for state in (change.before, change.after))
     if before is None or after is None:
         return "user data"
     parts = []
@@ -105,7 +105,3 @@ def _user_data_words(change: Change, pair: Pair) -> str:
     if before.own_user_data != after.own_user_data:
         parts.append("user data of the spec")
     return " and ".join(parts) or "user data of gpuc"
-
-
-def _pool(cluster: Any, name: str) -> Pool | None:
-    return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None

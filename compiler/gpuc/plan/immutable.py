@@ -26,95 +26,71 @@ from gpuc.plan.change import Pair
 _SET: Final = object()
 """The default of a field for which the server sets a value, or which may be added and removed."""
 _JOB_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
-_IMMUTABLE: Mapping[tuple[str, str], Mapping[Path, Any]] = {
-    ("", "Pod"): {("spec", field): _SET for field in ("nodeName", "serviceAccountName", "volumes", "affinity")},
-    ("", "PersistentVolume"): {("spec", field): _SET for field in ("csi", "nfs", "hostPath", "local", "volumeMode")},
-    ("", "ResourceQuota"): {("spec", "scopes"): []},
-    ("", "Secret"): {("type",): "Opaque"},
-    ("apiextensions.k8s.io", "CustomResourceDefinition"): {
-        ("spec", "scope"): _SET,
-        ("spec", "names", "kind"): _SET,
-    },
-    ("apps", "DaemonSet"): {("spec", "selector"): _SET},
-    ("apps", "Deployment"): {("spec", "selector"): _SET},
-    ("apps", "ReplicaSet"): {("spec", "selector"): _SET},
-    ("batch", "Job"): {
-        ("spec", "selector"): _SET,
-        ("spec", "completionMode"): "NonIndexed",
-        ("spec", "podFailurePolicy"): None,
-        ("spec", "successPolicy"): None,
-        ("spec", "backoffLimitPerIndex"): None,
-        ("spec", "managedBy"): None,
-    },
-    ("jobset.x-k8s.io", "JobSet"): {
-        ("spec", field): _SET
-        for field in ("failurePolicy", "managedBy", "network", "startupPolicy", "successPolicy", "volumeClaimPolicies")
-    },
-    ("karpenter.sh", "NodePool"): {
-        ("spec", "template", "spec", "nodeClassRef", "group"): _SET,
-        ("spec", "template", "spec", "nodeClassRef", "kind"): _SET,
-    },
+_TEMPLATE_OF_RUNTIME = " ".join(
+    f"template.spec.{field}"
+    for field in ("failurePolicy", "network", "startupPolicy", "successPolicy", "volumeClaimPolicies")
+)
+_SPEC: Mapping[tuple[str, str], str] = {
+    ("", "Pod"): "nodeName serviceAccountName volumes affinity",
+    ("", "PersistentVolume"): "csi nfs hostPath local volumeMode",
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): "scope names.kind",
+    ("apps", "DaemonSet"): "selector",
+    ("apps", "Deployment"): "selector",
+    ("apps", "ReplicaSet"): "selector",
+    ("batch", "Job"): "selector",
+    ("jobset.x-k8s.io", "JobSet"): "failurePolicy managedBy network startupPolicy successPolicy volumeClaimPolicies",
+    ("karpenter.sh", "NodePool"): "template.spec.nodeClassRef.group template.spec.nodeClassRef.kind",
     **{
-        ("kubeflow.org", kind): {("spec", "runPolicy", "schedulingPolicy", "queue"): _SET}
+        ("kubeflow.org", kind): "runPolicy.schedulingPolicy.queue"
         for kind in ("JAXJob", "PaddleJob", "PyTorchJob", "TFJob", "XGBoostJob")
     },
-    ("kueue.x-k8s.io", "AdmissionCheck"): {("spec", "controllerName"): _SET},
-    ("kueue.x-k8s.io", "Topology"): {("spec", "levels"): _SET},
-    ("networking.k8s.io", "IngressClass"): {("spec", "controller"): _SET},
-    ("node.k8s.io", "RuntimeClass"): {("handler",): _SET},
-    ("nvidia.com", "NVIDIADriver"): {("spec", "driverType"): _SET, ("spec", "usePrecompiled"): _SET},
-    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): {("roleRef",): _SET},
-    ("rbac.authorization.k8s.io", "RoleBinding"): {("roleRef",): _SET},
-    ("ray.io", "RayCluster"): {("spec", "managedBy"): _SET},
-    ("ray.io", "RayCronJob"): {
-        ("spec", "jobTemplate", "managedBy"): _SET,
-        ("spec", "jobTemplate", "rayClusterSpec", "managedBy"): _SET,
-    },
-    ("ray.io", "RayJob"): {("spec", "managedBy"): _SET, ("spec", "rayClusterSpec", "managedBy"): _SET},
-    ("ray.io", "RayService"): {("spec", "managedBy"): _SET, ("spec", "rayClusterConfig", "managedBy"): _SET},
-    ("resource.k8s.io", "ResourceClaim"): {("spec",): _SET},
-    ("resource.k8s.io", "ResourceClaimTemplate"): {("spec",): _SET},
-    ("resource.nvidia.com", "ComputeDomain"): {("spec",): _SET},
-    ("scheduling.k8s.io", "PriorityClass"): {("value",): _SET, ("preemptionPolicy",): "PreemptLowerPriority"},
-    ("storage.k8s.io", "StorageClass"): {
-        ("provisioner",): _SET,
-        ("parameters",): None,
-        ("reclaimPolicy",): "Delete",
-        ("volumeBindingMode",): "Immediate",
-    },
-    **{
-        ("trainer.kubeflow.org", kind): {
-            ("spec", "template", "spec", field): _SET
-            for field in ("failurePolicy", "network", "startupPolicy", "successPolicy", "volumeClaimPolicies")
-        }
-        for kind in ("ClusterTrainingRuntime", "TrainingRuntime")
-    },
-    ("trainer.kubeflow.org", "TrainJob"): {
-        ("spec", field): _SET
-        for field in ("activeDeadlineSeconds", "initializer", "managedBy", "runtimeRef", "trainer")
-    },
+    ("kueue.x-k8s.io", "AdmissionCheck"): "controllerName",
+    ("kueue.x-k8s.io", "Topology"): "levels",
+    ("networking.k8s.io", "IngressClass"): "controller",
+    ("nvidia.com", "NVIDIADriver"): "driverType usePrecompiled",
+    ("ray.io", "RayCluster"): "managedBy",
+    ("ray.io", "RayCronJob"): "jobTemplate.managedBy jobTemplate.rayClusterSpec.managedBy",
+    ("ray.io", "RayJob"): "managedBy rayClusterSpec.managedBy",
+    ("ray.io", "RayService"): "managedBy rayClusterConfig.managedBy",
+    ("trainer.kubeflow.org", "ClusterTrainingRuntime"): _TEMPLATE_OF_RUNTIME,
+    ("trainer.kubeflow.org", "TrainingRuntime"): _TEMPLATE_OF_RUNTIME,
+    ("trainer.kubeflow.org", "TrainJob"): "activeDeadlineSeconds initializer managedBy runtimeRef trainer",
 }
-"""The immutable fields by API group and kind, with the value of a field that an object does not have.
+"""The immutable fields below spec by API group and kind. A field that an object does not have is not compared.
 
 The queue of an MPIJob is immutable in version v1 of the training operator, and not in version v2beta1 of the MPI
 operator, so the table does not contain it.
+"""
+_OTHERS: Mapping[tuple[str, str], Mapping[str, Any]] = {
+    ("", "ResourceQuota"): {"spec.scopes": []},
+    ("", "Secret"): {"type": "Opaque"},
+    ("batch", "Job"): {
+        "spec.completionMode": "NonIndexed",
+        **dict.fromkeys(("spec.podFailurePolicy", "spec.successPolicy", "spec.backoffLimitPerIndex", "spec.managedBy")),
+    },
+    ("node.k8s.io", "RuntimeClass"): {"handler": _SET},
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): {"roleRef": _SET},
+    ("rbac.authorization.k8s.io", "RoleBinding"): {"roleRef": _SET},
+    ("resource.k8s.io", "ResourceClaim"): {"spec": _SET},
+    ("resource.k8s.io", "ResourceClaimTemplate"): {"spec": _SET},
+    ("resource.nvidia.com", "ComputeDomain"): {"spec": _SET},
+    ("scheduling.k8s.io", "PriorityClass"): {"value": _SET, "preemptionPolicy": "PreemptLowerPriority"},
+    ("storage.k8s.io", "StorageClass"): {
+        "provisioner": _SET,
+        "parameters": None,
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "Immediate",
+    },
+}
+"""Other immutable fields, with the value of a field that an object does not have.
 
 Argo CD creates a binding with another roleRef again only without server-side apply, which the Applications of gpuc use.
 Source: argo-cd v3.5.7 gitops-engine pkg/utils/kube/resource_ops.go (ApplyResource)
 """
-_MUTABLE_SPEC: Mapping[tuple[str, str], frozenset[str]] = {
-    ("", "PersistentVolumeClaim"): frozenset(("resources", "volumeAttributesClassName")),
-    ("apps", "StatefulSet"): frozenset(
-        (
-            "minReadySeconds",
-            "ordinals",
-            "persistentVolumeClaimRetentionPolicy",
-            "replicas",
-            "revisionHistoryLimit",
-            "template",
-            "updateStrategy",
-        )
-    ),
+_MUTABLE_SPEC: Mapping[tuple[str, str], str] = {
+    ("", "PersistentVolumeClaim"): "resources volumeAttributesClassName",
+    ("apps", "StatefulSet"): "minReadySeconds ordinals persistentVolumeClaimRetentionPolicy replicas "
+    "revisionHistoryLimit template updateStrategy",
 }
 """The fields of spec that may change, for kinds whose other fields of spec are immutable."""
 
@@ -127,11 +103,13 @@ def refused_fields(pair: Pair) -> Iterator[tuple[Path, str]]:
     """
     if not pair.is_changed or _is_created_again(pair):
         return
-    for path, default in _IMMUTABLE.get(_key(pair), {}).items():
+    of_spec = dict.fromkeys((f"spec.{field}" for field in _SPEC.get(_key(pair), "").split()), _SET)
+    fields: dict[str, Any] = {**of_spec, **_OTHERS.get(_key(pair), {})}
+    for field, default in fields.items():
+        path = tuple(field.split("."))
         if pair.changes(*path) and _differ(*pair.values(*path), default):
-            yield path, f"the field {'.'.join(map(str, path))} is immutable"
-    for path, reason in _special(pair):
-        yield path, reason
+            yield path, f"the field {field} is immutable"
+    yield from _special(pair)
 
 
 def _key(pair: Pair) -> tuple[str, str]:
@@ -177,7 +155,7 @@ def _special(pair: Pair) -> Iterator[tuple[Path, str]]:
 
 def _immutable_spec(pair: Pair) -> Iterator[tuple[Path, str]]:
     for field in pair.fields:
-        if field.is_below("spec") and field.path[1:] and field.path[1] not in _MUTABLE_SPEC[_key(pair)]:
+        if field.is_below("spec") and field.path[1:] and field.path[1] not in _MUTABLE_SPEC[_key(pair)].split():
             yield field.path, f"the field spec.{field.path[1]} is immutable"
     path = ("spec", "resources", "requests", "storage")
     before, after = (quantity(value) for value in pair.values(*path))

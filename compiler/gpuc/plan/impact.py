@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.diagnostics.contract import Check, Checks
 from gpuc.diagnostics.finding import Mark, Path, Severity
-from gpuc.diagnostics.suppressions import IMPACT
 
 if TYPE_CHECKING:
     from gpuc.manifest.manifest import Manifest
@@ -30,8 +29,10 @@ class Level(Enum):
     NONE = "none"
     """Nothing that runs is disturbed, but a reviewer should know it, for example a tenant that gains a right."""
 
-
-LEVELS = list(Level)
+    @property
+    def rank(self) -> int:
+        """The position of the level: 0 is the most dangerous."""
+        return list(Level).index(self)
 
 
 class Prediction(NamedTuple):
@@ -83,6 +84,11 @@ class Impact:
     accepted: str = ""
     """The reason for which the spec accepts the impact; empty if the spec does not accept the impact."""
 
+    @property
+    def order(self) -> tuple[int, str, str, str]:
+        """The position in reports: the most dangerous first."""
+        return self.level.rank, self.id, self.subject, self.message
+
 
 Impacts = Iterator[Raised]
 IMPACTS: Checks[Change, Raised] = Checks("gpuc.plan.impacts")
@@ -101,8 +107,3 @@ def impact(
         source: the documentation or source code that proves the impact.
     """
     return IMPACTS.declare(id, Severity.INFO, source=source, level=level.value)
-
-
-def is_impact(id: str) -> bool:  # noqa: A002
-    """Returns whether the id is of an impact and not of a finding."""
-    return id.startswith(IMPACT)

@@ -11,21 +11,16 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, Amounts, exact_amount
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model.names import EFA
+from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import dig, pairs
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.quota_changes import GPU_PREFIXES, Unit, quota_changes, unit_name
-from gpuc.plan.tenant_changes import owner_of
+from gpuc.plan.impact import Prediction, Raised
+from gpuc.plan.quota_changes import GPU_PREFIXES, quota_changes
+from gpuc.plan.tenant_changes import owner_of, where_text
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits
 from gpuc.trace.workload import pod_requests, workload_of
 
-_COUNTS = {
-    "services.loadbalancers": "LoadBalancer Services",
-    "services.nodeports": "node ports",
-    "persistentvolumeclaims": "PersistentVolumeClaims",
-    "count/jobs.batch": "Jobs",
-    "pods": "pods",
-}
 _REQUESTS, _LIMITS = "requests.", "limits."
 _CPU_AND_MEMORY = (f"{_REQUESTS}{CPU}", f"{_REQUESTS}{MEMORY}")
 _DERIVED = (*_CPU_AND_MEMORY, *(f"{_REQUESTS}{name}" for name in (EPHEMERAL_STORAGE, EFA, "hugepages-")))
@@ -45,13 +40,11 @@ class LimitChange:
     keys: tuple[str, ...]
     """The keys of spec.hard."""
 
-    @property
-    def namespaces(self) -> str:
-        """The namespaces in words; empty if the owner is the namespace."""
-        names = [pair.manifest.namespace for pair in self.pairs]
-        if self.owner == f"namespace {names[0]}":
-            return ""
-        return f" in {', '.join(dict.fromkeys(names))}"
+    def raised(self, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
+        """Returns an impact of the limits."""
+        where = where_text(self.owner, (pair.manifest.namespace for pair in self.pairs))
+        message = f"the ResourceQuota allows {', '.join(self.texts)}{where}"
+        return Raised(self.owner, message, self.pairs[0].after, self.path, details, predicts)
 
     @property
     def has_gpus(self) -> bool:
@@ -110,7 +103,7 @@ def _resource(key: str) -> str:
 
 def _text(key: str, old: Fraction | None, new: Fraction | None) -> str:
     resource, storage_class = _resource(key), key.rpartition(BY_STORAGE_CLASS)[0]
-    unit = Unit(resource, _COUNTS.get(resource) or unit_name(None, resource))
+    unit = Unit(resource, unit_name(None, resource))
     suffix = f" of class {storage_class}" if storage_class else " in limits" if key.startswith(_LIMITS) else ""
     return f"{unit.instead(old, new)}{suffix}"
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
 from gpuc.isolation.datapath import opened_services
 from gpuc.isolation.matrix import State as PairState
 from gpuc.isolation.matrix import Verdict, verdicts
@@ -14,11 +16,13 @@ from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
+from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.cilium_policies import CILIUM, enforced_policies
 from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
 from gpuc.objects.network_policies import GROUP, Policy
 from gpuc.plan.change import Change
+from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State
 
@@ -78,20 +82,18 @@ def pair_verdicts(state: State) -> dict[tuple[str, str], Verdict]:
     return {(verdict.client, verdict.server): verdict for verdict in verdicts(reachability(state), unisolated)}
 
 
-def pair_state(verdict: Verdict | None) -> PairState:
-    """Returns the result of a pair; blocked if the pair does not exist."""
-    return PairState.BLOCKED if verdict is None else verdict.state
+def pair_states(state: State) -> dict[tuple[str, str], PairState]:
+    """Returns the results of the isolation proof; blocked for a pair that does not exist."""
+    return defaultdict(lambda: PairState.BLOCKED, {pair: found.state for pair, found in pair_verdicts(state).items()})
 
 
 def unisolated(state: State) -> dict[str, frozenset[str]]:
     """Returns the namespaces of tenants without a policy that isolates all pods, by direction."""
-    found: dict[str, set[str]] = {INGRESS: set(), EGRESS: set()}
-    isolating = _isolating(state)
-    for namespace in reachability(state).tenancy.tenants:
-        for direction, names in found.items():
-            if (direction, namespace) not in isolating:
-                names.add(namespace)
-    return {direction: frozenset(found[direction]) for direction in (INGRESS, EGRESS)}
+    isolating, names = _isolating(state), reachability(state).tenancy.tenants
+    return {
+        direction: frozenset(name for name in names if (direction, name) not in isolating)
+        for direction in (INGRESS, EGRESS)
+    }
 
 
 def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
@@ -100,7 +102,7 @@ def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tup
     owners = reachability(isolated).tenancy.tenants
     found: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for name in sorted(owners):
-        directions = tuple(one for one in (INGRESS, EGRESS) if name in after[one] and name not in before[one])
+        directions = tuple(direction for direction in after if name in after[direction] - before[direction])
         if directions:
             found[owners[name], directions].append(name)
     for (tenant, lost), names in found.items():
@@ -110,12 +112,15 @@ def unisolated_changes(isolated: State, other: State) -> Iterator[tuple[str, tup
 def _isolating(state: State) -> dict[tuple[str, str], Policy]:
     """Returns a policy that isolates all pods of a namespace, by direction and namespace."""
     policies = reachability(state).policies
-    return {(direction, one.namespace): one for one in policies if not one.pods for direction in one.rules}
+    return {
+        (direction, policy.namespace): policy for policy in policies if not policy.pods for direction in policy.rules
+    }
 
 
 def _allows(state: State, namespace: str) -> bool:
     """Returns whether a policy of a namespace allows connections."""
-    return any(any(one.rules.values()) for one in reachability(state).policies if one.namespace == namespace)
+    policies = (policy for policy in reachability(state).policies if policy.namespace == namespace)
+    return any(any(policy.rules.values()) for policy in policies)
 
 
 @lru_cache(maxsize=4)
@@ -130,3 +135,49 @@ def _facts(state: State) -> tuple[str, Ranges | None, Ranges]:
         pods = None
     services = opened_services(cluster.datapath, cluster.aws.service_cidr, cluster.api_server_service)
     return cluster.aws.network_policy_engine, pods, services
+
+
+def pairs_raised(
+    change: Change,
+    found: Iterable[Verdict],
+    verb: str,
+    place: Callable[[Verdict], Raised | None] = lambda verdict: None,
+) -> Iterator[Raised]:
+    """Yields an impact for each pair of tenants; one impact for both directions with the same ports.
+
+    Args:
+        verb: "can" or "can no longer".
+        place: returns an impact with the object and the path of a pair, if no isolation of the spec changes; None for
+            the Namespace of the server.
+    """
+    by_pair = {(verdict.client, verdict.server): verdict for verdict in found}
+    for (client, server), verdict in by_pair.items():
+        ports = described(verdict.ports)
+        back = by_pair.get((server, client))
+        if back is not None and described(back.ports) == ports:
+            if client > server:
+                continue
+            subject, message = f"tenants {client} and {server}", f"their pods {verb} connect to each other on {ports}"
+        else:
+            subject, message = f"tenant {client}", f"its pods {verb} connect to pods of tenant {server} on {ports}"
+        connection = verdict.connections[0]
+        details = (f"for example from namespace {connection.client} to namespace {connection.server}",)
+        raised = place(verdict) or Raised("", "", change.after.objects.find("", "Namespace", connection.server))
+        raised = raised._replace(subject=subject, message=message, details=details)
+        yield at_isolation(change, raised, client, server)
+
+
+def at_isolation(change: Change, raised: Raised, *tenants: str) -> Raised:
+    """Returns an impact at the isolation of the first of some tenants whose isolation changes in the spec."""
+    for tenant in tenants:
+        path: Path = ("spec", "tenants", tenant, "isolation")
+        if path in change.changed_paths(*path):
+            return raised._replace(manifest=None, path=path)
+    return raised
+
+
+def isolation_raised(change: Change, tenant: str, namespaces: Sequence[str], effect: str) -> Raised:
+    """Returns an impact on the pods of namespaces of a tenant whose isolation begins or ends."""
+    message = f"pods of {kind_of(namespaces, 'namespace')} {effect}"
+    namespace = change.after.objects.find("", "Namespace", namespaces[0])
+    return at_isolation(change, Raised(f"tenant {tenant}", message, namespace), tenant)

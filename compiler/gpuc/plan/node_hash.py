@@ -57,9 +57,9 @@ def hashed_fields(pair: Pair) -> list[FieldChange]:
     prefix = TEMPLATE if pair.manifest.kind == "NodePool" else ("spec",)
     before, after = _hashed(pair.before), _hashed(pair.after)
     return [
-        FieldChange((*prefix, *one.path), one.before, one.after)
-        for one in differences(before, after)
-        if not _is_reordered(before, after, one.path)
+        FieldChange((*prefix, *field.path), field.before, field.after)
+        for field in differences(before, after)
+        if not _is_reordered(before, after, field.path)
     ]
 
 
@@ -79,12 +79,12 @@ def _canonical(value: Any, field: str = "") -> Any:
     """Returns a value in the form that equal values share. A field without a pointer and its zero value are equal."""
     if isinstance(value, dict):
         return {
-            key: _canonical(one, field if field in _DURATIONS else key)
-            for key, one in value.items()
-            if one or key not in _ZEROS
+            key: _canonical(inner, field if field in _DURATIONS else key)
+            for key, inner in value.items()
+            if inner or key not in _ZEROS
         }
     if isinstance(value, list):
-        return [_canonical(one, field) for one in value]
+        return [_canonical(inner, field) for inner in value]
     try:
         if field in _DURATIONS:
             return format_duration(parse_duration(str(value)))

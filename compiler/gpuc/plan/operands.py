@@ -1,11 +1,16 @@
-"""The operands of the GPU Operator that a change of the ClusterPolicy restarts, starts or deletes.
+"""What a change of the GPU Operator does to nodes: its operands, and the configurations that nodes choose by a label.
 
 The operator renders a DaemonSet for each operand. The pods restart if their template changes, and the operator deletes
 the DaemonSet of a disabled operand. gpuc enables no operands for virtual machines, and they are not here. The driver is
 not here either, because its DaemonSet has the update strategy OnDelete.
 
-Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet, preProcessDaemonSet and the functions
-Transform*), controllers/state_manager.go (isStateEnabled)
+The device plugin and the MIG manager read the configuration that the label names when they start and when the label
+changes. They do not notice another content of the ConfigMap, and the GPU Operator does not restart them for it.
+
+Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet, preProcessDaemonSet, the functions
+Transform*, isDaemonsetSpecChanged compares the DaemonSet only), controllers/state_manager.go (isStateEnabled);
+NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager/main.go (continuouslySyncConfigChanges, updateConfigName);
+NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go (ContinuouslySyncMigConfigChanges)
 """
 
 from __future__ import annotations
@@ -15,8 +20,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import KARPENTER
+from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
+from gpuc.objects.embedded import document
+from gpuc.objects.object_set import dig, pairs
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.difference import FieldChange
+from gpuc.plan.node_hash import TEMPLATE
+from gpuc.plan.replacement import pool_name
 
 TOOLKIT, DEVICE_PLUGIN, MPS = "the container toolkit", "the device plugin", "the MPS control daemon"
 MIG_MANAGER = "the MIG manager"
@@ -113,8 +124,9 @@ class OperandChange:
 
     def fields(self, *operands: str) -> list[FieldChange]:
         """Returns the changed fields that restart, start or delete one of the operands, in the order of the object."""
-        switches = {("spec", OPERANDS[one], "enabled") for one in (*self.started, *self.deleted) if one in operands}
-        restarting = [field for one in operands for field in self.restarted.get(one, ())]
+        switched = [operand for operand in (*self.started, *self.deleted) if operand in operands]
+        switches = {("spec", OPERANDS[operand], "enabled") for operand in switched}
+        restarting = [field for operand in operands for field in self.restarted.get(operand, ())]
         return [field for field in self.policy.leaves if field.path in switches or field in restarting]
 
     def _is_enabled(self, operand: str) -> tuple[bool, bool]:
@@ -135,3 +147,40 @@ def _readers(path: Path) -> tuple[str, ...]:
     """Returns the operands whose pods have a field."""
     known = [path[:length] for length in range(1, len(path) + 1) if path[:length] in _READERS]
     return _READERS[known[-1]] if known else ()
+
+
+_PLUGIN_DATA = ("devicePlugin", "config", "data")
+_MIG_FILE = ("migManager", "config", "data", "config.yaml")
+
+
+def pools_without_configuration(change: Change) -> Iterator[tuple[Pair, str]]:
+    """Yields NodePools whose running nodes name a configuration of the device plugin that the change removes."""
+    values = change.values_of("gpu-operator")
+    if values is None or not values.is_changed:
+        return
+    before, after = (data.keys() if isinstance(data, dict) else set() for data in values.values(*_PLUGIN_DATA))
+    for pair in change.pairs(KARPENTER, "NodePool"):
+        name = pair.values(*TEMPLATE, "metadata", "labels", PLUGIN_CONFIG_LABEL)[0]
+        if name in before and name not in after:
+            yield pair, str(name)
+
+
+def pools_with_another_layout(change: Change) -> Iterator[Pair]:
+    """Yields NodePools whose nodes keep the name of their MIG layout, while the content of the layout changes."""
+    values = change.values_of("gpu-operator")
+    texts = values.values(*_MIG_FILE) if values and values.is_changed else (None, None)
+    states = zip((change.before, change.after), texts, strict=True)
+    before, after = (dict(pairs(dig(document(state.objects, text), "mig-configs"))) for state, text in states)
+    for pair in change.pairs(KARPENTER, "NodePool"):
+        names = pair.values(*TEMPLATE, "metadata", "labels", MIG_CONFIG_LABEL)
+        if names[0] == names[1] and names[0] in before and before[names[0]] != after.get(names[0]):
+            yield pair
+
+
+def mps_pools(change: Change) -> list[str]:
+    """Returns the node pools of the state before whose nodes share GPUs by MPS."""
+    pools = {
+        pool_name(pair): str(pair.values(*TEMPLATE, "metadata", "labels", PLUGIN_CONFIG_LABEL)[0])
+        for pair in change.pairs(KARPENTER, "NodePool")
+    }
+    return [name for name, configuration in pools.items() if configuration.startswith("mps-")]

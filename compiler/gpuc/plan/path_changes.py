@@ -1,38 +1,144 @@
-"""The network paths with the outside that a change opens or closes, in words."""
+"""The network paths of tenants with everything but pods of tenants, and those that a change opens or closes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.network_policy import EGRESS
-from gpuc.kubernetes.ports import Ports, described
+from gpuc.diagnostics.words import first_names, kind_of
+from gpuc.isolation.outside import peer_text
+from gpuc.isolation.proof import REASON_ANNOTATION
+from gpuc.isolation.tenancy import TENANT_LABEL
+from gpuc.kubernetes.addresses import Ranges, subtract
+from gpuc.kubernetes.network_policy import EGRESS, Peer
+from gpuc.kubernetes.ports import Ports, described, without
+from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.network_policies import Policy
+from gpuc.objects.object_set import NAMESPACE_NAME
 from gpuc.plan.change import Change
+from gpuc.plan.impact import Raised
 from gpuc.plan.network_paths import changes_network, isolation_that_stays, network_after, reachability, unisolated
-from gpuc.plan.outside_paths import OutsidePath, outside_paths, remainder
 from gpuc.plan.state import State
+
+_ALL = "all addresses"
+
+
+class OutsidePath(NamedTuple):
+    """Connections of the pods of a namespace with a peer that is no pod of a tenant."""
+
+    tenant: str
+    namespace: str
+    direction: str
+    """INGRESS or EGRESS."""
+    peer: str
+    """A host name, a namespace of the platform, or an entity of Cilium, in words; empty for addresses."""
+    block: Ranges
+    """The addresses; empty for other peers."""
+    ports: Ports
+    pods: str
+    """The labels of the pods in words; empty for all pods of the namespace."""
+    why: str
+    """The reason in the policy; empty without a reason."""
+    manifest: Manifest
+    """The policy that allows the connections."""
+    path: Path
+    """The path of the peer in the policy."""
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """The peer in words; several ranges of addresses."""
+        return tuple(peer_text(Peer(self.path, block=self.block))) if self.block else (self.peer,)
+
+
+@lru_cache(maxsize=4)
+def outside_paths(state: State) -> tuple[OutsidePath, ...]:
+    """Returns the connections that policies of tenants allow with everything but pods of tenants."""
+    owners = reachability(state).tenancy.tenants
+    policies = reachability(state).policies
+    return tuple(
+        path for policy in policies if (tenant := owners.get(policy.namespace)) for path in _paths(policy, tenant)
+    )
+
+
+def remainder(path: OutsidePath, others: Iterable[OutsidePath]) -> Iterator[OutsidePath]:
+    """Yields the parts of a path that other paths of the same namespace do not include."""
+    boxes = [(path.block, path.ports)]
+    for other in others:
+        if other.direction == path.direction and other.pods in ("", path.pods):
+            is_same_peer = other.peer == _ALL or (other.peer == path.peer and not other.block)
+            boxes = [part for box in boxes for part in _without(box, other, is_same_peer)]
+    for block, ports in boxes:
+        yield path._replace(block=block, ports=ports)
+
+
+def _without(box: tuple[Ranges, Ports], other: OutsidePath, is_same_peer: bool) -> Iterator[tuple[Ranges, Ports]]:
+    """Yields the parts of the addresses and ports of a path that another path does not include."""
+    block, ports = box
+    if not is_same_peer and not (block and other.block):
+        yield box
+        return
+    left, outside = without(ports, other.ports), () if is_same_peer else _subtracted(block, other.block)
+    if outside:
+        yield outside, ports
+    inside = _subtracted(block, outside)
+    if left and (inside or is_same_peer):
+        yield inside, left
+
+
+def _subtracted(block: Ranges, others: Ranges) -> Ranges:
+    for excluded in others:
+        block = subtract(block, excluded)
+    return block
+
+
+def _paths(policy: Policy, tenant: str) -> Iterator[OutsidePath]:
+    why = policy.manifest.annotations.get(REASON_ANNOTATION, "")
+    pods = _labels(policy.pods)
+    for direction, rules in policy.rules.items():
+        for rule in rules:
+            known = OutsidePath(
+                tenant, policy.namespace, direction, _ALL, (), rule.ports, pods, why, policy.manifest, rule.path
+            )
+            if not rule.peers:
+                yield known
+            for peer in rule.peers:
+                if peer.block:
+                    yield known._replace(peer="", block=peer.block, path=peer.path)
+                else:
+                    yield from (known._replace(peer=name, path=peer.path) for name in _peer_names(peer))
+
+
+def _peer_names(peer: Peer) -> Iterator[str]:
+    """Yields a peer without addresses in words; nothing for pods of tenants, which the isolation proof judges."""
+    if peer.namespaces is None:
+        yield from peer_text(peer)
+        return
+    pods = f"pods {_labels(peer.pods)} of " if peer.pods else ""
+    for key, domain in peer.namespaces:
+        if key == NAMESPACE_NAME and not domain.is_complement:
+            yield from (f"{pods}namespace {name}" for name in sorted(domain.values))
+        elif key == TENANT_LABEL:
+            return
+        else:
+            yield f"{pods}namespaces with the label {key}"
+    if not peer.namespaces:
+        yield f"{pods}all namespaces"
+
+
+def _labels(selector: Selector) -> str:
+    return ", ".join(f"{key}={'|'.join(sorted(domain.values))}" for key, domain in selector)
+
 
 _PEERS = 4
 """The maximum number of peers in a message."""
 
 
-@dataclass(frozen=True)
-class PathChange:
-    """Paths of some namespaces of a tenant that open or close together."""
-
-    tenant: str
-    words: str
-    """The paths in words, for example "pods of namespace a can connect to 10.0.0.0/24 on TCP 443 (why: models)"."""
-    manifest: Manifest
-    path: Path
-
-
-def opened(change: Change) -> Iterator[PathChange]:
+def opened(change: Change) -> Iterator[Raised]:
     """Yields the paths that only the state after has.
 
     A path of a new namespace counts only if a namespace of the state before lacks the path: the platform opens some
@@ -47,7 +153,7 @@ def opened(change: Change) -> Iterator[PathChange]:
     yield from _grouped(found, "can")
 
 
-def closed(change: Change) -> Iterator[PathChange]:
+def closed(change: Change) -> Iterator[Raised]:
     """Yields the paths that only the state before has, of namespaces that both states have.
 
     Namespaces that lose all connections have an impact of their own.
@@ -82,8 +188,11 @@ def _by_namespace(state: State) -> dict[str, list[OutsidePath]]:
     return found
 
 
-def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[PathChange]:
-    """Yields the paths with the same namespaces, ports and reason together."""
+def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[Raised]:
+    """Yields an impact for the paths with the same namespaces, ports and reason.
+
+    For example "pods of namespace a can connect to 10.0.0.0/24 on TCP 443 (why: models)".
+    """
     places: dict[tuple[_Group, str], dict[str, OutsidePath]] = defaultdict(dict)
     for path in paths:
         group = _Group(path.tenant, path.direction, path.ports, path.pods, path.why, ())
@@ -94,7 +203,8 @@ def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[PathChange]:
         groups[group._replace(namespaces=tuple(sorted(found)))].append((peer, next(iter(found.values()))))
     for group, rows in groups.items():
         _, first = rows[0]
-        yield PathChange(group.tenant, group.words(verb, [peer for peer, _ in rows]), first.manifest, first.path)
+        message = group.words(verb, [peer for peer, _ in rows])
+        yield Raised(f"tenant {group.tenant}", message, first.manifest, first.path)
 
 
 class _Group(NamedTuple):
@@ -109,9 +219,8 @@ class _Group(NamedTuple):
 
     def words(self, verb: str, peers: list[str]) -> str:
         """Returns the paths to or from some peers in words."""
-        shown = ", ".join(peers[:_PEERS]) + (f" and {len(peers) - _PEERS} more" if len(peers) > _PEERS else "")
-        noun = "namespace" if len(self.namespaces) == 1 else "namespaces"
         pods = f"pods {self.pods}" if self.pods else "pods"
         action = "connect to" if self.direction == EGRESS else "get connections from"
         why = f" ({self.why})" if self.why else ""
-        return f"{pods} of {noun} {', '.join(self.namespaces)} {verb} {action} {shown} on {described(self.ports)}{why}"
+        paths = f"{action} {first_names(peers, _PEERS)} on {described(self.ports)}{why}"
+        return f"{pods} of {kind_of(self.namespaces, 'namespace')} {verb} {paths}"

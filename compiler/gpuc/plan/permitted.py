@@ -31,7 +31,7 @@ class Permitted(NamedTuple):
         An entry with !TEXT permits all other texts. It denies a row if only this text differs.
         """
         misses = [_misses(entry, row) for entry in self.permitting]
-        is_denied = any(len(one) == 1 and one[0].startswith("!") for one in misses)
+        is_denied = any(len(missed) == 1 and missed[0].startswith("!") for missed in misses)
         return not all(misses) and not is_denied and all(_misses(entry, row) for entry in self.denying)
 
 
@@ -90,7 +90,7 @@ def is_namespace_permitted(state: State, application: Application, namespace: st
 
 def _project(state: State, application: Application) -> Manifest | None:
     name = dig(application.manifest.body, "spec", "project")
-    return next((one for one in state.objects.of(GROUP, "AppProject") if one.name == name), None)
+    return next((project for project in state.objects.of(GROUP, "AppProject") if project.name == name), None)
 
 
 def _permits_namespace(spec: Any, namespace: str) -> bool:

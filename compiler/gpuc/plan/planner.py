@@ -1,4 +1,7 @@
-"""Computes the plan of a cluster: the impacts of a change with their lines, and the objects that change."""
+"""Computes the plans of clusters: the impacts of a change with their lines, a summary, and the objects that change.
+
+Of impacts with the same id, the summary names those on the node pools with the most nodes first.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,25 @@ from dataclasses import dataclass, field, replace
 
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.finding import Path as SpecPath
-from gpuc.diagnostics.suppressions import acceptances, candidates
+from gpuc.diagnostics.suppressions import IMPACT, acceptances, candidates
+from gpuc.diagnostics.words import counted
+from gpuc.model import Cluster
 from gpuc.plan.causes import mark_of, place_of
-from gpuc.plan.change import Change, Pair
-from gpuc.plan.impact import IMPACTS, LEVELS, Impact, Level, Raised, is_impact
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.cost_changes import (
+    ALWAYS,
+    AT_MAXIMUM,
+    CostChange,
+    always_changes,
+    difference_text,
+    newly_priced,
+    pool_changes,
+    price_sources,
+    usd,
+)
+from gpuc.plan.impact import IMPACTS, Impact, Level, Raised
+from gpuc.plan.pool_sizes import pool_sizes
+from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
 
 NOT_NEEDED = declare_rule(
     "ACC002", Severity.WARNING, "An entry of `accept` matches no impact of the change.",
@@ -40,9 +58,7 @@ class ClusterPlan:
 
 def plan_cluster(change: Change) -> ClusterPlan:
     """Returns the plan of one cluster."""
-    from gpuc.plan.summary import summary
-
-    impacts = sorted(_impacts(change), key=lambda one: (LEVELS.index(one.level), one.id, one.subject, one.message))
+    impacts = sorted(_impacts(change), key=lambda found: found.order)
     found, findings = _accepted(change, impacts)
     objects = tuple(pair for pair in change.all_pairs if pair.fields)
     plan = ClusterPlan(change.after.name or change.before.name, change, tuple(found), objects, tuple(findings))
@@ -50,11 +66,13 @@ def plan_cluster(change: Change) -> ClusterPlan:
 
 
 def _impacts(change: Change) -> Iterator[Impact]:
+    """Yields the impacts. Several objects of one element, for example the ClusterQueues of a queue, have it once."""
     for check in IMPACTS.discover():
         # Argo CD deletes and changes nothing of a removed cluster, so the other impacts do not happen.
         if change.is_removed and check.rule.id != CLUSTER_REMOVED:
             continue
-        for raised in check.find(change):
+        found = grouped(check.find(change), lambda raised: (raised.subject, raised.message))
+        for raised, *_ in found.values():
             yield located(change, check.rule.id, Level(check.rule.level), raised)
 
 
@@ -76,13 +94,14 @@ def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], 
     found = list(impacts)
     if change.after.source is None:
         return found, []
-    reasons = {path: reason for path, reason in acceptances(change.after.source.tree) if is_impact(str(path[-1]))}
+    accepted = acceptances(change.after.source.tree)
+    reasons = {path: reason for path, reason in accepted if str(path[-1]).startswith(IMPACT)}
     used: set[SpecPath] = set()
-    for index, one in enumerate(found):
-        matching = [path for path in candidates(one.path, one.id) if path in reasons]
+    for index, impact in enumerate(found):
+        matching = [path for path in candidates(impact.path, impact.id) if path in reasons]
         used.update(matching)
-        if reason := next((reasons[path] for path in matching), "") or _removal_reason(change, one):
-            found[index] = replace(one, accepted=reason)
+        if reason := next((reasons[path] for path in matching), "") or _removal_reason(change, impact):
+            found[index] = replace(impact, accepted=reason)
     findings = []
     for path in reasons:
         if path not in used:
@@ -92,10 +111,10 @@ def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], 
     return found, findings
 
 
-def _removal_reason(change: Change, one: Impact) -> str:
+def _removal_reason(change: Change, impact: Impact) -> str:
     """Returns the reason in `removed` for the element of an impact; an empty string without a reason."""
     cluster = change.after.cluster
-    match one.path:
+    match impact.path:
         case ("spec", ("pools" | "queues") as section, str(name), *_) if cluster:
             return str(getattr(cluster.spec.removed, section).get(name, ""))
         case ("spec", "tenants", str(tenant), "namespaces", str(name), *_) if cluster:
@@ -106,6 +125,11 @@ def _removal_reason(change: Change, one: Impact) -> str:
     return ""
 
 
+def objects_change(count: int) -> str:
+    """Returns how many objects change: "1 object changes", or "2 objects change"."""
+    return f"{counted(count, 'object')} change{'s' if count == 1 else ''}"
+
+
 def _notes(change: Change) -> Iterator[str]:
     if change.before.exists and change.before.source is not None and change.before.cluster is None:
         yield "this gpuc cannot compile the spec of the state before, so the plan compares only the objects"
@@ -114,5 +138,117 @@ def _notes(change: Change) -> Iterator[str]:
     if before is not None and after is not None and before.tree == after.tree:
         count = sum(bool(pair.fields) and pair.manifest.written is None for pair in change.all_pairs)
         if count:
-            noun = "object changes" if count == 1 else "objects change"
-            yield f"{count} {noun} without a change of the spec: this gpuc, or a file of the fleet, differs"
+            yield f"{objects_change(count)} without a change of the spec: this gpuc, or a file of the fleet, differs"
+
+
+_SENTENCES = 6
+"""The maximum number of sentences of one kind."""
+_DANGEROUS = (Level.DESTROYS, Level.DISRUPTS)
+
+
+def summary(plan: ClusterPlan) -> Iterator[str]:
+    """Yields the sentences of the summary: what is added and removed, quantities, costs, then dangerous impacts."""
+    change = plan.change
+    before, after = change.before.cluster, change.after.cluster
+    if change.other_name:
+        old, new = (plan.name, change.other_name) if change.is_removed else (change.other_name, plan.name)
+        yield f"cluster {old} is renamed to {new}"
+    elif change.is_new:
+        yield f"cluster {plan.name} is new"
+    elif change.is_removed:
+        yield f"cluster {plan.name} is removed"
+    elif before and after:
+        for sentences in (pool_sentences, quota_sentences, tenant_sentences):
+            yield from _limited(list(sentences(before, after)))
+    yield from _costs(change)
+    dangerous = [impact for impact in plan.impacts if impact.level in _DANGEROUS and not impact.accepted]
+    nodes = {f"node pool {size.name}": size.before for size in pool_sizes(change)}
+    dangerous.sort(key=lambda impact: (*impact.order[:2], -nodes.get(impact.subject, 0)))
+    yield from _limited([f"{impact.subject}: {impact.message.split('; ')[0]}" for impact in dangerous])
+
+
+def _costs(change: Change) -> Iterator[str]:
+    """Yields the differences of the costs of all node pools, and the node pools with a new price.
+
+    The nodes of a removed cluster go on to cost, and those of a renamed cluster cost before and after.
+    """
+    if change.is_removed or change.other_name:
+        return
+    at_maximum = list(pool_changes(change))
+    yield from _total(AT_MAXIMUM, at_maximum)
+    yield from _total(ALWAYS, list(always_changes(change)))
+    unknown = sorted(cost.name for cost in at_maximum if cost.missing)
+    if unknown:
+        yield f"the costs of {', '.join(unknown)} change, and a price is missing"
+    for name, cost in newly_priced(change):
+        yield f"node pool {name} is now priced: at the maximum {usd(cost.monthly_usd)} a month for instances"
+
+
+def _total(what: str, changes: Iterable[CostChange]) -> Iterator[str]:
+    """Yields the difference of the costs of all changes with a known difference."""
+    known = [cost for cost in changes if cost.is_priced]
+    total = sum(cost.monthly_usd for cost in known)
+    if round(total):
+        sources = price_sources(side for cost in known for side in (cost.before, cost.after))
+        yield f"{what} {difference_text(total)} ({sources})"
+
+
+def _limited(sentences: list[str]) -> Iterator[str]:
+    yield from sentences[:_SENTENCES]
+    if len(sentences) > _SENTENCES:
+        yield f"and {len(sentences) - _SENTENCES} more of this kind"
+
+
+@dataclass(frozen=True)
+class Plans:
+    """The result of `gpuc plan` or `gpuc diff`."""
+
+    before: str
+    """The state before in words: a commit, or a folder."""
+    clusters: tuple[ClusterPlan, ...]
+    """The plans by cluster, sorted by name. Without a spec, there is one plan, whose name is empty."""
+    prefix: str = ""
+    """The path of the fleet in its Git repository, for example "infra/fleet/"."""
+
+    @property
+    def changed(self) -> tuple[ClusterPlan, ...]:
+        """The clusters with changes, impacts, findings or notes; those with the most dangerous impacts first."""
+        found = [plan for plan in self.clusters if plan.objects or plan.impacts or plan.findings or plan.notes]
+        ranks = {plan.name: min((impact.level.rank for impact in plan.impacts), default=len(Level)) for plan in found}
+        return tuple(sorted(found, key=lambda plan: (ranks[plan.name], plan.name)))
+
+    def impacts(self) -> Iterator[tuple[str, Impact]]:
+        """Yields the name of the cluster and the impact, the most dangerous first."""
+        found = [(plan.name, impact) for plan in self.clusters for impact in plan.impacts]
+        yield from sorted(found, key=lambda row: (row[1].level.rank, row[0], row[1].order))
+
+    def fails(self, level: Level | None) -> bool:
+        """Returns whether an impact that the spec does not accept has the level, or a more dangerous level."""
+        if level is None:
+            return False
+        return any(impact.level.rank <= level.rank and not impact.accepted for _, impact in self.impacts())
+
+
+_Identity = tuple[str, str, str]
+"""The region, the name of the EKS cluster, and the destination of Argo CD."""
+
+
+def with_other_names(changes: Iterable[Change]) -> list[Change]:
+    """Returns the changes, with the other name of each renamed cluster.
+
+    A name of an EKS cluster is unique in its AWS account and region. Specs do not contain the account.
+    """
+    found = list(changes)
+    states = (
+        [change.before for change in found if change.is_removed],
+        [change.after for change in found if change.is_new],
+    )
+    removed, added = ({_identity(state.cluster): state.name for state in some if state.cluster} for some in states)
+    others = {removed[key]: added[key] for key in removed.keys() & added.keys()}
+    others |= {after: before for before, after in others.items()}
+    return [replace(change, other_name=others.get(change.after.name or change.before.name, "")) for change in found]
+
+
+def _identity(cluster: Cluster) -> _Identity:
+    destination = cluster.spec.delivery.destination
+    return cluster.aws.region, cluster.aws.eks_cluster, str(destination.server or destination.name)

@@ -1,18 +1,20 @@
-"""Admission policies before and after a change: their stages, parameters and expressions."""
+"""Admission before and after a change: policies with their stages and expressions, Gatekeeper, and Pod Security."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gpuc.admission.pod_security import LEVELS
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.kubernetes.api_groups import CONSTRAINTS
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items
-from gpuc.plan.change import Change, Pair
-from gpuc.plan.impact import Prediction
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Prediction, Raised
 
 _NATIVE = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")
 _BINDING = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
@@ -43,6 +45,15 @@ class PolicyChange:
         """The name of the policy. Its constraints have this name and the name of a tenant."""
         policy = dig(self.pair.manifest.body, "spec", "policyName")
         return str(policy or self.pair.name.removesuffix(f"-{self.tenant}"))
+
+    @property
+    def stages(self) -> str:
+        """The stages in words: "deny instead of no policy"."""
+        return f"{self.after or 'no policy'} instead of {self.before or 'no policy'}"
+
+    def raised(self, message: str, details: Iterable[str] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
+        """Returns an impact of the change of the stage."""
+        return Raised(f"policy {self.name}", message, self.pair.manifest, self.path, tuple(details), predicts)
 
     @property
     def is_stricter(self) -> bool:
@@ -80,21 +91,17 @@ def policy_changes(change: Change) -> Iterator[PolicyChange]:
         is_policy = group(manifest) == CONSTRAINTS or (group(manifest), manifest.kind) == _BINDING
         if is_policy and pair.fields:
             stages = (_stage(None if state is None else state.document()) for state in (pair.before, pair.after))
-            one = PolicyChange(pair, *stages)
-            if pair.is_changed or one.tenant not in tenants:
-                yield one
+            policy = PolicyChange(pair, *stages)
+            if pair.is_changed or policy.tenant not in tenants:
+                yield policy
 
 
-def by_policy(changes: Iterable[PolicyChange]) -> Iterator[tuple[str, list[PolicyChange]]]:
-    """Yields the changes of the constraints of one policy with the same stages together, with the name of the policy.
+def by_policy(changes: Iterable[PolicyChange]) -> Iterator[list[PolicyChange]]:
+    """Yields the changes of the constraints of one policy with the same stages together.
 
     A policy can have a constraint for each tenant: nccl-profile-research is of the policy nccl-profile.
     """
-    groups: dict[tuple[str, str, str], list[PolicyChange]] = defaultdict(list)
-    for one in changes:
-        groups[one.name, one.before, one.after].append(one)
-    for (name, _, _), found in groups.items():
-        yield name, found
+    yield from grouped(changes, lambda policy: (policy.name, policy.before, policy.after)).values()
 
 
 def policy_data_changes(change: Change) -> Iterator[Pair]:
@@ -137,11 +144,6 @@ def perhaps_refused(change: Change, tenants: Collection[str]) -> tuple[Predictio
     return tuple(Prediction(f"workloads of namespace {name}", "perhaps refused") for name in names)
 
 
-def stage_text(stage: str) -> str:
-    """Returns a stage in words."""
-    return stage or "no policy"
-
-
 def _stage(document: Any) -> str:
     if document is None:
         return ""
@@ -154,3 +156,50 @@ def _stage(document: Any) -> str:
 
 def _rank(stage: str) -> int:
     return _STAGES.index(stage)
+
+
+_FAILURE: Path = ("validatingWebhookFailurePolicy",)
+_DEFAULT = "Ignore"
+"""The failure policy without a Helm value. Source: gatekeeper 3.23.0 charts/gatekeeper/values.yaml"""
+
+
+def coverage_changes(change: Change, *, checks_more: bool) -> Iterator[Raised]:
+    """Yields the changes of a Gatekeeper of both states with which it decides about more requests, or about fewer."""
+    kept = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
+    for pair in change.kept("config.gatekeeper.sh", "Config"):
+        before, after = (dict(_ignored(manifest)) for manifest in (pair.before, pair.after))
+        some, others, manifest = (before, after, pair.before) if checks_more else (after, before, pair.after)
+        if found := [name for name in some if name not in others and (name in kept or "*" in name)]:
+            message = f"{'checks' if checks_more else 'ignores'} the requests of {kind_of(found, 'namespace')}"
+            yield Raised("component gatekeeper", message, manifest, some[found[0]])
+    values = change.values_of("gatekeeper")
+    if values and values.changes(*_FAILURE):
+        old, new = (value or _DEFAULT for value in values.values(*_FAILURE))
+        if old != new and (new == "Fail") == checks_more:
+            verb = "refuses" if checks_more else "allows"
+            message = f"the API server {verb} requests while Gatekeeper does not answer"
+            manifest = values.before if values.manifest.override(_FAILURE) is None else values.manifest
+            yield Raised("component gatekeeper", message, manifest, _FAILURE)
+
+
+def _ignored(manifest: Manifest | None) -> Iterator[tuple[str, Path]]:
+    """Yields the namespaces that the webhook ignores, with their paths in the Config."""
+    for index, entry in items(dig(manifest.body, "spec", "match") if manifest else ()):
+        processes = [process for _, process in items(dig(entry, "processes"))]
+        if "webhook" in processes or "*" in processes:
+            for number, name in items(dig(entry, "excludedNamespaces")):
+                yield str(name), ("spec", "match", index, "excludedNamespaces", number)
+
+
+LABEL = "pod-security.kubernetes.io/enforce"
+
+
+def level_changes(change: Change, *, rises: bool) -> Iterator[Raised]:
+    """Yields an impact for each namespace of both states whose level rises, or falls."""
+    path = ("metadata", "labels", LABEL)
+    for pair in change.kept("", "Namespace"):
+        before, after = (value or LEVELS[0] for value in pair.values(*path))
+        is_known = before != after and {before, after} <= set(LEVELS)
+        if is_known and (LEVELS.index(after) > LEVELS.index(before)) == rises:
+            message = f"enforces Pod Security level {after} instead of {before}"
+            yield Raised(f"namespace {pair.name}", message, pair.after, path)

@@ -86,7 +86,8 @@ def is_only_audit(component: str, fields: Sequence[FieldChange]) -> bool:
 
 def restart_effect(change: Change, component: str) -> str:
     """Returns what happens while the programs of a component restart; an empty string for an unknown component."""
-    values = next((one.body for one in change.after.values if one.name == component), {})
+    pair = change.values_of(component)
+    values = pair.after.body if pair and pair.after else {}
     match component:
         case "gatekeeper" if dig(values, "validatingWebhookFailurePolicy") == "Fail":
             return "while no replica answers, the API server refuses requests"

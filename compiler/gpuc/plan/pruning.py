@@ -1,15 +1,18 @@
-"""What Argo CD does with an object that Git does not contain any more."""
+"""What Argo CD does with an object that Git does not contain any more, or that moves to another Application."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
-from gpuc.plan.applications import application_of, applications
+from gpuc.plan.applications import Application, application_of, applications
 from gpuc.plan.change import Change
+from gpuc.plan.permitted import is_permitted
 from gpuc.plan.state import State
 
 
@@ -47,10 +50,15 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
     found = application_of(change.before, manifest)
     if found is None:
         return ""
-    after = next((one for one in applications(change.after) if one.name == found.name), None)
+    after = application_named(change.after, found.name)
     if after is None:
         return "its Application is removed too, and the removal of an Application deletes no objects"
     return "" if after.prunes else "its Application prunes nothing"
+
+
+def application_named(state: State, name: str) -> Application | None:
+    """Returns an Application of a state by its name."""
+    return next((application for application in applications(state) if application.name == name), None)
 
 
 def with_left(change: Change, kinds: Iterable[tuple[str, str]]) -> State:
@@ -68,3 +76,101 @@ def with_left(change: Change, kinds: Iterable[tuple[str, str]]) -> State:
 def sync_options(manifest: Manifest) -> list[str]:
     """Returns the sync options in the annotation of an object."""
     return [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]
+
+
+Fate = Literal["left", "pruned", "confirmed"]
+_OWN = ("NodePool", "EC2NodeClass", "NodeOverlay", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "Topology",
+        "Namespace", "Application", "AppProject")  # fmt: skip
+"""Kinds whose removal other impacts describe."""
+NOT_PERMITTED = (
+    "the AppProject does not permit the kind or the namespace any more; Argo CD deletes them only if it syncs the "
+    "Application before the AppProject"
+)
+_NAMED = 3
+_KINDS = 6
+DATA = (("", "PersistentVolumeClaim"), ("apps", "StatefulSet"))
+"""Kinds whose deletion deletes data."""
+
+
+@dataclass(frozen=True)
+class RemovedObject:
+    """An object that only the state before has."""
+
+    manifest: Manifest
+    application: str
+    """The Application that applied the object; empty if there is none."""
+    fate: Fate
+    """left: the object stays. pruned: Argo CD deletes it. confirmed: Argo CD deletes it after a confirmation."""
+    reason: str
+    """Why Argo CD leaves the object; empty if Argo CD deletes it."""
+
+    is_certain: bool = True
+    """Whether the fate does not depend on the order in which Argo CD syncs the AppProject and the Application."""
+
+    @property
+    def has_data(self) -> bool:
+        """Whether a deletion of the object deletes data."""
+        return (group(self.manifest), self.manifest.kind) in DATA
+
+
+def removed_objects(change: Change, of_fate: Fate | None = None) -> Iterator[RemovedObject]:
+    """Yields the removed objects that no other impact describes. Without Applications, nothing prunes objects.
+
+    Args:
+        of_fate: only objects with this fate; None for all objects.
+    """
+    if change.is_removed:
+        return
+    for pair in change.all_pairs:
+        manifest = pair.before
+        if not pair.is_removed or manifest is None or manifest.kind in _OWN or not manifest.api:
+            continue
+        found = application_of(change.before, manifest)
+        if found is None:
+            continue
+        reason = reason_to_leave(change, manifest)
+        after = application_named(change.after, found.name)
+        is_certain = bool(reason) or after is None or is_permitted(change.after, after, manifest)
+        if not is_certain:
+            reason = NOT_PERMITTED
+        fate: Fate = "left" if reason else "confirmed" if "Prune=confirm" in sync_options(manifest) else "pruned"
+        if of_fate in (None, fate):
+            yield RemovedObject(manifest, found.name, fate, reason, is_certain)
+
+
+def kinds_text(manifests: Iterable[Manifest]) -> str:
+    """Returns the kinds of objects in words, with the names of up to three objects: "2 ConfigMap, 1 Role"."""
+    found = list(manifests)
+    if len(found) <= _NAMED:
+        return ", ".join(map(str, found))
+    counts = Counter(manifest.kind for manifest in found)
+    kinds = [f"{counts[kind]} {kind}" for kind in sorted(counts)]
+    others = sum(counts[kind] for kind in sorted(counts)[_KINDS:])
+    return ", ".join(kinds[:_KINDS]) + (f" and {others} objects of other kinds" if others else "")
+
+
+@dataclass(frozen=True)
+class MovedObject:
+    """An object of both states that moves to another Application."""
+
+    manifest: Manifest
+    """The object after the change."""
+    old: str
+    """The name of the Application before the change."""
+    new: str
+    """The name of the Application after the change."""
+    reason: str
+    """Why the old Application does not prune the object; empty if it prunes the object."""
+
+
+def moved_objects(change: Change) -> Iterator[MovedObject]:
+    """Yields the objects that another Application applies after the change.
+
+    A CustomResourceDefinition belongs to no Application, so its move changes nothing in the cluster.
+    """
+    for pair in change.all_pairs:
+        if pair.before is None or pair.after is None or not pair.manifest.api or is_definition(pair.manifest):
+            continue
+        old, new = application_of(change.before, pair.before), application_of(change.after, pair.after)
+        if old is not None and new is not None and old.name != new.name:
+            yield MovedObject(pair.after, old.name, new.name, reason_to_leave(change, pair.before))

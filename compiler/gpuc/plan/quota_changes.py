@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import CPU, Amounts, rounded
+from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
-from gpuc.model import Cluster, Pool
-from gpuc.model.names import GPU, POOL_LABEL, SHARED_GPU, mig_resource
+from gpuc.model import Cluster
+from gpuc.model.names import POOL_LABEL
+from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Prediction, Raised
+from gpuc.plan.replacement import pool_of
 from gpuc.plan.state import State
 from gpuc.trace.quota import Node, parent, quota_nodes
 
@@ -22,44 +25,7 @@ GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
 """The prefixes of the names of GPU resources."""
 
 
-@dataclass(frozen=True)
-class Unit:
-    """The unit in which messages count a quota."""
-
-    resource: str
-    name: str
-    """The unit in the plural: nodes, GPUs, 1g.10gb slices, GPU shares; empty for cpu and bytes."""
-    size: int = 1
-    """How much of the resource one unit has, in the state before."""
-
-    def text(self, count: int | Fraction | None) -> str:
-        """Returns an amount with its unit; "no limit" for None."""
-        if count is None:
-            return "no limit"
-        if not self.name:
-            return rounded(self.resource, count)
-        return f"{count} {self.name.removesuffix('s') if count == 1 else self.name}"
-
-    def span(self, before: int | None, after: int | None) -> str:
-        """Returns two amounts with their unit: "from 10 to 6 nodes"."""
-        first = self.text(before)
-        return f"from {_number(first) if before is not None and after is not None else first} to {self.text(after)}"
-
-    def instead(self, before: int | Fraction | None, after: int | Fraction | None) -> str:
-        """Returns a limit and the limit that it replaces: "at most 2 instead of 6 nodes"."""
-        if before is None or after is None:
-            texts = ["any amount" if count is None else f"at most {self.text(count)}" for count in (after, before)]
-            return f"{texts[0]} instead of {texts[1]}"
-        return f"at most {_number(self.text(after))} instead of {self.text(before)}"
-
-
-def _number(text: str) -> str:
-    """Returns an amount without its unit."""
-    return text.partition(" ")[0]
-
-
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """The quota of a ClusterQueue on one flavor, in one unit."""
 
     nominal: int
@@ -85,6 +51,13 @@ class QuotaChange:
     """The path of the quota in the ClusterQueue after the change."""
     stops: bool
     """Whether the queue had quota on the flavor, and has no quota of any resource on it after the change."""
+    place: str
+    """The flavor in words."""
+
+    @property
+    def queue(self) -> str:
+        """The name of the queue in the spec."""
+        return queue_name(self.pair)
 
     @property
     def key(self) -> Key:
@@ -95,6 +68,18 @@ class QuotaChange:
     def has_limits(self) -> bool:
         """Whether the limits for borrowing and lending can be compared: the queue keeps a cohort and some quota."""
         return all(parents(self.pair)) and self.before.nominal > 0 and self.after.nominal > 0
+
+    @property
+    def most_text(self) -> str:
+        """How much the queue can use instead of how much."""
+        instead = self.unit.instead(self.before.most, self.after.most)
+        return f"queue {self.queue} can use {instead} on {self.place}"
+
+    def raised(
+        self, message: str, field: str, details: Iterable[str] = (), predicts: tuple[Prediction, ...] = ()
+    ) -> Raised:
+        """Returns an impact of the change of a field of the quota."""
+        return Raised(f"queue {self.queue}", message, self.pair.after, (*self.path, field), tuple(details), predicts)
 
 
 @lru_cache(maxsize=2)
@@ -107,19 +92,17 @@ def quota_changes(change: Change) -> tuple[QuotaChange, ...]:
         return ()
     before, after = (tree(state) for state in (change.before, change.after))
     return tuple(
-        one
+        quota
         for pair, flavor in common_flavors(change)
-        for one in _of_flavor(change, pair, flavor, before[pair.name], after[pair.name])
+        for quota in _of_flavor(change, pair, flavor, before[pair.name], after[pair.name])
     )
 
 
 def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
     """Yields each ClusterQueue and flavor that exist before and after the change."""
-    for pair in change.pairs(GROUP, "ClusterQueue"):
+    for pair in change.kept(GROUP, "ClusterQueue"):
         old = flavors(pair, after=False)
-        for flavor in flavors(pair, after=True):
-            if flavor in old:
-                yield pair, flavor
+        yield from ((pair, flavor) for flavor in flavors(pair, after=True) if flavor in old)
 
 
 def is_less(first: int | None, second: int | None) -> bool:
@@ -127,7 +110,7 @@ def is_less(first: int | None, second: int | None) -> bool:
     return first is not None and (second is None or first < second)
 
 
-def loses(change: Change, changes: Iterable[QuotaChange], flavor: str = "", other_than: str = "") -> tuple[str, ...]:
+def loses(changes: Iterable[QuotaChange], flavor: str = "", other_than: str = "") -> tuple[str, ...]:
     """Returns a sentence for each queue that can use less quota at most.
 
     Args:
@@ -135,13 +118,12 @@ def loses(change: Change, changes: Iterable[QuotaChange], flavor: str = "", othe
         other_than: the name of a ClusterQueue to leave out.
     """
     return tuple(
-        f"queue {queue_name(one.pair)} can use {one.unit.instead(one.before.most, one.after.most)} on "
-        f"{flavor_text(change, one.flavor)}"
-        for one in changes
-        if one.after.most < one.before.most
-        and one.after.nominal
-        and flavor in ("", one.flavor)
-        and one.pair.name != other_than
+        quota.most_text
+        for quota in changes
+        if quota.after.most < quota.before.most
+        and quota.after.nominal
+        and flavor in ("", quota.flavor)
+        and quota.pair.name != other_than
     )
 
 
@@ -150,6 +132,17 @@ def tree(state: State) -> dict[str, Node]:
     """Returns the ClusterQueues of a state by name, in the tree of their cohorts."""
     nodes = quota_nodes(state.objects.of(GROUP, "ClusterQueue"), state.objects.of(GROUP, "Cohort"))
     return {node.name: node for node in nodes if node.is_queue}
+
+
+def cohort_of(state: State, name: str) -> list[Node]:
+    """Returns the ClusterQueues in the same tree of cohorts as a ClusterQueue; none without the ClusterQueue."""
+    nodes = tree(state)
+    return [node for node in nodes.values() if node.root is nodes[name].root] if name in nodes else []
+
+
+def queues(change: Change) -> dict[str, list[Pair]]:
+    """Returns the ClusterQueues by the name of the queue in the spec."""
+    return grouped(change.pairs(GROUP, "ClusterQueue"), queue_name)
 
 
 def parents(pair: Pair) -> tuple[str, str]:
@@ -184,8 +177,7 @@ def pool_cause(change: Change, flavor: str, *keys: str) -> Path:
     Args:
         keys: only these fields of the pool; without keys, all fields except the number of nodes.
     """
-    prefix = ("spec", "pools", flavor)
-    below = [changed.path for changed in change.spec_changes if changed.path[:3] == prefix and len(changed.path) > 3]
+    below = [path for path in change.changed_paths("spec", "pools", flavor) if len(path) > 3]
     return next((path for path in below if (path[3] in keys if keys else path[3] != "nodes")), ())
 
 
@@ -199,28 +191,24 @@ def flavors(pair: Pair, *, after: bool) -> dict[str, Path]:
     return found
 
 
-def quota_text(state: State, node: Node, flavor: str) -> str:
-    """Returns the nominal quota of a queue on a flavor: "10 nodes", or "56 1g.10gb slices and 4 GPUs"."""
-    pool, size = pool_of(state.cluster, flavor), _node(state.cluster, node, flavor)
-    texts = [
-        Unit(name, "nodes" if size else unit_name(pool, name)).text(
-            node.quotas[flavor, name].nominal // size.get(name, 1)
-        )
-        for name in _counted([node], flavor, is_one=bool(size))
-    ]
+def quota_text(state: State, name: str, flavor: str) -> str:
+    """Returns the nominal quota of a ClusterQueue: "10 nodes", or "56 1g.10gb slices and 4 GPUs"."""
+    node, pool = tree(state)[name], pool_of(state.cluster, flavor)
+    size = _node(state.cluster, node, flavor)
+    resources = _counted([node], flavor, is_one=bool(size))
+    units = [Unit(name, "nodes" if size else unit_name(pool, name), size.get(name, 1)) for name in resources]
+    texts = [unit.text(unit.count(node.quotas[flavor, unit.resource].nominal)) for unit in units]
     return " and ".join(texts) or "0, because the pool is closed"
 
 
-def unit_name(pool: Pool | None, resource: str) -> str:
-    """Returns the unit of a resource in the plural; empty for cpu and bytes."""
-    if resource == SHARED_GPU or (resource == GPU and pool and pool.sharing and pool.sharing.mode == "shared"):
-        return "GPU shares"
-    if resource == GPU:
-        is_split = pool is not None and pool.sharing is not None and pool.sharing.mode == "mig"
-        return ("whole GPUs" if pool.sharing.whole_gpus else "slices") if is_split else "GPUs"  # type: ignore[union-attr]
-    if resource.startswith(mig_resource("")):
-        return f"{resource.removeprefix(mig_resource(''))} slices"
-    return ""
+def quotas_text(change: Change, pairs: Iterable[Pair], *, after: bool) -> str:
+    """Returns the nominal quotas of ClusterQueues with their flavors, of the state after or before."""
+    state = change.after if after else change.before
+    return "; ".join(
+        f"{quota_text(state, pair.name, flavor)} on {flavor_text(change, flavor)}"
+        for pair in pairs
+        for flavor in flavors(pair, after=after)
+    )
 
 
 def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) -> Iterator[QuotaChange]:
@@ -228,8 +216,9 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) ->
     sizes = [_node(cluster, node, flavor) for cluster, node in zip(clusters, (old, new), strict=True)]
     if not all(sizes):
         sizes = [{}, {}]
-    stops = bool(_counted([old], flavor, is_one=False)) and not _counted([new], flavor, is_one=False)
     new_resources = _counted([new], flavor, is_one=False)
+    stops = not new_resources and bool(_counted([old], flavor, is_one=False))
+    place = flavor_text(change, flavor)
     for resource in _counted([new, old], flavor, is_one=bool(sizes[0])):
         key = flavor, resource
         pool = pool_of(clusters[0] if resource not in new_resources else clusters[1], flavor)
@@ -238,7 +227,7 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) ->
             _limits(node, key, size.get(resource, 1)) for node, size in zip((old, new), sizes, strict=True)
         )
         if before != after:
-            yield QuotaChange(pair, flavor, unit, before, after, new.path(key), stops)
+            yield QuotaChange(pair, flavor, unit, before, after, new.path(key), stops, place)
 
 
 def _counted(nodes: Iterable[Node], flavor: str, *, is_one: bool) -> list[str]:
@@ -264,11 +253,6 @@ def _limits(node: Node, key: Key, size: int) -> Limits:
     counts = (None if limit is None else limit // size for limit in (quota.borrow, quota.lend))
     borrow, lend = counts if has_cohort else (0, 0)
     return Limits(quota.nominal // size, borrow, lend, max(0, node.capacity(key)) // size)
-
-
-def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
-    """Returns the node pool of a flavor that gpuc emitted; None without a spec."""
-    return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
 
 
 def _node(cluster: Cluster | None, node: Node, flavor: str) -> Amounts:

@@ -140,18 +140,20 @@ def pace(pair: Pair, cluster: Cluster | None) -> str:
 
 def is_closed(budgets: Any, reason: str) -> bool:
     """Returns whether a budget of 0 at all times allows Karpenter to disrupt no node for a reason."""
-    return any(dig(one, "nodes") in _ZERO and not dig(one, "schedule") for one in _budgets(budgets, reason))
+    return any(dig(budget, "nodes") in _ZERO and not dig(budget, "schedule") for budget in _budgets(budgets, reason))
 
 
 def closed_hours(budgets: Any) -> list[Any]:
     """Returns the budgets of 0 with a schedule, in whose hours Karpenter replaces no drifted node."""
-    return [one for one in _budgets(budgets, DRIFTED) if dig(one, "nodes") in _ZERO and dig(one, "schedule")]
+    return [
+        budget for budget in _budgets(budgets, DRIFTED) if dig(budget, "nodes") in _ZERO and dig(budget, "schedule")
+    ]
 
 
 def _budgets(value: Any, reason: str) -> list[Any]:
     """Returns the budgets for a reason. Without the field, the API server adds 10%. An empty list has no limit."""
     budgets = [budget for _, budget in items([{"nodes": "10%"}] if value is None else value)]
-    reasons = [[one for _, one in items(dig(budget, "reasons"))] for budget in budgets]
+    reasons = [[row for _, row in items(dig(budget, "reasons"))] for budget in budgets]
     return [budget for budget, of in zip(budgets, reasons, strict=True) if not of or reason in of]
 
 

@@ -1,4 +1,4 @@
-"""Reads the states of a cluster: the committed output and spec before the change, and what the spec compiles to now."""
+"""Reads the states of a cluster: the committed output and spec, what the spec compiles to now, or manifests."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.usage import UsageError
+from gpuc.lint.load.load_objects import load_objects
 from gpuc.lint.load.yaml_text import DUPLICATE_KEY, read
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written
 from gpuc.manifest.output_file import OutputFile, output_files
+from gpuc.objects.object_set import ObjectSet, pairs
 from gpuc.plan.state import State, no_state, resolved_spec, state_of
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import is_output, lock_file, parse
@@ -179,7 +180,7 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
         raise _unreadable(file, "has a document that is not a Kubernetes object")
     body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
     start = Mark(file, 1, 1)
-    written = None if metadata.keys() <= _METADATA else Written(file, document, partial(_start, start))
+    written = None if metadata.keys() <= _METADATA else Written(file, document, lambda path, on_key: start)
     return Manifest(
         file,
         origin,
@@ -188,15 +189,26 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
         str(metadata.get("name", "")),
         body,
         str(metadata.get("namespace", "")),
-        _map(metadata.get("labels")),
-        _map(metadata.get("annotations")),
+        dict(pairs(metadata.get("labels"))),
+        dict(pairs(metadata.get("annotations"))),
         written,
     )
 
 
-def _map(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+def manifest_state(path: str) -> tuple[State, list[str]]:
+    """Returns the state that a file or folder of manifests describes, and sentences about what could not be read.
 
+    Raises:
+        UsageError: when the path does not exist, or has no objects: the plan would be that of a removed cluster.
+    """
+    loaded = load_objects([path])
+    unread = [*loaded.unread_summary]
+    if not loaded.manifests:
+        raise UsageError("; ".join([f"{path} has no Kubernetes objects", *unread]))
+    known = {id(manifest) for manifest in loaded.manifests}
 
-def _start(start: Mark, path: SpecPath, on_key: bool) -> Mark:
-    return start
+    def locate(manifest: Manifest, field: SpecPath) -> Mark | None:
+        return loaded.locate(manifest, field) if id(manifest) in known else None
+
+    state = State("", ObjectSet(loaded.manifests, is_complete=False), locate=locate)
+    return state, unread

@@ -50,7 +50,9 @@ class Source:
 
     def located(self, finding: Finding) -> Finding:
         """Returns the finding with the file, line and column of its path and of its related paths."""
-        related = tuple(replace(one, mark=one.mark or self.locate(one.path, one.on_key)) for one in finding.related)
+        related = tuple(
+            replace(place, mark=place.mark or self.locate(place.path, place.on_key)) for place in finding.related
+        )
         return replace(finding, mark=finding.mark or self.locate(finding.path, finding.on_key), related=related)
 
 

@@ -170,7 +170,7 @@ class _Composer:
             child = self._node(next(events), events, depth)
             yield child
             if _key_without_colon(key) and _is_plain(event):  # `nodes {max: 8}`: the value ends with the bracket
-                self.findings[before:] = [one for one in self.findings[before:] if one.id != UNPAIRED.id]
+                self.findings[before:] = [finding for finding in self.findings[before:] if finding.id != UNPAIRED.id]
             if child.value is None and not child.raw:
                 child.mark = mark
             if key in node.value:

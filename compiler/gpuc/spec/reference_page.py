@@ -78,7 +78,7 @@ def _text(text: str) -> str:
     parts = text.split("`")
     plain = [part.replace("*", "\\*").replace("<", "&lt;") for part in parts[::2]]
     code = [f"`{part}`" for part in parts[1::2]]
-    return "".join(one + two for one, two in zip(plain, [*code, ""], strict=True))
+    return "".join(words + two for words, two in zip(plain, [*code, ""], strict=True))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ def explain_field(text: str) -> str:
         parts += [_wrapped(field.description), _facts(field)]
     below = children(steps)
     if below:
-        width = max(len(_below(steps, one)) for one in below)
-        lines = [f"    {_below(steps, one):<{width}}  {first_sentence(one)}" for one in below]
+        width = max(len(_below(steps, field)) for field in below)
+        lines = [f"    {_below(steps, field):<{width}}  {first_sentence(field)}" for field in below]
         parts.append("Fields:\n" + "\n".join(shortened(line, _WIDTH + 20) for line in lines))
     return "\n\n".join(parts) + "\n"
 

@@ -333,8 +333,8 @@ def test_a_cluster_that_is_removed_from_git_stays_as_it_is(runner_with_files: Ed
 def test_objects_that_argo_cd_deletes_without_files_are_failures(runner_with_files: EditRunner) -> None:
     runner_with_files.argocd.prunes_without_files = True  # type: ignore[attr-defined]
     list(run_cluster_removal(runner_with_files))
-    queues = [one for one in runner_with_files.spec.synced if one.kind == "ClusterQueue"]
-    found = [(one.kind, one.object) for one in runner_with_files.failures]
+    queues = [manifest for manifest in runner_with_files.spec.synced if manifest.kind == "ClusterQueue"]
+    found = [(failure.kind, failure.object) for failure in runner_with_files.failures]
     assert set(found) == {("deleted", f"ClusterQueue {queue.name}") for queue in queues}
 
 
@@ -344,4 +344,4 @@ def test_a_manual_edit_that_argo_cd_reverts_without_files_is_a_failure(runner_wi
     assert removed.is_late
     assert "0 of " in removed.note
     assert "without an error: prod-use1-gatekeeper" in removed.note
-    assert [one.kind for one in runner_with_files.failures] == ["reverted"]
+    assert [failure.kind for failure in runner_with_files.failures] == ["reverted"]

@@ -29,7 +29,9 @@ class ReportRow:
         """The related places that are on other lines than the finding."""
         mark = self.finding.mark
         line = (mark.file, mark.line) if mark else None
-        return tuple(one for one in self.finding.related if not one.mark or (one.mark.file, one.mark.line) != line)
+        return tuple(
+            place for place in self.finding.related if not place.mark or (place.mark.file, place.mark.line) != line
+        )
 
 
 @dataclass(frozen=True)

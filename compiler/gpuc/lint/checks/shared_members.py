@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.diagnostics.words import short_list
 from gpuc.isolation.access.subjects import Access
-from gpuc.isolation.short_list import short_list
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet

@@ -14,7 +14,8 @@ def why_impossible(layout: Mapping[str, int], profiles: MigProfileSet) -> str:
     taken = ", ".join(_taken(profiles.profiles[name]) for name in layout)
     actual = f"{instances} do not fit on one {profiles.gpus[0]} with {profiles.placement_units} placement units"
     smaller = [
-        f"{{{', '.join(f'{name}: {count}' for name, count in one.items())}}}" for one in _fitting(layout, profiles)
+        f"{{{', '.join(f'{name}: {count}' for name, count in fitting.items())}}}"
+        for fitting in _fitting(layout, profiles)
     ]
     return f"{actual}: {taken}" + (f"; expected for example {' or '.join(smaller)}" if smaller else "")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.report.terminal import PLAIN, Style
-from gpuc.plan.plans import Plans
+from gpuc.plan.planner import Plans
 
 
 def render(form: str, plans: Plans, style: Style = PLAIN) -> str:

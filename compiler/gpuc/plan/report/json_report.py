@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gpuc.diagnostics.finding import Mark
+from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
-from gpuc.plan.change import Pair
+from gpuc.plan.change import Pair, grouped
 from gpuc.plan.difference import MISSING
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import ChangedField, changed_fields
-from gpuc.plan.planner import ClusterPlan
-from gpuc.plan.plans import Plans
+from gpuc.plan.planner import ClusterPlan, Plans
 from gpuc.plan.report.words import change_word
 
 VERSION = 1
@@ -28,7 +27,7 @@ def render(plans: Plans) -> str:
     document = {
         "version": VERSION,
         "before": plans.before,
-        "impacts": [{"cluster": name, **_impact(one)} for name, one in plans.impacts()],
+        "impacts": [{"cluster": name, **_impact(impact)} for name, impact in plans.impacts()],
         "clusters": [_cluster(plan) for plan in plans.clusters],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -72,44 +71,35 @@ def json_schema() -> dict[str, Any]:
 
 def _map(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
     properties = required | (optional or {})
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": sorted(required),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": sorted(required), "additionalProperties": False}
 
 
 def _list(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def _impact(one: Impact) -> dict[str, Any]:
+def _impact(impact: Impact) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "level": one.level.value,
-        "subject": one.subject,
-        "message": one.message,
-        **_position(one.mark, one.is_before),
-        **({"path": place(one.path)} if one.path else {}),
-        "details": list(one.details),
-        "accepted": one.accepted,
-        "predicts": [prediction._asdict() for prediction in one.predicts],
+        "id": impact.id,
+        "level": impact.level.value,
+        "subject": impact.subject,
+        "message": impact.message,
+        **_position(impact.mark, impact.is_before, impact.path),
+        "details": list(impact.details),
+        "accepted": impact.accepted,
+        "predicts": [prediction._asdict() for prediction in impact.predicts],
     }
 
 
 def _cluster(plan: ClusterPlan) -> dict[str, Any]:
-    by_pair: dict[int, list[ChangedField]] = {}
-    for one in changed_fields(plan.change, plan.objects):
-        by_pair.setdefault(id(one.pair), []).append(one)
+    by_pair = grouped(changed_fields(plan.change, plan.objects), lambda changed: id(changed.pair))
     findings = [
         {
             "id": finding.id,
             "severity": finding.severity.value,
             "message": finding.message,
             "fix": finding.fix,
-            **_position(finding.mark, False),
-            "path": place(finding.path),
+            **_position(finding.mark, False, finding.path),
         }
         for finding in plan.findings
     ]
@@ -130,22 +120,22 @@ def _object(pair: Pair, fields: list[ChangedField]) -> dict[str, Any]:
         "kind": manifest.kind,
         "name": manifest.name,
         **{key: value for key, value in optional.items() if value},
-        "fields": [_field(one) for one in fields],
+        "fields": [_field(changed) for changed in fields],
     }
 
 
-def _field(one: ChangedField) -> dict[str, Any]:
-    values = {"before": one.field.before, "after": one.field.after}
+def _field(changed: ChangedField) -> dict[str, Any]:
+    values = {"before": changed.field.before, "after": changed.field.after}
     return {
-        "field": one.place,
+        "field": changed.place,
         **{key: value for key, value in values.items() if value is not MISSING},
-        **_position(one.mark, one.is_before),
-        **({"path": place(one.cause)} if one.cause else {}),
+        **_position(changed.mark, changed.is_before, changed.cause),
     }
 
 
-def _position(mark: Mark | None, is_before: bool) -> dict[str, Any]:
+def _position(mark: Mark | None, is_before: bool, path: Path) -> dict[str, Any]:
+    of_path = {"path": place(path)} if path else {}
     if mark is None:
-        return {}
+        return of_path
     state = "before" if is_before else "after"
-    return {"file": mark.file, "line": mark.line, "column": mark.column, "state": state}
+    return {"file": mark.file, "line": mark.line, "column": mark.column, "state": state, **of_path}

@@ -171,7 +171,11 @@ def _pods_answer(snapshot: Snapshot, filling: Filling, owner: Object) -> Attempt
     pods = [pod for pod in snapshot.pods_of(owner) if not is_deleting(pod)]
     if len(pods) >= filling.document["spec"]["replicas"]:
         return Attempt("kept")
-    messages = [text for one in snapshot.owned("ReplicaSet", owner) for text in snapshot.events_of(one, "FailedCreate")]
+    messages = [
+        text
+        for replica_set in snapshot.owned("ReplicaSet", owner)
+        for text in snapshot.events_of(replica_set, "FailedCreate")
+    ]
     if messages:
         return Attempt("refused", refusing_component(messages[-1]), messages[-1])
     return Attempt("waiting", "Kubernetes")

@@ -88,9 +88,9 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
     since = str(condition(claim, _DRIFTED).get("lastTransitionTime", ""))
     messages = [
         message
-        for one in (claim, node)
-        if one
-        for message in snapshot.events_of(one, BLOCKED, since=since)
+        for document in (claim, node)
+        if document
+        for message in snapshot.events_of(document, BLOCKED, since=since)
         if not message.lower().endswith(_OF_STARTS)
     ]
     if not messages and (pool := snapshot.find("NodePool", claim["metadata"].get("labels", {}).get(NODE_POOL, ""))):

@@ -67,7 +67,7 @@ def transition(
         observed = state.change_to(change.after)
         plane.require_alive()
         _, unserved = split_by_kind(plane.client, change.after.synced)
-        notes = [*_notes(change, not_started, problems), *(f"not applied, no such kind: {one}" for one in unserved)]
+        notes = [*_notes(change, not_started, problems), *(f"not applied, no such kind: {kind}" for kind in unserved)]
         yield TransitionResult(
             cluster=change.after.cluster.name,
             file=change.after.cluster.file,

@@ -109,7 +109,9 @@ class RunningState:
         observed.objects = apply_change(self.client, self.before_objects, after_objects)
         observed.seconds["apply"] = time.monotonic() - started
         started = time.monotonic()
-        ending = {one.name for one in observed.objects if (one.kind, one.outcome) == ("Namespace", "pruned")}
+        ending = {
+            changed.name for changed in observed.objects if (changed.kind, changed.outcome) == ("Namespace", "pruned")
+        }
         seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
         if explains_nodes and drifted(take_snapshot(self.client)) - drifted(self.snapshot):
             if not await_decisions(self.client, self.snapshot):
@@ -253,4 +255,6 @@ class RunningState:
 
 def _work_in(snapshot: Snapshot, names: set[str]) -> bool:
     """Returns whether namespaces still have pods or Workloads."""
-    return any(one["metadata"]["namespace"] in names for one in (*snapshot.of("Pod"), *snapshot.of("Workload")))
+    return any(
+        document["metadata"]["namespace"] in names for document in (*snapshot.of("Pod"), *snapshot.of("Workload"))
+    )

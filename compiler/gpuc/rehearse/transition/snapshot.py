@@ -59,7 +59,7 @@ class Snapshot:
     def pods_of(self, owner: Object) -> list[Object]:
         """Returns the pods of a Job, a StatefulSet, or a Deployment."""
         owners = list(self.owned("ReplicaSet", owner)) if owner["kind"] == "Deployment" else [owner]
-        return [pod for one in owners for pod in self.owned("Pod", one)]
+        return [pod for owner in owners for pod in self.owned("Pod", owner)]
 
     def events_of(self, document: Object, *reasons: str, since: str = "") -> list[str]:
         """Returns the messages of the events about an object that have one of the reasons, oldest first.

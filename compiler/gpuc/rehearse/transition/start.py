@@ -129,7 +129,7 @@ def _create(client: Client, filling: Filling) -> str:
 
 def _reasons(snapshot: Snapshot, owner: Object) -> list[str]:
     owners = [owner, *snapshot.owned("ReplicaSet", owner)]
-    messages = [message for one in owners for message in snapshot.events_of(one, "FailedCreate")]
+    messages = [message for owner in owners for message in snapshot.events_of(owner, "FailedCreate")]
     for pod in snapshot.pods_of(owner):
         messages += [str(condition(pod, "PodScheduled").get("message", ""))]
         messages += snapshot.events_of(pod, "FailedScheduling")[-1:]

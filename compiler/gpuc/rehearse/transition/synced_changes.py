@@ -63,7 +63,7 @@ def _apply_step(
             yield ObjectOutcome(key.kind, key.namespace, key.name, "refused", str(error))
             continue
         accepted.append(manifest)
-    unhealthy = {key_of(one.manifest): one for one in ([] if dry_run else _unhealthy(client, accepted))}
+    unhealthy = {key_of(outcome.manifest): outcome for outcome in ([] if dry_run else _unhealthy(client, accepted))}
     for manifest in accepted:
         key = key_of(manifest)
         message = f"not healthy: {unhealthy[key].message}" if key in unhealthy else ""

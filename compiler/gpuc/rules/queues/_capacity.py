@@ -7,17 +7,9 @@ from typing import NamedTuple
 from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster, Pool
+from gpuc.model.units import quota_unit, with_unit
 from gpuc.rules import Findings
-from gpuc.rules.queues._units import (
-    CountedQuota,
-    amount_in_unit,
-    counted_resources,
-    owner_kind,
-    quota_path,
-    quotas,
-    unit_of,
-    with_unit,
-)
+from gpuc.rules.queues._units import CountedQuota, counted_resources, owner_kind, quota_path, quotas
 
 
 class _Capacity(NamedTuple):
@@ -76,35 +68,32 @@ def _related(
     pool: Pool, resource: str, path: Path, pool_quotas: list[CountedQuota], *, in_nodes: bool
 ) -> list[Related]:
     """Returns the places of the other quotas that count, and of the maximum number of nodes."""
-    kind, unit = owner_kind(pool), unit_of(pool, resource, in_nodes=in_nodes)
+    kind, unit = owner_kind(pool), quota_unit(pool, resource, in_nodes=in_nodes)
     related = []
     for quota in pool_quotas:
         where = quota_path(quota.path, quota.spec, resource)
         if quota.amounts[resource] and where != path:
-            count = amount_in_unit(pool, resource, quota.amounts[resource], in_nodes=in_nodes)
-            related.append(Related(f"quota of {kind} {quota.owner}: {with_unit(count, unit)}", where))
+            count = unit.count(quota.amounts[resource])
+            related.append(Related(f"quota of {kind} {quota.owner}: {unit.text(count)}", where))
     nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
     most = f"node pool {pool.name} has at most {with_unit(pool.nodes_max, 'nodes')}"
     if not in_nodes and len(pool.instances) == 1:
-        most += f" with {with_unit(pool.node[resource], unit)} each"
+        most += f" with {unit.text(pool.node[resource])} each"
     return [*related, Related(most, nodes)]
 
 
 def _message(
     pool: Pool, resource: str, pool_quotas: list[CountedQuota], limits: tuple[_Capacity, _Capacity], *, in_nodes: bool
 ) -> str:
-    def count(amount: int) -> int:
-        return amount_in_unit(pool, resource, amount, in_nodes=in_nodes)
-
-    parts = [f"{quota.owner} {count(quota.amounts[resource])}" for quota in pool_quotas if quota.amounts[resource]]
-    total = count(sum(quota.amounts[resource] for quota in pool_quotas))
+    unit = quota_unit(pool, resource, in_nodes=in_nodes)
+    parts = [f"{quota.owner} {unit.count(quota.amounts[resource])}" for quota in pool_quotas if quota.amounts[resource]]
+    total = unit.count(sum(quota.amounts[resource] for quota in pool_quotas))
     limit, largest = limits
-    unit = unit_of(pool, resource, in_nodes=in_nodes)
-    message = f"the sum of the quotas for node pool {pool.name} is {with_unit(total, unit)} ({', '.join(parts)}); "
-    message += f"expected at most {count(limit.amount)}, the capacity of the node pool"
+    message = f"the sum of the quotas for node pool {pool.name} is {unit.text(total)} ({', '.join(parts)}); "
+    message += f"expected at most {unit.count(limit.amount)}, the capacity of the node pool"
     if in_nodes or len(pool.instances) == 1:
         return message
     message += f" with {pool.nodes_max} {limit.instance.type}"
     if limit is largest:
         return message
-    return f"{message}; {pool.nodes_max} {largest.instance.type} would have {count(largest.amount)}"
+    return f"{message}; {pool.nodes_max} {largest.instance.type} would have {unit.count(largest.amount)}"

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
+from gpuc.model.units import with_unit
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_path, with_unit
+from gpuc.rules.queues._units import amount_path
 
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
@@ -21,7 +22,7 @@ def lends_more_than_quota(cluster: Cluster) -> Findings:
                 for profile, count in quota.lend.items():
                     nominal = (quota.slices or {}).get(profile, 0)
                     if count > nominal:
-                        actual = f"queue {queue.name} lends {count} {profile} slices of node pool {pool}"
+                        actual = f"queue {queue.name} lends {with_unit(count, f'{profile} slices')} of node pool {pool}"
                         fix = f"set lend.{profile} of queue {queue.name} for node pool {pool} to {nominal}"
                         related = [Related(f"a quota of {nominal}", (*path[:-1], "slices", profile))]
                         yield (*path, profile), f"{actual}, but has a quota of {nominal}", fix, related

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
+from gpuc.model.units import unit_name
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import counted_resources, unit_of
+from gpuc.rules.queues._units import counted_resources
 
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
@@ -24,6 +25,7 @@ def resource_without_quota(cluster: Cluster) -> Findings:
                     if resource in amounts and resource not in usable | reported:
                         reported.add(resource)
                         key = "slices" if queue.spec.quota[pool_quota.pool.name].slices else "gpus"
-                        name = f"{unit_of(pool_quota.pool, resource)} of node pool {pool_quota.pool.name}"
+                        pool = pool_quota.pool
+                        name = f"{unit_name(pool, resource) or resource} of node pool {pool.name}"
                         message = f"queue {queue.name} has no quota for {name} and cannot borrow any"
                         yield (*pool_quota.path, key), message

@@ -8,8 +8,9 @@ from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.names import GPU, mig_resource
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort
+from gpuc.model.units import quota_unit
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_in_unit, counted_resources, unit_of, with_unit
+from gpuc.rules.queues._units import counted_resources
 from gpuc.spec.queues import Quota
 
 
@@ -61,13 +62,12 @@ def _beyond_lent(queue: Queue, pool_quota: PoolQuota, quota: Quota, lent: Amount
     for resource in counted_resources(pool):
         limit, available = pool_quota.borrow[resource], lent.get(resource, 0)
         if limit > available:
-            unit = unit_of(pool, resource, in_nodes=in_nodes)
-            limit = amount_in_unit(pool, resource, limit, in_nodes=in_nodes)
-            available = amount_in_unit(pool, resource, available, in_nodes=in_nodes)
+            unit = quota_unit(pool, resource, in_nodes=in_nodes)
+            limit, available = unit.count(limit), unit.count(available)
             profile = _profile(quota, resource)
             key = ".".join(("borrow", *(str(step) for step in profile)))
             message = (
-                f"queue {queue.name} borrows {with_unit(limit, unit)} of node pool {pool.name}, "
+                f"queue {queue.name} borrows {unit.text(limit)} of node pool {pool.name}, "
                 f"but the other queues lend at most {available}"
             )
             fix = f"set {key} of queue {queue.name} for node pool {pool.name} to {available}"

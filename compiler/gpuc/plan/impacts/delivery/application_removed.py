@@ -1,13 +1,11 @@
 from gpuc.plan.applications import GROUP, application_of, chart_source
 from gpuc.plan.change import Change
-from gpuc.plan.chart_installations import changed_installations
+from gpuc.plan.chart_changes import changed_installations
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
-    "IMP506",
-    Level.RESTRICTS,
-    source="argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer",
+    "IMP506", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
 )
 def application_removed(change: Change) -> Impacts:
     """An Application is removed, and what it has installed stays.
@@ -19,7 +17,7 @@ def application_removed(change: Change) -> Impacts:
     if change.is_removed:
         return
     described = {pair.name for pair in change.pairs(GROUP, "Application") if not pair.is_removed}
-    described |= {one.pair.name for one in changed_installations(change) if one.after}
+    described |= {found.pair.name for found in changed_installations(change) if found.after}
     described |= _described(change)
     for pair in change.pairs(GROUP, "Application"):
         if pair.is_removed and pair.name not in described:
@@ -27,16 +25,12 @@ def application_removed(change: Change) -> Impacts:
             what = f"chart {chart} {version} stays" if chart else "its objects stay"
             message = f"the Application is removed, and {what} in the cluster"
             namespace = pair.values("spec", "destination", "namespace")[0]
-            details = (
-                (
-                    f"the programs of the chart go on in namespace {namespace} and get no updates; to remove them: "
-                    f"helm template {chart} with the values of the state before, and kubectl delete --filename -, "
-                    "without CustomResourceDefinitions that still have objects",
-                )
-                if chart
-                else ()
+            removal = (
+                f"the programs of the chart go on in namespace {namespace} and get no updates; to remove them: "
+                f"helm template {chart} with the values of the state before, and kubectl delete --filename -, "
+                "without CustomResourceDefinitions that still have objects"
             )
-            yield Raised(f"Application {pair.name}", message, pair.before, (), details)
+            yield Raised(f"Application {pair.name}", message, pair.before, (), (removal,) if chart else ())
 
 
 def _described(change: Change) -> set[str]:

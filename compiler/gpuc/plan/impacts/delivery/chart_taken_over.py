@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.chart_installations import changed_installations
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.chart_changes import changed_installations
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact(
@@ -16,12 +16,12 @@ def chart_taken_over(change: Change) -> Impacts:
     template differs restart. With the sync option FailOnSharedResource, it does not take over objects of another
     Application, even if that Application is deleted, unless its Argo CD has an installation ID. With another release
     name or namespace, Argo CD installs the chart a second time: two controllers work on the same objects. Argo CD knows
-    no Helm releases, so `helm list` still shows the old one.
+    no Helm releases, so `helm list` still shows the old found.
     """
-    for one in changed_installations(change):
-        if one.before == "another team":
+    for found in changed_installations(change):
+        if found.before == "another team":
             message = (
-                f"Argo CD installs chart {one.chart} in namespace {one.namespace}, where another team installed it "
+                f"Argo CD installs chart {found.chart} in namespace {found.namespace}, where another team installed it "
                 "before: objects with the same names get the values of gpuc, and programs whose pod template differs "
                 "restart"
             )
@@ -32,5 +32,4 @@ def chart_taken_over(change: Change) -> Impacts:
                 "an installation with another release name or namespace has to be removed first, without its "
                 "CustomResourceDefinitions, because their deletion deletes all objects of their kinds",
             )
-            manifest, path = one.place(change)
-            yield Raised(f"component {one.component}", message, manifest, path, details)
+            yield found.raised(change, message, details)

@@ -4,9 +4,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
-    "IMP520",
-    Level.NONE,
-    source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md, App Of Apps Pattern",
+    "IMP520", Level.NONE, source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md, App Of Apps Pattern"
 )
 def cluster_added(change: Change) -> Impacts:
     """A cluster is added, and Argo CD does not know it until an administrator applies two objects.
@@ -18,9 +16,9 @@ def cluster_added(change: Change) -> Impacts:
         return
     name = change.after.name
     found = applications(change.after)
-    charts = [source.chart for source in (chart_source(one.manifest) for one in found) if source.chart]
-    projects = [one for one in change.after.objects.of(GROUP, "AppProject") if one.name == name]
-    files = dict.fromkeys(one.file for one in (*projects, *change.after.first_sync))
+    charts = [chart for application in found if (chart := chart_source(application.manifest).chart)]
+    projects = [project for project in change.after.objects.of(GROUP, "AppProject") if project.name == name]
+    files = dict.fromkeys(manifest.file for manifest in (*projects, *change.after.first_sync))
     message = (
         "Argo CD syncs nothing until an administrator applies the AppProject and the root Application; then Argo CD "
         f"creates {len(found)} Applications, which install {len(charts)} charts"

@@ -28,11 +28,11 @@ def cluster_removed(change: Change) -> Impacts:
     most = None if None in counts else sum(count or 0 for count in counts)
     labels = ("spec", "template", "metadata", "labels", POOL_LABEL)
     pool_names = {dig(pool.body, *labels) or pool.name for pool in pools}
-    tenants = {one.labels[TENANT_KEY] for one in before.of("", "Namespace") if TENANT_KEY in one.labels}
+    tenants = {space.labels[TENANT_KEY] for space in before.of("", "Namespace") if TENANT_KEY in space.labels}
     found = applications(change.before)
-    charts = " and ".join(one.name for one in found if one.has_only_charts)
+    charts = " and ".join(application.name for application in found if application.has_only_charts)
     besides = f" except {charts}" if charts else ""
-    namespace = next((one.manifest.namespace for one in found), "argocd")
+    namespace = next((application.manifest.namespace for application in found), "argocd")
     if change.other_name:
         yield _renamed(name, change.other_name, namespace, besides)
         return

@@ -21,7 +21,7 @@ def component_moves(change: Change) -> Impacts:
         before, after = pair.values("spec", "destination", "namespace")
         if pair.is_changed and before != after and chart_source(pair.after).chart:
             component = component_of(change, pair.name)
-            new = next(one for one in applications(change.after) if one.manifest is pair.after)
+            new = next(found for found in applications(change.after) if found.manifest is pair.after)
             fate = "deletes"
             details: tuple[str, ...] = ()
             if not (new.prunes and is_namespace_permitted(change.after, new, str(before))):

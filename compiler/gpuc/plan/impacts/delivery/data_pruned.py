@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.removed_objects import removed_objects
+from gpuc.plan.pruning import removed_objects
 
 _LOST = {
     "PersistentVolumeClaim": "its volume is deleted, unless the reclaim policy is Retain",
@@ -19,8 +19,8 @@ def data_pruned(change: Change) -> Impacts:
 
     The sync option Prune=false of the object prevents the deletion. With Prune=confirm, a person must confirm it first.
     """
-    for one in removed_objects(change):
-        if one.fate == "pruned" and one.has_data:
-            message = f"Argo CD deletes {one.manifest}: {_LOST[one.manifest.kind]}"
-            predicts = (Prediction(f"object {one.manifest}", "pruned"),)
-            yield Raised(f"Application {one.application}", message, one.manifest, (), (), predicts)
+    for removed in removed_objects(change, "pruned"):
+        if removed.has_data:
+            message = f"Argo CD deletes {removed.manifest}: {_LOST[removed.manifest.kind]}"
+            predicts = (Prediction(f"object {removed.manifest}", "pruned"),)
+            yield Raised(f"Application {removed.application}", message, removed.manifest, (), (), predicts)

@@ -3,10 +3,9 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import applications, cluster_subject
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.pruning import sync_options
-from gpuc.plan.removed_objects import kinds_text
+from gpuc.plan.pruning import kinds_text, sync_options
 
 _OF_POOLS = ("NodePool", "NodeOverlay")
 """Kinds that lose the protection when their pool is marked as leaving, which impacts on node pools describe."""
@@ -14,6 +13,7 @@ _OPTIONS = ("metadata", "annotations", "argocd.argoproj.io/sync-options")
 _PRUNE = ("spec", "syncPolicy", "automated", "prune")
 _SETTING = ("spec", "delivery", "prune")
 """The setting of the spec that changes the protection and the Applications."""
+_Row = tuple[str, tuple[str, ...], Manifest, Path]
 
 
 @impact(
@@ -30,32 +30,22 @@ def deletion_protection_changes(change: Change) -> Impacts:
     does not prune leaves all objects that Git does not contain any more: a RoleBinding goes on to give its rights, and
     a NetworkPolicy to allow its connections.
     """
-    has_setting = any(one.path == _SETTING for one in change.spec_changes)
+    has_setting = _SETTING in change.changed_paths(*_SETTING)
     for message, details, manifest, path in (*_protections(change), *_applications(change)):
-        text = f"from now on, Argo CD {message}"
-        if has_setting:
-            yield Raised(cluster_subject(change), text, path=_SETTING, details=details)
-        else:
-            yield Raised(cluster_subject(change), text, manifest, path, details)
+        raised = Raised(cluster_subject(change), f"from now on, Argo CD {message}", manifest, path, details)
+        yield raised._replace(manifest=None, path=_SETTING) if has_setting else raised
 
 
-def _protections(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest, Path]]:
+def _protections(change: Change) -> Iterator[_Row]:
     """Yields the message, the details, an object and its path, for the objects that lose and get the protection."""
-    lost, gained = [], []
-    for pair in change.all_pairs:
-        if pair.before is None or pair.after is None or not pair.manifest.api or pair.manifest.kind in _OF_POOLS:
-            continue
-        before, after = _is_protected(pair)
-        if before and not after:
-            lost.append(pair.after)
-        elif after and not before:
-            gained.append(pair.after)
+    kept = (pair for pair in change.all_pairs if pair.before and pair.after and pair.manifest.api)
+    found = grouped((pair for pair in kept if pair.manifest.kind not in _OF_POOLS), _is_protected)
     texts = {
-        "deletes objects of removed elements at the next sync, with their nodes, workloads and data": lost,
-        "leaves objects of removed elements in the cluster": gained,
+        "deletes objects of removed elements at the next sync, with their nodes, workloads and data": (True, False),
+        "leaves objects of removed elements in the cluster": (False, True),
     }
-    for text, manifests in texts.items():
-        if manifests:
+    for text, states in texts.items():
+        if manifests := [pair.manifest for pair in found.get(states, ())]:
             details = (
                 f"objects whose sync option Prune=false changes: {kinds_text(manifests)}",
                 "objects that this change removes keep the option that they have in the cluster",
@@ -63,26 +53,26 @@ def _protections(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifes
             yield text, details, manifests[0], _OPTIONS
 
 
-def _applications(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest, Path]]:
+def _applications(change: Change) -> Iterator[_Row]:
     """Yields the same for the Applications that start and stop to prune."""
-    before = {one.name: one.prunes for one in applications(change.before)}
-    changed = [one for one in applications(change.after) if before.get(one.name, one.prunes) != one.prunes]
+    before = {found.name: found.prunes for found in applications(change.before)}
+    changed = [found for found in applications(change.after) if before.get(found.name, found.prunes) != found.prunes]
     texts = {
-        "also deletes objects that are removed from Git, except those with Prune=false": (
-            [one for one in changed if one.prunes],
+        True: (
+            "also deletes objects that are removed from Git, except those with Prune=false",
             "objects that were removed from Git earlier are deleted too, at the next sync",
         ),
-        "deletes no objects that are removed from Git: revoked rights and removed network policies stay in force": (
-            [one for one in changed if not one.prunes],
+        False: (
+            "deletes no objects that are removed from Git: revoked rights and removed network policies stay in force",
             "delete them by hand: the plan of a removal names the objects that stay",
         ),
     }
-    for text, (found, sentence) in texts.items():
-        if found:
-            names = ", ".join(one.name for one in found)
+    for prunes, (text, sentence) in texts.items():
+        if found := [application for application in changed if application.prunes is prunes]:
+            names = ", ".join(application.name for application in found)
             yield text, (f"Applications: {names}", sentence), found[0].manifest, _PRUNE
 
 
 def _is_protected(pair: Pair) -> tuple[bool, bool]:
-    assert pair.before is not None and pair.after is not None
-    return "Prune=false" in sync_options(pair.before), "Prune=false" in sync_options(pair.after)
+    before, after = ("Prune=false" in sync_options(state) for state in (pair.before, pair.after) if state)
+    return before, after

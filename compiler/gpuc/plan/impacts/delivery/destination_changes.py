@@ -1,5 +1,6 @@
 from typing import Any
 
+from gpuc.diagnostics.words import counted
 from gpuc.objects.object_set import dig
 from gpuc.plan.applications import GROUP, cluster_name, cluster_subject
 from gpuc.plan.change import Change
@@ -26,7 +27,7 @@ def destination_changes(change: Change) -> Impacts:
     if found:
         pair, old, new = found[0]
         count = len(change.before.objects.manifests)
-        noun = "1 Application deploys" if len(found) == 1 else f"{len(found)} Applications deploy"
+        noun = f"{counted(len(found), 'Application')} deploy{'s' if len(found) == 1 else ''}"
         message = (
             f"{noun} to {new} instead of {old}: Argo CD installs everything there, and "
             f"leaves the {count} objects of the state before in {old}"

@@ -11,7 +11,6 @@ def health_checks_change(change: Change) -> Impacts:
     file = f"clusters/{change.after.name}/argocd-health.yaml"
     before, after = change.before.texts.get(file), change.after.texts.get(file)
     if before and after and before != after:
-        changed = next((one.path for one in change.spec_changes if one.path[:2] == ("spec", "pools")), ())
-        path = changed or (change.spec_changes[0].path if change.spec_changes else ())
+        path = next(iter((*change.changed_paths("spec", "pools"), *change.changed_paths())), ())
         message = f"the health checks of Argo CD change: install {file} with the Helm chart of Argo CD"
         yield Raised(f"cluster {change.after.name}", message, path=path)

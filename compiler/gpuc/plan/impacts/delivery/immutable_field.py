@@ -2,11 +2,11 @@ from collections.abc import Iterator
 
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import dig
-from gpuc.plan.applications import Application, application_of, changed_applications, wave_of
+from gpuc.plan.applications import GROUP, Application, application_of, changed_applications, wave_of
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.removed_objects import kinds_text
+from gpuc.plan.pruning import kinds_text
 
 
 @impact(
@@ -42,15 +42,10 @@ def _subject(pair: Pair) -> str:
 
 def _steps(pair: Pair) -> str:
     """Returns the two commits that make the change."""
+    steps = "first remove the object, then add it again; or one change that adds an object with another name"
     if pair.manifest.kind == "NodePool":
-        return (
-            "two changes instead: first add a node pool with another name, and mark the old one as leaving; then "
-            "remove the old one"
-        )
-    return (
-        "two changes instead: first remove the object, then add it again; or one change that adds an object with "
-        "another name"
-    )
+        steps = "first add a node pool with another name, and mark the old one as leaving; then remove the old one"
+    return f"two changes instead: {steps}"
 
 
 def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]:
@@ -65,14 +60,8 @@ def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]
     ]
     if later:
         yield f"objects of the Application that are not applied either: {kinds_text(later)}"
-    names = [
-        one.name
-        for one in changed_applications(change)
-        if one.wave > found.wave and (pair := _pair(change, one)) is not None and pair.fields
-    ]
+    changed = [application for application in changed_applications(change) if application.wave > found.wave]
+    pairs = ((other.name, change.pair(GROUP, "Application", other.name, other.manifest.namespace)) for other in changed)
+    names = [name for name, pair in pairs if pair and pair.fields]
     if names:
         yield f"Applications that the root Application does not create or change until then: {', '.join(names)}"
-
-
-def _pair(change: Change, application: Application) -> Pair | None:
-    return change.pair("argoproj.io", "Application", application.name, application.manifest.namespace)

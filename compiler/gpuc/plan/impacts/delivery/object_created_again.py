@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.moved_objects import moved_objects
+from gpuc.plan.pruning import moved_objects
 
 
 @impact(
@@ -14,11 +14,11 @@ def object_created_again(change: Change) -> Impacts:
     The new Application does not apply an object that belongs to another Application. The old Application prunes the
     object, with everything that the object owns. Then the new Application creates it.
     """
-    for one in moved_objects(change):
-        if not one.is_kept:
-            message = f"moves from Application {one.old} to {one.new}: Argo CD deletes it and creates it again"
+    for moved in moved_objects(change):
+        if not moved.reason:
+            message = f"moves from Application {moved.old} to {moved.new}: Argo CD deletes it and creates it again"
             details = (
                 "to keep it, set its annotation argocd.argoproj.io/sync-options to Prune=false in an earlier change, "
                 "and remove its annotation argocd.argoproj.io/tracking-id in the cluster after this change",
             )
-            yield Raised(str(one.manifest), message, one.manifest, (), details)
+            yield Raised(str(moved.manifest), message, moved.manifest, (), details)

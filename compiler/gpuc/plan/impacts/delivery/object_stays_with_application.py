@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.moved_objects import moved_objects
+from gpuc.plan.pruning import moved_objects
 
 
 @impact(
@@ -15,13 +15,13 @@ def object_stays_with_application(change: Change) -> Impacts:
     With the sync option FailOnSharedResource, the sync of the new Application fails until a person removes the
     annotation.
     """
-    for one in moved_objects(change):
-        if one.is_kept:
+    for moved in moved_objects(change):
+        if moved.reason:
             message = (
-                f"moves from Application {one.old} to {one.new}, whose sync fails, because the object in the cluster "
-                f"belongs to {one.old}: {one.reason}"
+                f"moves from Application {moved.old} to {moved.new}, whose sync fails, because the object in the "
+                f"cluster belongs to {moved.old}: {moved.reason}"
             )
-            manifest = one.manifest
+            manifest = moved.manifest
             place = f"--namespace {manifest.namespace} " if manifest.namespace else ""
             command = f"kubectl annotate {place}{manifest.kind.lower()} {manifest.name} argocd.argoproj.io/tracking-id-"
             yield Raised(str(manifest), message, manifest, (), (f"after the change: {command}",))

@@ -1,9 +1,6 @@
-from collections import defaultdict
-
-from gpuc.manifest.manifest import Manifest
-from gpuc.plan.change import Change
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.removed_objects import kinds_text, removed_objects
+from gpuc.plan.pruning import kinds_text, removed_objects
 
 
 @impact("IMP503", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning")
@@ -12,11 +9,9 @@ def objects_pruned(change: Change) -> Impacts:
 
     Deployments and Jobs are deleted with their pods.
     """
-    groups: dict[str, list[Manifest]] = defaultdict(list)
-    for one in removed_objects(change):
-        if one.fate == "pruned" and not one.has_data:
-            groups[one.application].append(one.manifest)
-    for application, manifests in groups.items():
+    pruned = [removed for removed in removed_objects(change, "pruned") if not removed.has_data]
+    for application, found in grouped(pruned, lambda removed: removed.application).items():
+        manifests = [removed.manifest for removed in found]
         message = f"Argo CD deletes {kinds_text(manifests)}"
         predicts = tuple(Prediction(f"object {manifest}", "pruned") for manifest in manifests)
         yield Raised(f"Application {application}", message, manifests[0], (), (), predicts)

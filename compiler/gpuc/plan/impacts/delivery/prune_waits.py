@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.removed_objects import removed_objects
+from gpuc.plan.pruning import removed_objects
 
 
 @impact(
@@ -11,7 +11,6 @@ def prune_waits(change: Change) -> Impacts:
 
     The sync of the Application stays in progress until a person confirms the deletion in Argo CD.
     """
-    for one in removed_objects(change):
-        if one.fate == "confirmed":
-            message = f"Argo CD asks whether to delete {one.manifest}, and the sync waits for the answer"
-            yield Raised(f"Application {one.application}", message, one.manifest)
+    for removed in removed_objects(change, "confirmed"):
+        message = f"Argo CD asks whether to delete {removed.manifest}, and the sync waits for the answer"
+        yield Raised(f"Application {removed.application}", message, removed.manifest)

@@ -19,11 +19,11 @@ def sync_order(change: Change) -> Impacts:
     """
     if change.is_new:
         return
-    existing = {one.name for one in applications(change.before)}
-    found = [one for one in applications(change.after) if one.name not in existing]
+    existing = {application.name for application in applications(change.before)}
+    found = [application for application in applications(change.after) if application.name not in existing]
     if len(found) > 1:
         prefix = f"{change.after.name}-"
-        names = ", ".join(f"{one.name.removeprefix(prefix)} ({one.wave})" for one in found)
+        names = ", ".join(f"{added.name.removeprefix(prefix)} ({added.wave})" for added in found)
         message = f"Argo CD creates {len(found)} Applications in the order of their sync waves: {names}"
         details = (
             "a wave starts when all Applications of earlier waves are healthy",

@@ -36,7 +36,7 @@ def templates_change(change: Change) -> Impacts:
 
 def _changed(change: Change) -> Iterator[tuple[Manifest, list[Path]]]:
     """Yields the templates of both states that differ, with the paths. Users choose the namespace themselves."""
-    before = {(one.file, one.kind, one.name): one for one in change.before.templates}
+    before = {(template.file, template.kind, template.name): template for template in change.before.templates}
     for after in change.after.templates:
         old = before.get((after.file, after.kind, after.name))
         if old is None or old is after:

@@ -1,7 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, network_after, unisolated_changes
-from gpuc.plan.tenant_pairs import isolation_path
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.network_paths import changes_network, isolation_raised, network_after, unisolated_changes
 
 
 @impact("IMP407", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -12,11 +11,7 @@ def isolation_begins(change: Change) -> Impacts:
     NetworkPolicies filter TCP, UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node
     of a pod can always connect to the pod.
     """
-    if not changes_network(change):
-        return
-    for tenant, _, names in unisolated_changes(network_after(change), change.before):
-        noun = "namespace" if len(names) == 1 else "namespaces"
-        message = f"pods of {noun} {', '.join(names)} have only the connections that NetworkPolicies allow"
-        raised = Raised(f"tenant {tenant}", message, change.after.objects.find("", "Namespace", names[0]))
-        path = isolation_path(change, tenant)
-        yield raised._replace(manifest=None, path=path) if path else raised
+    effect = "have only the connections that NetworkPolicies allow"
+    if changes_network(change):
+        for tenant, _, names in unisolated_changes(network_after(change), change.before):
+            yield isolation_raised(change, tenant, names, effect)

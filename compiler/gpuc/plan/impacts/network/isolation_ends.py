@@ -1,8 +1,7 @@
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, network_after, unisolated_changes
-from gpuc.plan.tenant_pairs import isolation_path
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.network_paths import changes_network, isolation_raised, network_after, unisolated_changes
 
 _EFFECTS = {INGRESS: "get connections from everywhere", EGRESS: "connect to every address"}
 
@@ -14,12 +13,7 @@ def isolation_ends(change: Change) -> Impacts:
     Pods that no NetworkPolicy selects get connections from everywhere, or connect to every address. The level is
     disrupts, although nothing that runs is disturbed: the border of the tenant is gone.
     """
-    if not changes_network(change):
-        return
-    for tenant, directions, names in unisolated_changes(change.before, network_after(change)):
-        effects = " and ".join(_EFFECTS[direction] for direction in directions)
-        noun = "namespace" if len(names) == 1 else "namespaces"
-        message = f"pods of {noun} {', '.join(names)} can {effects}"
-        raised = Raised(f"tenant {tenant}", message, change.after.objects.find("", "Namespace", names[0]))
-        path = isolation_path(change, tenant)
-        yield raised._replace(manifest=None, path=path) if path else raised
+    if changes_network(change):
+        for tenant, directions, names in unisolated_changes(change.before, network_after(change)):
+            effects = " and ".join(_EFFECTS[direction] for direction in directions)
+            yield isolation_raised(change, tenant, names, f"can {effects}")

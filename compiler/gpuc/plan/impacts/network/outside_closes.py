@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.path_changes import closed
 
 
@@ -9,5 +9,4 @@ def outside_closes(change: Change) -> Impacts:
 
     New connections of running pods fail. Whether open connections end depends on the network policy engine.
     """
-    for one in closed(change):
-        yield Raised(f"tenant {one.tenant}", one.words, one.manifest, one.path)
+    yield from closed(change)

@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.path_changes import opened
 
 
@@ -10,5 +10,4 @@ def outside_opens(change: Change) -> Impacts:
     Nothing that runs is disturbed. Data can leave the tenant over a path to the outside, and requests can reach its
     pods over a path from the outside.
     """
-    for one in opened(change):
-        yield Raised(f"tenant {one.tenant}", one.words, one.manifest, one.path)
+    yield from opened(change)

@@ -1,9 +1,9 @@
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import isolation_that_stays
+from gpuc.plan.network_paths import at_isolation, isolation_that_stays
 from gpuc.plan.tenant_changes import tenants
-from gpuc.plan.tenant_pairs import isolation_path
 
 
 @impact("IMP408", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
@@ -17,19 +17,18 @@ def policies_stay(change: Change) -> Impacts:
     """
     removed_tenants = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
     for tenant, namespaces, manifest in isolation_that_stays(change):
-        noun = "namespace" if len(namespaces) == 1 else "namespaces"
-        names = ", ".join(namespaces)
-        message = f"{manifest.kind} {manifest.name} stays in {noun} {names}: pods lose all connections, DNS included"
-        commands = "; ".join(
-            f"kubectl delete {manifest.kind.lower()} --namespace {name} {manifest.name}" for name in namespaces
-        )
-        details = [f"to end the isolation: {commands}"]
-        path: Path = isolation_path(change, tenant)
+        where = kind_of(namespaces, "namespace")
+        message = f"{manifest.kind} {manifest.name} stays in {where}: pods lose all connections, DNS included"
+        kind = manifest.kind.lower()
+        commands = (f"kubectl delete {kind} --namespace {name} {manifest.name}" for name in namespaces)
+        details = [f"to end the isolation: {'; '.join(commands)}"]
         removed = [name for name in namespaces if name not in change.after.objects.namespaces]
         if removed:
             details.insert(0, f"merge when the work in {', '.join(removed)} has ended")
-        if removed and change.before.source is not None:
-            path = ("spec", "tenants", tenant)
-            path = path if tenant in removed_tenants else (*path, "namespaces", removed[0])
         raised = Raised(f"tenant {tenant}", message, manifest, (), tuple(details))
-        yield raised._replace(manifest=None, path=path) if path else raised
+        if removed and change.before.source is not None:
+            path: Path = ("spec", "tenants", tenant)
+            path = path if tenant in removed_tenants else (*path, "namespaces", removed[0])
+            yield raised._replace(manifest=None, path=path)
+        else:
+            yield at_isolation(change, raised, tenant)

@@ -1,8 +1,7 @@
 from gpuc.isolation.matrix import State, Verdict
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, network_after, pair_state, pair_verdicts
-from gpuc.plan.tenant_pairs import pairs_raised
+from gpuc.plan.network_paths import changes_network, network_after, pair_states, pair_verdicts, pairs_raised
 
 
 @impact("IMP401", Level.DISRUPTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -12,20 +11,14 @@ def tenants_connect(change: Change) -> Impacts:
     The isolation proof of the state after has an open pair that the state before does not have. The level is
     disrupts, although nothing that runs is disturbed: every later attack or mistake crosses the border of a tenant.
     """
-    if not changes_network(change):
-        return
+    if changes_network(change):
+        before, after = pair_states(change.before), pair_verdicts(network_after(change))
+        opened = {pair: found for pair, found in after.items() if found.state is State.OPEN is not before[pair]}
+        yield from pairs_raised(change, opened.values(), "can", _place)
 
-    def place(verdict: Verdict) -> Raised:
-        connection = verdict.connections[0]
-        allowance = connection.ingress if connection.ingress.policy else connection.egress
-        if allowance.policy is not None:
-            return Raised("", "", allowance.policy.manifest, allowance.path)
-        return Raised("", "", change.after.objects.find("", "Namespace", connection.server))
 
-    before = pair_verdicts(change.before)
-    found = [
-        verdict
-        for pair, verdict in pair_verdicts(network_after(change)).items()
-        if verdict.state is State.OPEN and pair_state(before.get(pair)) is not State.OPEN
-    ]
-    yield from pairs_raised(change, found, "can", place)
+def _place(verdict: Verdict) -> Raised | None:
+    """Returns the policy that allows the connections."""
+    connection = verdict.connections[0]
+    allowance = connection.ingress if connection.ingress.policy else connection.egress
+    return Raised("", "", allowance.policy.manifest, allowance.path) if allowance.policy else None

@@ -1,8 +1,7 @@
 from gpuc.isolation.matrix import State
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, network_after, pair_state, pair_verdicts
-from gpuc.plan.tenant_pairs import pairs_raised
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.network_paths import changes_network, network_after, pair_states, pair_verdicts, pairs_raised
 
 
 @impact("IMP402", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -11,14 +10,11 @@ def tenants_declared(change: Change) -> Impacts:
 
     Tenants without network isolation have declared that other tenants without network isolation may connect.
     """
-    if not changes_network(change):
-        return
-    before, objects = pair_verdicts(change.before), change.after.objects
-    found = [
-        verdict
-        for pair, verdict in pair_verdicts(network_after(change)).items()
-        if verdict.state is State.DECLARED and pair_state(before.get(pair)) is State.BLOCKED
-    ]
-    yield from pairs_raised(
-        change, found, "can", lambda one: Raised("", "", objects.find("", "Namespace", one.connections[0].server))
-    )
+    if changes_network(change):
+        before, after = pair_states(change.before), pair_verdicts(network_after(change))
+        found = [
+            verdict
+            for pair, verdict in after.items()
+            if verdict.state is State.DECLARED and before[pair] is State.BLOCKED
+        ]
+        yield from pairs_raised(change, found, "can")

@@ -1,8 +1,7 @@
 from gpuc.isolation.matrix import State
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import changes_network, network_after, pair_state, pair_verdicts
-from gpuc.plan.tenant_pairs import pairs_raised
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.network_paths import changes_network, network_after, pair_verdicts, pairs_raised
 
 
 @impact("IMP403", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -13,17 +12,11 @@ def tenants_separated(change: Change) -> Impacts:
     UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node of a pod can always connect
     to the pod.
     """
-    if not changes_network(change):
-        return
-    after, objects = pair_verdicts(network_after(change)), change.after.objects
-    found = [
-        verdict
-        for pair, verdict in pair_verdicts(change.before).items()
-        if verdict.state is not State.BLOCKED and pair in after and pair_state(after[pair]) is State.BLOCKED
-    ]
-    yield from pairs_raised(
-        change,
-        found,
-        "can no longer",
-        lambda one: Raised("", "", objects.find("", "Namespace", one.connections[0].server)),
-    )
+    if changes_network(change):
+        before, after = pair_verdicts(change.before), pair_verdicts(network_after(change))
+        found = [
+            verdict
+            for pair, verdict in before.items()
+            if pair in after and verdict.state is not State.BLOCKED is after[pair].state
+        ]
+        yield from pairs_raised(change, found, "can no longer")

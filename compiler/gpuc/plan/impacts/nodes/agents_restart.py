@@ -19,9 +19,10 @@ def agents_restart(change: Change) -> Impacts:
     """
     for operands in operand_changes(change):
         restarted, started, deleted = (
-            [one for one in names if one != MPS] for names in (operands.restarted, operands.started, operands.deleted)
+            [name for name in names if name != MPS]
+            for names in (operands.restarted, operands.started, operands.deleted)
         )
-        fields = operands.fields(*(one for one in OPERANDS if one != MPS))
+        fields = operands.fields(*(name for name in OPERANDS if name != MPS))
         if not fields:
             continue
         limit = operands.policy.values("spec", "daemonsets", "rollingUpdate", "maxUnavailable")[1]

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.gpu_configuration import pools_without_configuration
 from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.operands import pools_without_configuration
 from gpuc.plan.replacement import nodes_of, nodes_text, pool_name
 
 

@@ -3,9 +3,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
-    "IMP142",
-    Level.NONE,
-    source="NVIDIA/gpu-operator v26.7.0 assets/state-driver/0500_daemonset.yaml (updateStrategy)",
+    "IMP142", Level.NONE, source="NVIDIA/gpu-operator v26.7.0 assets/state-driver/0500_daemonset.yaml (updateStrategy)"
 )
 def driver_changes(change: Change) -> Impacts:
     """The driver of the GPU Operator changes, or the GPU Operator starts to install the driver.

@@ -1,8 +1,8 @@
-from gpuc.plan.advertised import sharing_path
 from gpuc.plan.change import Change
 from gpuc.plan.drift import Scope, drifts
-from gpuc.plan.gpu_configuration import pools_with_another_layout
 from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.operands import pools_with_another_layout
+from gpuc.plan.quantities import sharing_path
 from gpuc.plan.replacement import nodes_of, nodes_text, pool_name, pool_of
 
 

@@ -1,7 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.gpu_configuration import mps_pools
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.operands import MPS, operand_changes
+from gpuc.plan.operands import MPS, mps_pools, operand_changes
 
 
 @impact(

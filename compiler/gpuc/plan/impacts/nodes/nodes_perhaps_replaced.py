@@ -1,7 +1,7 @@
 from gpuc.plan.change import Change
-from gpuc.plan.drift import Scope, drifts
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.replacement import details, replaced_words
+from gpuc.plan.drift import Scope
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.replaced_nodes import replaced_impacts
 
 
 @impact(
@@ -16,11 +16,5 @@ def nodes_perhaps_replaced(change: Change) -> Impacts:
     gpuc cannot know which images, subnets and security groups have the tags, or which nodes have a label. If other
     resources match than until now, the nodes drift.
     """
-    for drift in drifts(change, Scope.UNKNOWN):
-        first = drift.reasons[0]
-        reasons = ", ".join(reason.words for reason in drift.reasons)
-        nodes = "nodes that no longer match"
-        message = f"{replaced_words(nodes, drift.pairs, change.after.cluster, drift.misfits)}: {reasons}"
-        predicts = (Prediction(f"nodes of pool {drift.name}", "perhaps replaced"),)
-        sentences = ("gpuc cannot compute which nodes match", *details(drift.pairs, change, drift.misfits))
-        yield Raised(f"node pool {drift.name}", message, first.manifest, first.path, sentences, predicts)
+    for raised in replaced_impacts(change, Scope.UNKNOWN, "perhaps replaced"):
+        yield raised._replace(details=("gpuc cannot compute which nodes match", *raised.details))

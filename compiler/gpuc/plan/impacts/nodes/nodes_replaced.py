@@ -1,7 +1,7 @@
 from gpuc.plan.change import Change
-from gpuc.plan.drift import Scope, drifts
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.replacement import details, nodes_of, nodes_text, replaced_words
+from gpuc.plan.drift import Scope
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.replaced_nodes import replaced_impacts
 
 
 @impact(
@@ -20,11 +20,4 @@ def nodes_replaced(change: Change) -> Impacts:
     because they do not tolerate a new taint, stays until its pods change; a static pool replaces it all the same. The
     nodes of a static pool drift without a replacement if its limit leaves no place for the new node.
     """
-    for drift in drifts(change, Scope.ALL):
-        first = drift.reasons[0]
-        reasons = ", ".join(reason.words for reason in drift.reasons)
-        count = nodes_text(nodes_of(drift.pairs))
-        message = f"{replaced_words(count, drift.pairs, change.after.cluster, drift.misfits)}: {reasons}"
-        predicts = (Prediction(f"nodes of pool {drift.name}", "replaced"),)
-        sentences = tuple(details(drift.pairs, change, drift.misfits))
-        yield Raised(f"node pool {drift.name}", message, first.manifest, first.path, sentences, predicts)
+    yield from replaced_impacts(change, Scope.ALL, "replaced")

@@ -19,9 +19,7 @@ def pool_left(change: Change) -> Impacts:
             fate = nodes_text(most) + (", and Karpenter starts new nodes" if most != 0 else "")
             message = f"is no longer described, but NodePool {pair.name} stays with {fate}"
             details = [f"to end the pool, delete it after the sync: kubectl delete nodepool {pair.name}"]
-            if added := sorted(
-                {pool_name(one) for one in change.pairs(KARPENTER, "NodePool") if one.is_added} - {name}
-            ):
+            if added := sorted({pool_name(other) for other in pairs if other.is_added} - {name}):
                 details.append(
                     f"if node pool {' or '.join(added)} is the new name of the pool: both pools exist until then, "
                     "and no node moves"

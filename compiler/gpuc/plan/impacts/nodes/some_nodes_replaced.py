@@ -1,7 +1,7 @@
 from gpuc.plan.change import Change
-from gpuc.plan.drift import Scope, drifts
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.replacement import details, replaced_words
+from gpuc.plan.drift import Scope
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.replaced_nodes import replaced_impacts
 
 
 @impact(
@@ -18,11 +18,4 @@ def some_nodes_replaced(change: Change) -> Impacts:
     exception: if its reservation ends, a reserved node becomes an on-demand node. Karpenter compares these properties
     with the new requirements. Other nodes stay.
     """
-    for drift in drifts(change, Scope.SOME):
-        first = drift.reasons[0]
-        reasons = ", ".join(reason.words for reason in drift.reasons)
-        nodes = "nodes that no longer match"
-        message = f"{replaced_words(nodes, drift.pairs, change.after.cluster, drift.misfits)}: {reasons}"
-        predicts = (Prediction(f"nodes of pool {drift.name}", "perhaps replaced"),)
-        sentences = tuple(details(drift.pairs, change, drift.misfits))
-        yield Raised(f"node pool {drift.name}", message, first.manifest, first.path, sentences, predicts)
+    yield from replaced_impacts(change, Scope.SOME, "perhaps replaced")

@@ -1,3 +1,4 @@
+from gpuc.diagnostics.words import counted
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pool_sizes import PoolSize, pool_sizes
@@ -20,8 +21,8 @@ def static_pool_shrinks(change: Change) -> Impacts:
         count = size.running_before - size.running_after
         if count <= 0 or _stays(change, size):
             continue
-        noun = "node" if count == 1 else "nodes"
-        message = f"Karpenter deletes {count} {noun} of {size.running_before} that always run, and drains their pods"
+        nodes = counted(count, "node")
+        message = f"Karpenter deletes {nodes} of {size.running_before} that always run, and drains their pods"
         details = ("nodes without pods come first; budgets and working hours do not apply",)
         predicts = (Prediction(f"nodes of pool {size.name}", "removed"),)
         pair, path = size.changed(("spec", "replicas"))

@@ -1,3 +1,4 @@
+from gpuc.diagnostics.words import counted
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import pool_sizes
@@ -14,10 +15,7 @@ def warm_nodes_start(change: Change) -> Impacts:
     for size in pool_sizes(change):
         count = size.running_after - size.running_before
         if count > 0:
-            noun = "node" if count == 1 else "nodes"
-            message = (
-                f"Karpenter starts {count} {noun} at once; "
-                f"{size.running_after} instead of {size.running_before} nodes always run"
-            )
+            more = f"{size.running_after} instead of {size.running_before} nodes always run"
+            message = f"Karpenter starts {counted(count, 'node')} at once; {more}"
             pair, path = size.changed(("spec", "replicas"))
             yield Raised(f"node pool {size.name}", message, pair.manifest, path)

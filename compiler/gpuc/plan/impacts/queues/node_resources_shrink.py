@@ -5,7 +5,8 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Node
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, pool_of, queue_name, quota_changes, tree
+from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, queue_name, quota_changes, tree
+from gpuc.plan.replacement import pool_of
 
 
 @impact(
@@ -21,7 +22,7 @@ def node_resources_shrink(change: Change) -> Impacts:
     if not any(pair.is_changed for pair in change.pairs(GROUP, "ClusterQueue")):
         return
     nodes = tree(change.before), tree(change.after)
-    counted = {(one.pair.name, one.flavor) for one in quota_changes(change)}
+    counted = {(quota.pair.name, quota.flavor) for quota in quota_changes(change)}
     found: dict[str, list[tuple[Pair, list[Key]]]] = {}
     for pair, flavor in common_flavors(change):
         old, new = (states[pair.name].quotas for states in nodes)

@@ -4,9 +4,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
-    "IMP238",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/controller/jobframework/reconciler.go, PrepareWorkloadPriority",
+    "IMP238", Level.RESTRICTS, source="kueue v0.19.2 pkg/controller/jobframework/reconciler.go, PrepareWorkloadPriority"
 )
 def priority_removed(change: Change) -> Impacts:
     """A priority class is removed.

@@ -16,7 +16,7 @@ def selector_excludes_namespaces(change: Change) -> Impacts:
     Workloads that wait in these namespaces, and new ones, are not admitted. Running workloads continue.
     """
     for pair in change.pairs(GROUP, "ClusterQueue"):
-        if pair.before is None or pair.after is None or not pair.changes("spec", "namespaceSelector"):
+        if not pair.before or not pair.after or not pair.changes("spec", "namespaceSelector"):
             continue
         before, after = _accepted(change.before, pair.before), _accepted(change.after, pair.after)
         excluded = [name for name, is_accepted in after.items() if not is_accepted and before.get(name)]

@@ -2,11 +2,10 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.quantity import quantity
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.tenant_changes import owner_of
+from gpuc.plan.tenant_changes import owner_of, where_text
 
 _WORDS = {
     "defaultRequest": ("without a request get", "without a request get no default of"),
@@ -25,19 +24,16 @@ def default_requests_change(change: Change) -> Impacts:
 
     The API server applies the limits to pods that are created from then on. Pods that run keep their requests.
     """
-    groups: dict[tuple[str, tuple[str, ...]], list[tuple[Manifest, Path]]] = {}
-    for pair in change.pairs("", "LimitRange"):
-        texts, paths = _changes(pair)
-        if texts and pair.after:
-            groups.setdefault((owner_of(change, pair.manifest.namespace), texts), []).append((pair.after, paths[0]))
-    for (owner, texts), rows in groups.items():
-        where = "" if owner.startswith("namespace") else f" in {', '.join(one.namespace for one, _ in rows)}"
-        yield Raised(owner, f"{', '.join(texts)}{where}", *rows[0])
+    changed = (pair for pair in change.kept("", "LimitRange") if _changes(pair)[0])
+    groups = grouped(changed, lambda pair: (owner_of(change, pair.manifest.namespace), _changes(pair)[0]))
+    for (owner, texts), ranges in groups.items():
+        where = where_text(owner, (pair.manifest.namespace for pair in ranges))
+        yield Raised(owner, f"{', '.join(texts)}{where}", ranges[0].after, _changes(ranges[0])[1][0])
 
 
 def _changes(pair: Pair) -> tuple[tuple[str, ...], list[Path]]:
     """Returns the limits that differ, in words, and their paths."""
-    before, after = (_limits(value) if pair.is_changed else {} for value in pair.values("spec", "limits"))
+    before, after = (_limits(value) for value in pair.values("spec", "limits"))
     found: dict[str, list[str]] = {}
     paths = []
     for key in dict.fromkeys((*after, *before)):

@@ -1,7 +1,7 @@
-from gpuc.plan.change import Change, Pair
+from gpuc.diagnostics.words import kind_of
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.namespace_removal import left, workloads_in
-from gpuc.plan.tenant_changes import owner_of
+from gpuc.plan.tenant_changes import left, owner_of, workloads_in
 
 
 @impact("IMP262", Level.DESTROYS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
@@ -11,13 +11,9 @@ def namespace_deleted(change: Change) -> Impacts:
     Kubernetes deletes all objects in the namespace: pods that run, jobs, Secrets, and PersistentVolumeClaims with their
     data, if the volumes are deleted together with their claims.
     """
-    groups: dict[str, list[Pair]] = {}
-    for pair in change.pairs("", "Namespace"):
-        if pair.is_removed and not left(change, [pair]):
-            groups.setdefault(owner_of(change, pair.name), []).append(pair)
-    for owner, pairs in groups.items():
+    removed = [pair for pair in change.pairs("", "Namespace") if pair.is_removed and not left(change, [pair])]
+    for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = [pair.name for pair in pairs]
-        kind = "namespace" if len(names) == 1 else "namespaces"
-        message = f"Argo CD deletes {kind} {', '.join(names)}, with all pods and PersistentVolumeClaims"
+        message = f"Argo CD deletes {kind_of(names, 'namespace')}, with all pods and PersistentVolumeClaims"
         predicts = tuple(Prediction(f"workloads of namespace {name}", "evicted") for name in names)
         yield Raised(owner, message, pairs[0].before, (), tuple(workloads_in(change, pairs)), predicts)

@@ -1,3 +1,4 @@
+from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
@@ -30,5 +31,4 @@ def _waiting(change: Change, namespace: str) -> str:
     local_queues = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.manifest.namespace == namespace)
     places = {pair.name: pair.values("spec", "clusterQueue") for pair in local_queues}
     lost = sorted(name for name, (before, after) in places.items() if before is not None and before != after)
-    noun = "queue" if len(lost) == 1 else "queues"
-    return f"; workloads that wait in {noun} {', '.join(lost)} of the old tenant are not admitted" if lost else ""
+    return f"; workloads that wait in {kind_of(lost, 'queue')} of the old tenant are not admitted" if lost else ""

@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.namespace_limits import limit_changes
 
 
@@ -9,6 +9,5 @@ def namespace_quota_grows(change: Change) -> Impacts:
 
     The API server admits more pods in the namespace. Pods that run are not disturbed.
     """
-    for one in limit_changes(change, smaller=False):
-        message = f"the ResourceQuota allows {', '.join(one.texts)}{one.namespaces}"
-        yield Raised(one.owner, message, one.pairs[0].after, one.path)
+    for limits in limit_changes(change, smaller=False):
+        yield limits.raised()

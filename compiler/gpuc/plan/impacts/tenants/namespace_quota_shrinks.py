@@ -4,7 +4,7 @@ from gpuc.kubernetes.amounts import amount, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Prediction, impact
 from gpuc.plan.namespace_limits import LimitChange, limit_changes, requested
 
 
@@ -15,20 +15,19 @@ def namespace_quota_shrinks(change: Change) -> Impacts:
     Pods that run continue. The API server refuses new pods while the requests in the namespace are above the quota,
     also pods that replace pods of a running job.
     """
-    for one in limit_changes(change, smaller=True):
-        message = f"the ResourceQuota allows {', '.join(one.texts)}{one.namespaces}"
+    for limits in limit_changes(change, smaller=True):
         details = (
             "pods that run continue; while their requests are above the quota, the API server refuses new pods, also "
             "those that replace pods of running jobs",
-            *(text for pair in one.pairs for text in _above(change, pair)),
+            *(text for pair in limits.pairs for text in _above(change, pair)),
         )
-        yield Raised(one.owner, message, one.pairs[0].after, one.path, details, tuple(_predictions(change, one)))
+        yield limits.raised(details, tuple(_predictions(change, limits)))
 
 
-def _predictions(change: Change, one: LimitChange) -> Iterator[Prediction]:
+def _predictions(change: Change, limits: LimitChange) -> Iterator[Prediction]:
     """Yields a refusal for each namespace. In a namespace with a LocalQueue, it depends on the pods without a queue."""
     queued = {local.namespace for local in change.before.objects.of(GROUP, "LocalQueue")}
-    for pair in one.pairs if one.has_gpus else ():
+    for pair in limits.pairs if limits.has_gpus else ():
         outcome = "perhaps refused" if pair.manifest.namespace in queued else "refused"
         yield Prediction(f"workloads of namespace {pair.manifest.namespace}", outcome)
 

@@ -1,7 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.namespace_removal import access_text, has_left, left, removal_details, removal_predictions, workloads_in
-from gpuc.plan.tenant_changes import tenant_of, tenants
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.tenant_changes import has_left, left, removal, tenant_of, tenants
 
 
 @impact("IMP253", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
@@ -12,11 +11,7 @@ def namespace_removed(change: Change) -> Impacts:
     not prune the namespace: it stays in the cluster with the pods that run in it.
     """
     gone = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
-    for pair in change.pairs("", "Namespace"):
-        if not pair.is_removed or not left(change, [pair]) or has_left(change, [pair]):
-            continue
-        if tenant_of(pair, 0) and tenant_of(pair, 0) not in gone:
-            message = f"is removed from tenant {tenant_of(pair, 0)}: {access_text(change, [pair])}"
-            details = (*removal_details([pair.name]), *workloads_in(change, [pair]))
-            predicts = removal_predictions(change, [pair])
-            yield Raised(f"namespace {pair.name}", message, pair.before, (), details, predicts)
+    for pair in left(change, [pair for pair in change.pairs("", "Namespace") if pair.is_removed]):
+        tenant = tenant_of(pair, 0)
+        if tenant and tenant not in gone and not has_left(change, [pair]):
+            yield removal(change, [pair], f"namespace {pair.name}", f"is removed from tenant {tenant}")

@@ -1,5 +1,5 @@
 from gpuc.objects.object_set import pairs as object_pairs
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 _PREFIX = "nccl-"
@@ -12,16 +12,13 @@ def nccl_environment_changes(change: Change) -> Impacts:
     Containers read the variables when they start. If one pod of a running job starts again, its variables differ from
     those of the other pods.
     """
-    groups: dict[str, list[Pair]] = {}
-    for pair in change.pairs("", "ConfigMap"):
-        if pair.name.startswith(_PREFIX) and pair.changes("data"):
-            groups.setdefault(pair.name, []).append(pair)
-    for name, pairs in groups.items():
+    changed = [pair for pair in change.pairs("", "ConfigMap") if pair.name.startswith(_PREFIX) and pair.changes("data")]
+    for name, pairs in grouped(changed, lambda pair: pair.name).items():
         before, after = (dict(object_pairs(data)) for data in pairs[0].values("data"))
-        names = [one for one in {**after, **before} if before.get(one) != after.get(one)]
-        if not names:
+        variables = [variable for variable in {**after, **before} if before.get(variable) != after.get(variable)]
+        if not variables:
             continue
-        texts = [_text(one, before.get(one), after.get(one)) for one in names]
+        texts = [_text(variable, before.get(variable), after.get(variable)) for variable in variables]
         message = f"containers that start get {', '.join(texts)}"
         path = next((field.path for field in pairs[0].fields if field.is_below("data")), ())
         details = ("if one pod of a running job starts again, its variables differ from those of the other pods",)

@@ -1,6 +1,6 @@
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.pruning import is_left
+from gpuc.plan.tenant_changes import pruned_in_namespaces
 
 _PREFIX = "nccl-"
 
@@ -12,13 +12,8 @@ def nccl_profile_removed(change: Change) -> Impacts:
     Containers that run continue. A container that reads the ConfigMap with envFrom does not start any more, also the
     container of a running job that starts again.
     """
-    groups: dict[str, list[Pair]] = {}
-    for pair in change.pairs("", "ConfigMap"):
-        namespace = change.pair("", "Namespace", pair.manifest.namespace)
-        is_gone = namespace is not None and namespace.is_removed
-        if pair.is_removed and pair.name.startswith(_PREFIX) and not is_left(change, pair.manifest) and not is_gone:
-            groups.setdefault(pair.name, []).append(pair)
-    for name, pairs in groups.items():
+    removed = [pair for pair in pruned_in_namespaces(change, "ConfigMap") if pair.name.startswith(_PREFIX)]
+    for name, pairs in grouped(removed, lambda pair: pair.name).items():
         namespaces = ", ".join(pair.manifest.namespace for pair in pairs)
         message = f"ConfigMap {name} is removed from {namespaces}: containers that read it do not start any more"
         details = ("containers that run continue; pods of running jobs that are created again fail to start",)

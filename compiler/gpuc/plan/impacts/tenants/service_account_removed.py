@@ -2,8 +2,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.pruning import is_left
-from gpuc.plan.queue_usage import named
+from gpuc.plan.queue_usage import users_text
+from gpuc.plan.tenant_changes import pruned_in_namespaces
 from gpuc.trace.workload import workload_of
 
 
@@ -20,16 +20,11 @@ def service_account_removed(change: Change) -> Impacts:
     tokens of pods that run are not valid any more, so that these pods lose access to the API server and
     cannot renew their AWS credentials.
     """
-    for pair in change.pairs("", "ServiceAccount"):
-        namespace = change.pair("", "Namespace", pair.manifest.namespace)
-        is_gone = namespace is not None and namespace.is_removed
-        if not pair.is_removed or is_gone or is_left(change, pair.manifest):
-            continue
-        users = _users(change, pair)
+    for pair in pruned_in_namespaces(change, "ServiceAccount"):
         message = f"ServiceAccount {pair.name} is removed: pods that name it are refused, and pods that run lose access"
         details = (
             "pods of running jobs that are created again are refused, too",
-            *((f"objects of --workloads that name it: {named(users)}",) if users else ()),
+            *users_text("that name it", _users(change, pair)),
         )
         yield Raised(f"namespace {pair.manifest.namespace}", message, pair.before, (), details)
 

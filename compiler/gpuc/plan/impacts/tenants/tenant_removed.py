@@ -1,7 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.namespace_removal import access_text, has_left, left, removal_details, removal_predictions, workloads_in
-from gpuc.plan.tenant_changes import tenants
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.tenant_changes import has_left, left, removal, tenants
 
 
 @impact("IMP251", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
@@ -14,10 +13,8 @@ def tenant_removed(change: Change) -> Impacts:
     for tenant in tenants(change):
         removed = left(change, [pair for pair in tenant.pairs if pair.is_removed])
         if tenant.is_removed and removed and not has_left(change, removed):
-            names = [pair.name for pair in removed]
-            message = f"is removed with namespaces {', '.join(names)}: {access_text(change, removed)}"
-            details = (*removal_details(names), *workloads_in(change, removed))
-            has_spec = change.before.source is not None
-            manifest, path = (None, ("spec", "tenants", tenant.tenant)) if has_spec else (removed[0].before, ())
-            predicts = removal_predictions(change, removed)
-            yield Raised(f"tenant {tenant.tenant}", message, manifest, path, details, predicts)
+            names = ", ".join(pair.name for pair in removed)
+            raised = removal(change, removed, f"tenant {tenant.tenant}", f"is removed with namespaces {names}")
+            if change.before.source is not None:
+                raised = raised._replace(manifest=None, path=("spec", "tenants", tenant.tenant))
+            yield raised

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.chart_changes import chart_changes
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact(
@@ -16,8 +16,6 @@ def chart_downgraded(change: Change) -> Impacts:
     refuses a definition that lacks a stored version, and stored objects keep the form of the new version. The older
     version may not know their fields and versions, and then fails to read them.
     """
-    for one in chart_changes(change):
-        if one.is_older:
-            message = f"older version {one.after} instead of {one.before}; it may not read objects of the newer version"
-            manifest, path = one.place(change)
-            yield Raised(f"component {one.component}", message, manifest, path, one.details)
+    for chart in chart_changes(change):
+        if chart.is_older:
+            yield chart.raised("older version", "it may not read objects of the newer version")

@@ -4,9 +4,7 @@ from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
 @impact(
-    "IMP605",
-    Level.RESTRICTS,
-    source="argo-cd v3.5.1 docs/user-guide/helm.md; docs/user-guide/private-repositories.md",
+    "IMP605", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/helm.md; docs/user-guide/private-repositories.md"
 )
 def chart_repository_changes(change: Change) -> Impacts:
     """A chart comes from another repository, for example from a mirror.

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.chart_changes import chart_changes
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact(
@@ -16,8 +16,6 @@ def chart_upgraded(change: Change) -> Impacts:
     old definitions of custom resources again. The API server refuses a definition that lacks a stored version, and
     stored objects keep the form of the new version. Read the release notes of the new version.
     """
-    for one in chart_changes(change):
-        if not one.is_older:
-            message = f"version {one.after} instead of {one.before}; {one.effect}"
-            manifest, path = one.place(change)
-            yield Raised(f"component {one.component}", message, manifest, path, one.details)
+    for chart in chart_changes(change):
+        if not chart.is_older:
+            yield chart.raised("version", chart.effect)

@@ -1,6 +1,7 @@
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.words import first_names
 from gpuc.plan.change import Change
-from gpuc.plan.chart_installations import values_of_other_team
+from gpuc.plan.chart_changes import values_of_other_team
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.programs import is_only_audit, restart_effect, restarting_values
 
@@ -24,9 +25,8 @@ def component_restarts(change: Change) -> Impacts:
         fields = restarting_values(pair)
         if fields and not values_of_other_team(pair.after):
             names = list(dict.fromkeys(place(field.path[:3]).removeprefix("metadata.") for field in fields))
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             programs, effect = "programs restart", restart_effect(change, pair.name)
             if is_only_audit(pair.name, fields):
                 programs, effect = "audit pod restarts", "Gatekeeper continues to check requests"
-            message = f"its {programs}, because values change: {', '.join(names[:_SHOWN])}{more}"
+            message = f"its {programs}, because values change: {first_names(names, _SHOWN)}"
             yield Raised(f"component {pair.name}", message, pair.after, fields[0].path, (effect,) if effect else ())

@@ -1,5 +1,6 @@
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
+from gpuc.plan.chart_changes import numbers
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
@@ -18,7 +19,7 @@ def kubernetes_changes(change: Change) -> Impacts:
     image, Karpenter finds none, and nodes and new nodes keep the image of the old version.
     """
     before, after = change.before.cluster, change.after.cluster
-    if before is None or after is None or _minor(after.spec.kubernetes) <= _minor(before.spec.kubernetes):
+    if before is None or after is None or numbers(after.spec.kubernetes) <= numbers(before.spec.kubernetes):
         return
     aliases, others = _pools_by_image(change)
     replaces = "; after its upgrade, Karpenter replaces nodes" if aliases else ""
@@ -27,7 +28,7 @@ def kubernetes_changes(change: Change) -> Impacts:
         f"the control plane{replaces}"
     )
     details: list[str] = []
-    steps = _minor(after.spec.kubernetes)[-1] - _minor(before.spec.kubernetes)[-1]
+    steps = numbers(after.spec.kubernetes)[-1] - numbers(before.spec.kubernetes)[-1]
     if steps > 1:
         details.append(f"EKS upgrades by one minor version at a time: {steps} upgrades")
     if aliases:
@@ -51,7 +52,3 @@ def _pools_by_image(change: Change) -> tuple[list[str], list[str]]:
         has_alias = any("alias" in term for term in dig(manifest.body, "spec", "amiSelectorTerms") or ())
         (aliases if has_alias else others).append(manifest.name)
     return aliases, others
-
-
-def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in version.split("."))

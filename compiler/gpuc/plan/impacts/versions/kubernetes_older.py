@@ -1,4 +1,5 @@
 from gpuc.plan.change import Change
+from gpuc.plan.chart_changes import numbers
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
@@ -16,7 +17,7 @@ def kubernetes_older(change: Change) -> Impacts:
     version that the control plane still has.
     """
     before, after = change.before.cluster, change.after.cluster
-    if before is None or after is None or _minor(after.spec.kubernetes) >= _minor(before.spec.kubernetes):
+    if before is None or after is None or numbers(after.spec.kubernetes) >= numbers(before.spec.kubernetes):
         return
     message = (
         f"Kubernetes {after.spec.kubernetes} instead of {before.spec.kubernetes}: EKS rolls back by one minor version, "
@@ -29,7 +30,3 @@ def kubernetes_older(change: Change) -> Impacts:
         "if the cluster never had the newer version, only the output of gpuc changes",
     )
     yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=details)
-
-
-def _minor(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in version.split("."))

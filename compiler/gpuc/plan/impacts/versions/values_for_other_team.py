@@ -1,6 +1,7 @@
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.words import first_names
 from gpuc.plan.change import Change
-from gpuc.plan.chart_installations import values_of_other_team
+from gpuc.plan.chart_changes import values_of_other_team
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 _SHOWN = 4
@@ -16,7 +17,6 @@ def values_for_other_team(change: Change) -> Impacts:
     for pair in change.helm_values():
         if values_of_other_team(pair.before) and values_of_other_team(pair.after) and pair.fields:
             names = list(dict.fromkeys(place(field.path[:3]) for field in pair.fields))
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            message = f"the team that installs the chart has to change values: {', '.join(names[:_SHOWN])}{more}"
+            message = f"the team that installs the chart has to change values: {first_names(names, _SHOWN)}"
             details = (f"the values: {pair.manifest.file}", "the objects of gpuc do not wait for this change")
             yield Raised(f"component {pair.name}", message, pair.after, pair.fields[0].path, details)

@@ -162,10 +162,10 @@ def plan_of(api: Api, run: Mapping[str, Any]) -> str | None:
         Refused: when the artifact is too large, or is not a ZIP archive with a UTF-8 text.
     """
     found = api.get(f"actions/runs/{int(run['id'])}/artifacts", name=ARTIFACT, per_page="100")["artifacts"]
-    named = [one for one in found if one["name"] == ARTIFACT and not one["expired"]]
+    named = [artifact for artifact in found if artifact["name"] == ARTIFACT and not artifact["expired"]]
     if not named:
         return None
-    newest = max(named, key=lambda one: int(one["id"]))
+    newest = max(named, key=lambda artifact: int(artifact["id"]))
     if newest["size_in_bytes"] > ARTIFACT_BYTES:
         raise Refused(f"the artifact is larger than {ARTIFACT_BYTES} bytes")
     return text_of(api.download(f"actions/artifacts/{int(newest['id'])}/zip", ARTIFACT_BYTES))
