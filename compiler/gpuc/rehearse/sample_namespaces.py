@@ -17,7 +17,6 @@ from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import FRAMEWORKS
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
 from gpuc.rehearse.health import ADMISSION_API, CONSTRAINT_API
-from gpuc.rehearse.users import with_user
 
 LABEL = "gpuc.dev/rehearsal"
 RUNTIME_CLASS = "nvidia"
@@ -153,7 +152,7 @@ def _wait_until_enforced(client: Client, policy: str, served: list[Example]) -> 
     """Waits until the policy refuses a denied example, because the API server reads new policies only once a second."""
     probe = next(example for example in served if _is_probe(example))
     document = _in_test_namespace(probe, probe.document)
-    sender = with_user(client, probe.user)
+    sender = client.with_user(probe.user)
     deadline = time.monotonic() + ENFORCED_SECONDS
     while classify_response(sender, lambda: sender.create(document, dry_run=True)).by != "policy":
         if time.monotonic() > deadline:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import EFA, GPU, POOL_LABEL, SHARED_GPU, TENANT_KEY
@@ -32,8 +33,6 @@ class SampleObject:
     devices: dict[str, int] = field(default_factory=dict)
     """Requested devices by resource name."""
     pool: str = ""
-    user: str = ""
-    """The user that creates the object; empty for a user without a special role."""
 
 
 @dataclass(frozen=True)
@@ -100,11 +99,7 @@ class WorkloadFactory:
         }
         if EFA in quantities and self.namespace.nccl:
             main["envFrom"] = [{"configMapRef": {"name": self.namespace.nccl.config_map}}]
-        spec: Object = {
-            "restartPolicy": "Never",
-            "securityContext": security_context(pool),
-            "containers": [main],
-        }
+        spec: Object = {"restartPolicy": "Never", "securityContext": security_context(pool), "containers": [main]}
         if pool is not None:
             spec["nodeSelector"] = {POOL_LABEL: pool.name}
             spec["tolerations"] = [taint.toleration() for taint in pool.taints]
@@ -112,9 +107,7 @@ class WorkloadFactory:
 
     def job(self, pod: Object, queue: str) -> Object:
         """Returns a Job with one pod. queue: the LocalQueue of the Job; empty for a Job without a queue."""
-        metadata = self.metadata(pod["metadata"]["name"])
-        if queue:
-            metadata["labels"] = {QUEUE_LABEL: queue}
+        metadata = self.metadata(pod["metadata"]["name"]) | ({"labels": {QUEUE_LABEL: queue}} if queue else {})
         spec = {"suspend": True, "backoffLimit": 0, **REPLACE_FAILED, "template": {"spec": pod["spec"]}}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
@@ -141,14 +134,30 @@ class WorkloadFactory:
         return self.pod(name)
 
 
+def factories(cluster: Cluster) -> list[WorkloadFactory]:
+    """Returns a factory for each namespace of each tenant."""
+    return [WorkloadFactory(cluster, tenant, namespace) for tenant, namespace in cluster.namespaces]
+
+
 def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
     """Returns for each tenant the first namespace of those with the same queues and the same quota."""
     distinct: dict[tuple[object, ...], WorkloadFactory] = {}
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            key = tenant.name, namespace.local_queues, tuple(namespace.hard.items())
-            distinct.setdefault(key, WorkloadFactory(cluster, tenant, namespace))
+    for factory in factories(cluster):
+        namespace = factory.namespace
+        key = factory.tenant.name, namespace.local_queues, tuple(namespace.hard.items())
+        distinct.setdefault(key, factory)
     return list(distinct.values())
+
+
+def creator(factory: WorkloadFactory, document: Object) -> str:
+    """Returns the user that creates an object of a tenant in a cluster; empty for a member of the tenant.
+
+    The Job controller creates pods with GPUs that Kueue counts.
+    """
+    if document["kind"] != "Pod" or not requests_gpu(document["spec"]):
+        return ""
+    pool = document["spec"].get("nodeSelector", {}).get(POOL_LABEL, "")
+    return "" if pool in {quota.pool.name for quota in factory.namespace.quotas} else user(JOB_CONTROLLER)
 
 
 def security_context(pool: Pool | None) -> Object:

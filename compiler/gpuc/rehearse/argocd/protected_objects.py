@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.argocd.checks import ProtectedObject
-from gpuc.rehearse.client import Client, Object, condition
+from gpuc.rehearse.client import Client, Object, is_true
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 _RUNNING = "Running"
@@ -38,7 +38,7 @@ def _workloads(client: Client, cluster: Cluster) -> Iterator[tuple[str, str]]:
                 yield f"NodePool {pools.get(pod['spec'].get('nodeName', ''))}", pod_name
     for workload in client.list_all(KUEUE, "Workload") if client.serves(KUEUE, "Workload") else ():
         queue = workload.get("status", {}).get("admission", {}).get("clusterQueue")
-        if queue and condition(workload, "Finished").get("status") != "True":
+        if queue and not is_true(workload, "Finished"):
             metadata = workload["metadata"]
             yield f"ClusterQueue {queue}", f"Workload {metadata['namespace']}/{metadata['name']}"
 

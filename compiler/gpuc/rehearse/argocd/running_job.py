@@ -9,8 +9,7 @@ from gpuc.rehearse.client import Client, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.expectation import expect
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.rehearse.suites.jobs import Work, job_of
-from gpuc.rehearse.suites.observe import kueue_decision, placed
+from gpuc.rehearse.suites.jobs import Work, job_of, kueue_decision, placed
 
 DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
 """Annotation of long-running pods. Karpenter does not delete the node of such a pod before the grace period ends."""

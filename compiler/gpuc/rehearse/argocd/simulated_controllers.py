@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from gpuc.rehearse.client import ApiError, Client, Object, condition
+from gpuc.rehearse.client import ApiError, Client, Object, is_true
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
 
 EC2_NODE_CLASS = ("karpenter.k8s.aws/v1", "EC2NodeClass")
@@ -52,7 +52,7 @@ class SimulatedControllers:
                 self.client.apply(
                     {"apiVersion": SIMULATED[0], "kind": SIMULATED[1], "metadata": {"name": metadata["name"]}}
                 )
-            if condition(node_class, "Ready").get("status") != "True":
+            if not is_true(node_class, "Ready"):
                 self._patch(EC2_NODE_CLASS, metadata["name"], {"status": {"conditions": [ready()]}}, "status")
 
     def _used_classes(self) -> set[str]:

@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
-from gpuc.rehearse.client import Client, condition_is_true
+from gpuc.rehearse.client import Client, is_true
 from gpuc.rehearse.plane.etcd import start_etcd
 from gpuc.rehearse.plane.gatekeeper import prepare_webhook, start_gatekeeper
 from gpuc.rehearse.plane.karpenter import start_karpenter
@@ -141,7 +142,7 @@ def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:
 
 
 def _wait_until_established(client: Client) -> None:
-    is_established = condition_is_true("Established")
+    is_established = partial(is_true, kind="Established")
     for definition in client.list_all(CRD_API, CRD_KIND):
         if not is_established(definition):
             client.wait_for(CRD_API, CRD_KIND, definition["metadata"]["name"], is_established, READY_SECONDS)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from gpuc.rehearse.client import Object, condition
+from gpuc.rehearse.client import Object, condition, is_true
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
 from gpuc.rehearse.transition.snapshot import NODEPOOL_LABEL, Snapshot, is_deleting, pool_of
@@ -128,7 +128,7 @@ def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snaps
     lost = _lost_pods(before, after, owner)
     workload = after.workload_of(current)
     if eviction := _eviction(before.workload_of(owner), workload):
-        is_admitted = workload is not None and condition(workload, "Admitted").get("status") == "True"
+        is_admitted = workload is not None and is_true(workload, "Admitted")
         return Attempt("requeued" if is_admitted else "evicted", "Kueue", eviction)
     if lost:
         return Attempt("drained", "Karpenter", f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
@@ -151,7 +151,7 @@ def _eviction(before: Object | None, after: Object | None) -> str:
     evicted, earlier = condition(after, "Evicted"), condition(before, "Evicted")
     if evicted and evicted.get("lastTransitionTime") != earlier.get("lastTransitionTime"):
         return f"{evicted.get('reason', '')}: {evicted.get('message', '')}"
-    if condition(after, "Admitted").get("status") == "True":
+    if is_true(after, "Admitted"):
         return ""
     reserved = condition(after, "QuotaReserved")
     return f"{reserved.get('reason', '')}: {reserved.get('message', '')}"
@@ -182,7 +182,7 @@ def _unfinished(after: Snapshot, kind: str, namespace: str, name: str) -> int:
     """Returns the number of unfinished Workloads that use a queue."""
     count = 0
     for workload in after.of("Workload"):
-        if condition(workload, "Finished").get("status") == "True":
+        if is_true(workload, "Finished"):
             continue
         if kind == "LocalQueue":
             is_in = workload["metadata"]["namespace"] == namespace and workload["spec"].get("queueName") == name

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpuc.rehearse.client import Client, Object, condition_is_true
+from gpuc.rehearse.client import Client, Object, is_true
 from gpuc.rehearse.transition.outcomes import blocked_by
 from gpuc.rehearse.transition.snapshot import (
     CLAIM,
@@ -110,8 +110,7 @@ def _is_stale(client: Client, snapshot: Snapshot) -> bool:
 
 def drifted(snapshot: Snapshot) -> set[str]:
     """Returns the names of the NodeClaims that have drifted."""
-    is_drifted = condition_is_true("Drifted")
-    return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_drifted(claim)}
+    return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_true(claim, "Drifted")}
 
 
 def await_decisions(client: Client, before: Snapshot) -> bool:

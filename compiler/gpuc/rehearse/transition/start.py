@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text
+from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text, is_true
 from gpuc.rehearse.suites.jobs import NO_CONTROLLER
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.snapshot import EVENT, OWNERS, POD, WORKLOAD, Snapshot, is_deleting, take_snapshot
@@ -51,7 +51,7 @@ def why_not_running(snapshot: Snapshot, filling: Filling) -> str:
         return f"{filling.kind} {filling.name} does not exist"
     if filling.local_queue and filling.kind == "Job":
         workload = snapshot.workload_of(owner)
-        if workload is None or condition(workload, "Admitted").get("status") != "True":
+        if workload is None or not is_true(workload, "Admitted"):
             return "Kueue has created no Workload" if workload is None else conditions_text(workload)
     running = [pod for pod in snapshot.pods_of(owner) if is_running(pod)]
     if len(running) >= filling.pods:
