@@ -24,7 +24,7 @@ from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.expectation import expect
 from gpuc.rehearse.outcome import Request
-from gpuc.rehearse.programs import MissingProgramsError, Programs, find_lws_programs, find_programs
+from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.substitute import replacement_objects
 from tests.conformance.check_result import CheckResult
@@ -337,7 +337,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         find_programs()
-        lws = find_lws_programs()
+        lws = find_controller("lws", "LeaderWorkerSets")
     except MissingProgramsError as error:
         print(f"not run: LeaderWorkerSets with the real controller: {error}")
         return 0

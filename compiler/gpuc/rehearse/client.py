@@ -21,6 +21,7 @@ Object = dict[str, Any]
 ADMINISTRATORS = "system:masters"
 """The group whose members RBAC allows everything."""
 FIELD_MANAGER = "gpuc"
+DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 POLL_SECONDS = 0.1
 MERGE_PATCH = "application/merge-patch+json"
 CONFLICTS = 5

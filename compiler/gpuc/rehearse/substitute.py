@@ -13,7 +13,7 @@ from gpuc.rehearse.client import Object
 from gpuc.rehearse.crds import Definitions
 from gpuc.rehearse.instance_types import instance_types, reserve_daemon_sets
 from gpuc.rehearse.node_stages import node_stages
-from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.plane.site import Settings
 
 SIMULATED_GROUP = "karpenter.kwok.sh"
 SIMULATED_CLASS = "KWOKNodeClass"

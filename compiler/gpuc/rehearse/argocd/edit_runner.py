@@ -15,16 +15,14 @@ from gpuc.rehearse.argocd.applications import applications, git_sources
 from gpuc.rehearse.argocd.checks import Failure, unexpected_deletions, unfinished, wait_times
 from gpuc.rehearse.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
 from gpuc.rehearse.argocd.protected_objects import protected_objects
-from gpuc.rehearse.argocd.result import EditResult
-from gpuc.rehearse.argocd.sample_edits import SampleEdit, Step
+from gpuc.rehearse.argocd.result import APPLIED_SECONDS, EditResult
+from gpuc.rehearse.argocd.sample_edits import Edits, SampleEdit, apply_edits
 from gpuc.rehearse.argocd.spec_edit import SpecFile
 
 if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
     from gpuc.rehearse.argocd.watch import Watch
 
-APPLIED_SECONDS = 60
-"""Limit for the time from the commit until the API server has the change. A slower change is late."""
 SYNCED_SECONDS = 240
 """Limit for the time from the change until all Applications are Synced and Healthy."""
 
@@ -52,13 +50,13 @@ class EditRunner:
         last = self.watch.timeline.last.values()
         return tuple(s.name for s in last if s.cluster == self.name and s.name not in self.argocd.not_rendered)
 
-    def try_change(self, step: Step) -> list[str]:
+    def try_change(self, edits: Edits) -> list[str]:
         """Changes the spec, compiles the spec and returns the errors. If there are errors, the change is undone."""
         root = self.argocd.repository.root
         spec = SpecFile(root, self.file)
         before = spec.path.read_text(encoding="utf-8")
         try:
-            step(spec)
+            apply_edits(spec, edits)
             found = compile_specs(root, [self.file], root, lambda line: None).findings
         except StageError as stop:
             found = tuple(stop.findings)
@@ -112,12 +110,17 @@ class EditRunner:
         """
         reason = "the spec has no element for this edit"
         for sample in samples:
-            if errors := self.try_change(sample.apply):
+            if errors := self.try_change(sample.edits):
                 reason = f"{sample.change}: {errors[0]}"
                 continue
             change = self.reload_spec()
-            return self.commit_and_wait(name, sample.change, change, _written_key(change, *sample.subject), limit_s)
-        return EditResult(name, "", "", None, limit_s, skipped=reason)
+            subject = next((key for key in change.fields if (key.kind, key.name) == sample.subject), None)
+            return self.commit_and_wait(name, sample.change, change, subject, limit_s)
+        return EditResult(name, limit_s=limit_s, skipped=reason)
+
+    def waits(self, started: float) -> tuple[str, ...]:
+        """Returns how long Applications have waited since a time, longest wait first."""
+        return tuple(wait_times(self.watch.timeline, started, self.watch.now))
 
     def commit_and_wait(
         self, name: str, summary: str, change: ObjectDiff, subject: ObjectKey | None = None,
@@ -153,8 +156,8 @@ class EditRunner:
         count = len(written) + len(set(deleted))
         all_changed = f"all {count} objects were changed after {total_s:.1f} s" if count > 1 else ""
         note = f"not changed in time: {late}" if late else all_changed
-        waited = tuple(wait_times(self.watch.timeline, started, self.watch.now))
-        return EditResult(name, summary, change.summary(subject), None if late else seconds, limit_s, waited, note)
+        taken, waited = None if late else seconds, self.waits(started)
+        return EditResult(name, summary, change.summary(subject), taken, limit_s, waited, note)
 
     def wait_until_synced(self, name: str, limit_s: float = SYNCED_SECONDS) -> None:
         """Waits until every Application is Synced and Healthy. name is the name of the last edit.
@@ -162,7 +165,8 @@ class EditRunner:
         After limit_s, records a failure for each Application that is not Synced and Healthy.
         """
         if self.watch.until(self._is_synced, limit_s) is None:
-            found = unfinished(self.watch.timeline, self.watch.now, self._ignored_applications())
+            others = self.watch.timeline.last.keys() - set(self.applications)
+            found = unfinished(self.watch.timeline, self.watch.now, others)
             self.failures += [
                 replace(failure, message=f'after the edit "{name}": {failure.message}') for failure in found
             ]
@@ -198,13 +202,3 @@ class EditRunner:
     def _is_synced(self) -> bool:
         last = self.watch.timeline.last
         return all(last[name].is_good for name in self.applications)
-
-    def _ignored_applications(self) -> list[str]:
-        """Returns the names of the Applications of other clusters, and of Applications that cannot be rendered."""
-        own = set(self.applications)
-        return [name for name in self.watch.timeline.last if name not in own]
-
-
-def _written_key(change: ObjectDiff, kind: str, name: str) -> ObjectKey | None:
-    """Returns the key of a written object with this kind and name, or None."""
-    return next((key for key in change.fields if (key.kind, key.name) == (kind, name)), None)

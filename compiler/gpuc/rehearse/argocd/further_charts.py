@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuc.rehearse.argocd.simulated_controllers import ready
-from gpuc.rehearse.argocd.tls_server import JsonHandler, start_server
+from gpuc.rehearse.argocd.tls_server import JSON, QuietHandler, start_server
 from gpuc.rehearse.certificates import Authority
-from gpuc.rehearse.client import ApiError, Client, Object, is_true
+from gpuc.rehearse.client import DEFINITION, ApiError, Client, Object, is_true
 
 ADMISSION = "admissionregistration.k8s.io/v1"
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 Endpoint = tuple[str, str, int]
 """(namespace, name, port) of a Service."""
@@ -122,7 +121,7 @@ def allowed(review: Object) -> Object:
     return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
 
 
-class _Webhook(JsonHandler):
+class _Webhook(QuietHandler):
     def do_POST(self) -> None:  # noqa: N802
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.answer(200, json.dumps(allowed(review)).encode())
+        self.answer(200, json.dumps(allowed(review)).encode(), JSON)

@@ -24,10 +24,9 @@ from gpuc.rehearse.argocd.pods import (
     service_of,
 )
 from gpuc.rehearse.argocd.profiles import PROFILES, PodRun
-from gpuc.rehearse.argocd.visibility import serve_visibility
+from gpuc.rehearse.argocd.tls_server import serve_visibility
 from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import Process, ProgramError, stop
 
 PAUSE_SECONDS = 1.0
@@ -99,10 +98,6 @@ class Kubelet:
     def memory_mib(self) -> dict[str, int]:
         """Returns the resident memory in MiB by name of the Deployment."""
         return {name: run.process.memory_mib() for (_, name), run in list(self._runs.items())}
-
-    def logs(self) -> dict[str, Path]:
-        """Returns the log files by name of the Deployment."""
-        return {name: run.process.log for (_, name), run in list(self._runs.items())}
 
     def _sync(self) -> None:
         for namespace in self.charts:

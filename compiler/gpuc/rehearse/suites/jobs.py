@@ -139,13 +139,13 @@ def job_case(
     origin: Path,
     expected: Outcome,
     batch: str = NODES_BATCH,
-    observe: Callable[[RehearsalContext, Work], Outcome] = run,
+    observe: Callable[..., Outcome] = run,
 ) -> Case:
     """Returns a test case with one Job.
 
     Args:
         description: the request in words; the name of the test case and of `work` consists of it, queue and pool.
-        observe: submits the Job and returns the outcome.
+        observe: a function with the arguments context and work, which submits the Job and returns the outcome.
     """
     queue, pool = work.queue.name, work.request.pool
     name = f"{queue} {pool} {description}"

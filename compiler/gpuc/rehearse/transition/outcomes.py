@@ -7,9 +7,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpuc.rehearse.client import Object, condition, is_true
+from gpuc.rehearse.context import NODEPOOL_LABEL
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
-from gpuc.rehearse.transition.snapshot import NODEPOOL_LABEL, Snapshot, is_deleting, pool_of
+from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, pool_of
 from gpuc.rehearse.transition.start import is_running, why_not_running
 
 BLOCKED = "DisruptionBlocked"
@@ -87,9 +88,8 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
     since = str(condition(claim, _DRIFTED).get("lastTransitionTime", ""))
     messages = [
         message
-        for one in (claim, node)
-        if one
-        for message in snapshot.events_of(one, BLOCKED, since=since)
+        for document in filter(None, (claim, node))
+        for message in snapshot.events_of(document, BLOCKED, since=since)
         if not message.lower().endswith(_OF_STARTS)
     ]
     if not messages and (

@@ -10,11 +10,10 @@ from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.crds import Definitions
 from gpuc.rehearse.plane import ControlPlane
-from gpuc.rehearse.plane.karpenter import start_karpenter
 from gpuc.rehearse.plane.kueue import start_kueue
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.ports import free_ports
-from gpuc.rehearse.process import stop
+from gpuc.rehearse.plane.kwok import start_karpenter
+from gpuc.rehearse.plane.site import Settings
+from gpuc.rehearse.process import free_ports, stop
 from gpuc.rehearse.substitute import settings
 
 READY_SECONDS = 120

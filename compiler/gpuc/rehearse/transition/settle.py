@@ -6,22 +6,20 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpuc.rehearse.client import Client, Object, is_true
-from gpuc.rehearse.transition.outcomes import blocked_by
-from gpuc.rehearse.transition.snapshot import (
+from gpuc.rehearse.client import Client, Object, condition, is_true
+from gpuc.rehearse.context import (
     CLAIM,
     CLUSTER_QUEUE,
     EVENT,
     LOCAL_QUEUE,
     NODE,
     NODE_POOL,
+    NODEPOOL_LABEL,
     POD,
     WORKLOAD,
-    Snapshot,
-    is_deleting,
-    pool_of,
-    take_snapshot,
 )
+from gpuc.rehearse.transition.outcomes import blocked_by
+from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, pool_of, take_snapshot
 
 DISRUPTION_SECONDS = 12
 """Maximum wait for Karpenter's decision about a drifted node. Karpenter looks for such nodes every 10 seconds.
@@ -90,20 +88,14 @@ def _is_stale(client: Client, snapshot: Snapshot) -> bool:
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areStaticFieldsDrifted)
     """
-    pools = client.list_all("karpenter.sh/v1", "NodePool")
-    hashes = {pool["metadata"]["name"]: pool["metadata"].get("annotations", {}).get(_HASH) for pool in pools}
+    pools = (pool["metadata"] for pool in client.list_all(*NODE_POOL))
+    hashes = {metadata["name"]: metadata.get("annotations", {}).get(_HASH) for metadata in pools}
     for claim in snapshot.of("NodeClaim"):
         metadata = claim["metadata"]
-        wanted = hashes.get(metadata.get("labels", {}).get("karpenter.sh/nodepool", ""))
+        wanted = hashes.get(metadata.get("labels", {}).get(NODEPOOL_LABEL, ""))
         actual = metadata.get("annotations", {}).get(_HASH)
-        conditions = {row["type"] for row in claim.get("status", {}).get("conditions") or ()}
-        if (
-            wanted
-            and actual
-            and wanted != actual
-            and "Drifted" not in conditions
-            and not metadata.get("deletionTimestamp")
-        ):
+        is_changed = bool(wanted and actual and wanted != actual)
+        if is_changed and not condition(claim, "Drifted") and not is_deleting(claim):
             return True
     return False
 

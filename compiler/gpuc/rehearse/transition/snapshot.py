@@ -6,19 +6,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model.names import POOL_LABEL
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.client import Client, Object, event_time
+from gpuc.rehearse.context import (
+    CLAIM,
+    CLUSTER_QUEUE,
+    EVENT,
+    LOCAL_QUEUE,
+    NODE,
+    NODE_POOL,
+    NODEPOOL_LABEL,
+    POD,
+    WORKLOAD,
+)  # fmt: skip
 
-NODEPOOL_LABEL = "karpenter.sh/nodepool"
-CLAIM = ("karpenter.sh/v1", "NodeClaim")
-NODE_POOL = ("karpenter.sh/v1", "NodePool")
-NODE = ("v1", "Node")
-POD = ("v1", "Pod")
-EVENT = ("v1", "Event")
-WORKLOAD = (KUEUE_API, "Workload")
-CLUSTER_QUEUE = (KUEUE_API, "ClusterQueue")
-LOCAL_QUEUE = (KUEUE_API, "LocalQueue")
 OWNERS = (("batch/v1", "Job"), ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("apps/v1", "ReplicaSet"))
 _KINDS = (CLAIM, NODE_POOL, NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
 _THREADS = 6
@@ -58,7 +59,7 @@ class Snapshot:
     def pods_of(self, owner: Object) -> list[Object]:
         """Returns the pods of a Job, a StatefulSet, or a Deployment."""
         owners = list(self.owned("ReplicaSet", owner)) if owner["kind"] == "Deployment" else [owner]
-        return [pod for one in owners for pod in self.owned("Pod", one)]
+        return [pod for parent in owners for pod in self.owned("Pod", parent)]
 
     def events_of(self, document: Object, *reasons: str, since: str = "") -> list[str]:
         """Returns the messages of the events about an object that have one of the reasons, oldest first.
@@ -72,9 +73,9 @@ class Snapshot:
             for event in self.of("Event")
             if event.get("reason") in reasons
             and event.get("involvedObject", {}).get("uid") == uid
-            and _time(event)[:_SECONDS] >= since[:_SECONDS]
+            and event_time(event)[:_SECONDS] >= since[:_SECONDS]
         ]
-        return [str(event.get("message", "")) for event in sorted(events, key=_time)]
+        return [str(event.get("message", "")) for event in sorted(events, key=event_time)]
 
 
 def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] = _KINDS) -> Snapshot:
@@ -94,7 +95,3 @@ def pool_of(document: Object) -> str:
 def is_deleting(document: Object) -> bool:
     """Returns whether the API server is deleting an object."""
     return bool(document["metadata"].get("deletionTimestamp"))
-
-
-def _time(event: Object) -> str:
-    return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp", ""))

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text, is_true
+from gpuc.rehearse.context import EVENT, POD, WORKLOAD
 from gpuc.rehearse.suites.jobs import NO_CONTROLLER
 from gpuc.rehearse.transition.filling import Filling
-from gpuc.rehearse.transition.snapshot import EVENT, OWNERS, POD, WORKLOAD, Snapshot, is_deleting, take_snapshot
+from gpuc.rehearse.transition.snapshot import OWNERS, Snapshot, is_deleting, take_snapshot
 
 START_SECONDS = 120
 _POLL_SECONDS = 0.6
@@ -129,7 +130,7 @@ def _create(client: Client, filling: Filling) -> str:
 
 def _reasons(snapshot: Snapshot, owner: Object) -> list[str]:
     owners = [owner, *snapshot.owned("ReplicaSet", owner)]
-    messages = [message for one in owners for message in snapshot.events_of(one, "FailedCreate")]
+    messages = [message for parent in owners for message in snapshot.events_of(parent, "FailedCreate")]
     for pod in snapshot.pods_of(owner):
         messages += [str(condition(pod, "PodScheduled").get("message", ""))]
         messages += snapshot.events_of(pod, "FailedScheduling")[-1:]
