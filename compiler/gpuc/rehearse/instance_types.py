@@ -10,6 +10,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
 from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
+from gpuc.rehearse.client import new_object
 
 INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 ZONE_LABEL = "topology.kubernetes.io/zone"
@@ -155,9 +156,5 @@ def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
             "tolerations": [{"operator": "Exists"}],
         },
     }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": RESERVE_NAMESPACE},
-        "spec": {"selector": {"matchLabels": labels}, "template": template},
-    }
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return new_object("apps/v1", "DaemonSet", name, RESERVE_NAMESPACE, spec=spec)
