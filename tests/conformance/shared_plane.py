@@ -24,7 +24,7 @@ from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.plane.kueue import start_kueue
 from gpuc.rehearse.plane.kwok import start_karpenter, start_kwok
 from gpuc.rehearse.plane.site import Settings
-from gpuc.rehearse.process import free_ports, stop
+from gpuc.rehearse.process import free_ports
 from gpuc.rehearse.programs import find_programs
 from gpuc.rehearse.substitute import replacement_objects, settings, simulated_document
 from gpuc.rehearse.topology_labels import place_static_nodes
@@ -108,8 +108,7 @@ class SharedControlPlane:
             )
             if differs
         ]
-        stop(process for process in site.processes if process.name in changed)
-        site.processes[:] = [process for process in site.processes if process.name not in changed]
+        site.stop(changed)
         port = json.loads((site.folder / "kueue.json").read_text())["webhook"]["port"]
         starts: Mapping[str, Callable[[], object]] = {
             "kueue": lambda: start_kueue(site, kueue_configuration(wanted), port),

@@ -9,7 +9,8 @@ import pytest
 from gpuc.kubernetes.amounts import amount
 from gpuc.model import Cluster
 from gpuc.rehearse.instance_types import CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ZONE_LABEL
-from gpuc.rehearse.transition.filling import DO_NOT_DISRUPT, NODES, Filling, fillings
+from gpuc.rehearse.suites.jobs import DO_NOT_DISRUPT
+from gpuc.rehearse.transition.filling import NODES, Filling, fillings
 from tests.conftest import EXAMPLES, example
 
 

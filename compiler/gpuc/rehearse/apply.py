@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
+from gpuc.emit.prerequisites.definitions import is_custom
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import ApiError, Client, Object
@@ -148,18 +149,12 @@ def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
 
     Source: argoproj/argo-cd v3.5.1 gitops-engine/pkg/diff/diff.go (remarshal)
     """
-    if _is_custom(manifest.api):
+    if is_custom(manifest.api.rpartition("/")[0]):  # Argo CD does not know the defaults of custom resources
         return False
     if difference.kind == "defaulted":
         return True
     is_same = (number := quantity(difference.written)) is not None and number == quantity(difference.stored)
     return manifest.written is not None and is_same
-
-
-def _is_custom(api: str) -> bool:
-    """Returns whether the API group has custom resources, whose defaults Argo CD does not know."""
-    group = api.rpartition("/")[0]
-    return "." in group and not group.endswith(".k8s.io")
 
 
 @contextmanager

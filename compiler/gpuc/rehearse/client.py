@@ -156,6 +156,11 @@ class Client:
         with _missing_ignored():
             self._request("DELETE", self.path(api, kind, namespace, name), options)
 
+    def delete_object(self, document: Object) -> None:
+        """Deletes an object as `delete` does."""
+        metadata = document["metadata"]
+        self.delete(document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", ""))
+
     def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
         """Deletes all objects of a kind and their dependents, without a grace period."""
         options = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
@@ -227,10 +232,6 @@ class Client:
                 state = "does not exist" if document is None else conditions_text(document)
                 raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
             time.sleep(POLL_SECONDS)
-
-    def forget_kinds(self, api: str) -> None:
-        """Reads the kinds of a group and version again when one of them is needed next."""
-        self._resources.pop(api, None)
 
     def serves(self, api: str, kind: str) -> bool:
         """Returns whether the API server serves the kind."""
@@ -333,6 +334,11 @@ def _missing_ignored() -> Iterator[None]:
 
 def _api_root(api: str) -> str:
     return f"/apis/{api}" if "/" in api else f"/api/{api}"
+
+
+def now_text() -> str:
+    """Returns the time as Kubernetes writes times."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def event_time(event: Object) -> str:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 
+from gpuc.emit.prerequisites.definitions import is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
 from gpuc.policy.library import Policy
@@ -63,7 +64,7 @@ class SampleNamespaces:
         served = {FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS}
         owners = example.document["metadata"].get("ownerReferences", ())
         groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
-        return all(_is_built_in(group) or group in served or group == GROUP for group in groups)
+        return all(not is_custom(group) or group in served or group == GROUP for group in groups)
 
     def prepare(self, context: RehearsalContext) -> None:
         """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
@@ -106,11 +107,6 @@ class SampleNamespaces:
             list(pool.map(lambda name: _create_namespaces(client, policies[name], served[name]), served))
             list(pool.map(lambda name: _wait_until_enforced(client, name, served[name]), served))
         _wait_for_bindings(client)
-
-
-def _is_built_in(group: str) -> bool:
-    """Returns whether an API group belongs to Kubernetes, such as apps or networking.k8s.io."""
-    return "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
 
 
 def _is_probe(example: Example) -> bool:

@@ -24,7 +24,7 @@ from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.kwok import start_kwok
 from gpuc.rehearse.plane.site import Settings
-from gpuc.rehearse.process import Started, stop
+from gpuc.rehearse.process import Started
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.substitute import settings
 
@@ -148,9 +148,7 @@ class ArgoCluster(Started):
         changed = replace(self._settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
         if changed.node_stages != self._settings.node_stages:
             site = self.plane.site
-            old = [process for process in site.processes if process.name == "kwok"]
-            stop(old)
-            site.processes[:] = [process for process in site.processes if process.name != "kwok"]
+            site.stop(["kwok"])
             start_kwok(site, changed).wait_ready(READY_SECONDS)
         if changed.instance_types != self._settings.instance_types:
             self.kubelet.restart("karpenter", changed)

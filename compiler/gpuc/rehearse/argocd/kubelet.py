@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from gpuc.rehearse.argocd.pods import (
 )
 from gpuc.rehearse.argocd.profiles import PROFILES, PodRun
 from gpuc.rehearse.argocd.tls_server import serve_visibility
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.client import Client, Object, now_text
 from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import Process, ProgramError, stop
 
@@ -184,7 +183,7 @@ class Kubelet:
             return
         self._addresses += 1
         address = f"{POD_NETWORK}.{self._addresses // 250}.{self._addresses % 250 + 1}"
-        self._patch_status(pod, running_status(pod, address, _now()))
+        self._patch_status(pod, running_status(pod, address, now_text()))
 
     def _complete(self, pod: Object) -> None:
         """Marks the pod of a Job as succeeded. The Job runs no program; only its labels for namespaces are applied."""
@@ -194,7 +193,7 @@ class Kubelet:
             names, labels = namespace_labels(container)
             for name in names:
                 self.client.patch("v1", "Namespace", name, {"metadata": {"labels": labels}})
-        self._patch_status(pod, succeeded_status(pod, _now()))
+        self._patch_status(pod, succeeded_status(pod, now_text()))
 
     def _patch_status(self, pod: Object, status: Object) -> None:
         metadata = pod["metadata"]
@@ -277,7 +276,3 @@ def _write_volume(path: Path, mount: Mount, contents: Mapping[str, bytes]) -> No
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
     for name, content in contents.items():
         (path / name).write_bytes(content)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -200,7 +200,8 @@ def _edit(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch, progress: Progr
 
 def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult:
     moment = watch.now
-    own = Timeline(state for state in watch.timeline if _has_cluster(watch.timeline, state.name, cluster_run.name))
+    names = {state.name for state in watch.timeline if state.cluster == cluster_run.name}
+    own = Timeline(state for state in watch.timeline if state.name in names)
     not_rendered = {name: reason for name, reason in argocd.not_rendered.items() if name in cluster_run.applications}
     failures = [*cluster_run.failures, *early_waves(own), *refusals(own, cluster_run.expected_refusals)]
     failures += [*blocked_operations(own, moment), *late_edits(cluster_run.edits, moment)]
@@ -222,7 +223,3 @@ def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult
         memory_mib=sum(argocd.memory_mib().values()),
         kubeconfig=argocd.kubeconfig,
     )
-
-
-def _has_cluster(timeline: Timeline, name: str, cluster: str) -> bool:
-    return any(state.cluster == cluster for state in timeline.of(name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ADMINISTRATORS
-from gpuc.rehearse.process import LOOPBACK, Process, free_ports, http_probe, start
+from gpuc.rehearse.process import LOOPBACK, Process, free_ports, http_probe, start, stop
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.run_folder import record_process
 
@@ -120,6 +120,11 @@ class Site:
         process = self.spawn(name, program or self.programs.path(name), arguments, ready, environment or {})
         self.processes.append(process)
         return process
+
+    def stop(self, names: Collection[str]) -> None:
+        """Stops the running programs with these names."""
+        stop(process for process in self.processes if process.name in names)
+        self.processes[:] = [process for process in self.processes if process.name not in names]
 
     def spawn(
         self,

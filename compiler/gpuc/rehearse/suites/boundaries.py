@@ -13,7 +13,7 @@ from gpuc.kubernetes.kueue import GATE as KUEUE_GATE
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
 from gpuc.rehearse.classify_response import classify_response
-from gpuc.rehearse.client import Client, Object, condition
+from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import POD, RehearsalContext
 from gpuc.rehearse.examples import GATE
 from gpuc.rehearse.outcome import Outcome
@@ -122,7 +122,8 @@ def _fill_quota(context: RehearsalContext, lock: Lock, pods: list[Object]) -> Ou
             actual = classify_response(context.client, partial(context.client.create, pod))
             if actual.verdict == "refused":
                 break
-        _delete(context.client, pods)
+        for pod in pods:
+            context.client.delete_object(pod)
     return actual
 
 
@@ -164,7 +165,7 @@ def refusal(context: RehearsalContext, pod: Object, pool: Pool, user: str = "") 
         found = context.until(f"scheduling decision about Pod {name}", message, context.timeouts.node_s)
         return pending(pool, found, static=found)
     finally:
-        _delete(context.client, [created])
+        context.client.delete_object(created)
 
 
 def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -197,12 +198,6 @@ def _submit_job(context: RehearsalContext, job: Object) -> Outcome:
         description = f"Kueue's decision about Job {job['metadata']['name']}"
         reserved = context.until(description, decision, context.timeouts.admission_s)
     finally:
-        _delete(context.client, [created])
+        context.client.delete_object(created)
     verdict: Literal["admitted", "pending"] = "admitted" if reserved["status"] == "True" else "pending"
     return Outcome(verdict, by="Kueue", message=reserved["message"])
-
-
-def _delete(client: Client, documents: list[Object]) -> None:
-    for document in documents:
-        metadata = document["metadata"]
-        client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata["namespace"])

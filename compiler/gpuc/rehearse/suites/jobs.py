@@ -28,6 +28,11 @@ NO_CONTROLLER = "gpuc.dev/rehearsal"
 
 Test cases for quota use this value, because Kueue decides about a Job before it has pods.
 """
+DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
+"""Annotation of the pods of runs, as in the workload templates. Karpenter keeps their nodes during the grace period.
+
+Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go (DoNotDisruptAnnotationKey)
+"""
 REGISTRY = "registry.example.com/"
 KUEUE_REFUSAL = "Pending"
 """Reason of Kueue's events about a Workload that Kueue does not admit."""

@@ -18,7 +18,7 @@ from gpuc.rehearse.instance_types import CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABE
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.sample_workloads import WorkloadFactory, max_per_pod
 from gpuc.rehearse.suites.gangs import gangs
-from gpuc.rehearse.suites.jobs import Work, job_of
+from gpuc.rehearse.suites.jobs import DO_NOT_DISRUPT, Work, job_of
 from gpuc.rehearse.suites.serving import replicated
 
 NODES = 2
@@ -29,11 +29,6 @@ Two nodes are enough for two zones, two capacity types and two instance types.
 REST_PODS = 128
 """Maximum number of pods that use the rest of a ResourceQuota. A larger rest stays unused."""
 NO_SCHEDULER = "gpuc-rehearsal-no-scheduler"
-DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
-"""Annotation of the pods of runs, as in the workload templates.
-
-Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go (DoNotDisruptAnnotationKey)
-"""
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from dataclasses import replace
 from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.crds import Definitions
+from gpuc.rehearse.instance_types import ZONE_LABEL
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.plane.kueue import start_kueue
 from gpuc.rehearse.plane.kwok import start_karpenter
 from gpuc.rehearse.plane.site import Settings
-from gpuc.rehearse.process import free_ports, stop
+from gpuc.rehearse.process import free_ports
 from gpuc.rehearse.substitute import settings
 
 READY_SECONDS = 120
@@ -68,15 +69,12 @@ def _offerings(offerings: Iterable[Body], zones: Iterable[str]) -> list[Body]:
 
 
 def _moved(offering: Body, zone: str) -> Body:
-    rows = [row | {"values": [zone]} if row["key"] == _ZONE else row for row in offering["Requirements"]]
+    rows = [row | {"values": [zone]} if row["key"] == ZONE_LABEL else row for row in offering["Requirements"]]
     return offering | {"Requirements": rows}
 
 
-_ZONE = "topology.kubernetes.io/zone"
-
-
 def _zones(offering: Body) -> list[str]:
-    return [value for row in offering["Requirements"] if row["key"] == _ZONE for value in row["values"]]
+    return [value for row in offering["Requirements"] if row["key"] == ZONE_LABEL for value in row["values"]]
 
 
 def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:
@@ -86,10 +84,8 @@ def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, 
     """
     wanted = settings(spec, definitions)
     changed = []
-    if running.kueue_configuration is not None and wanted.kueue_configuration not in (
-        None,
-        running.kueue_configuration,
-    ):
+    known = running.kueue_configuration
+    if known is not None and wanted.kueue_configuration not in (None, known):
         changed.append(_KUEUE)
     if wanted.karpenter_gates != running.karpenter_gates:
         changed.append(_KARPENTER)
@@ -118,8 +114,7 @@ def repeat_events(plane: ControlPlane, running: Settings) -> None:
 def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
     site = plane.site
     site._ports = free_ports(_PORTS)
-    stop(process for process in site.processes if process.name in names)
-    site.processes[:] = [process for process in site.processes if process.name not in names]
+    site.stop(names)
     starts: Mapping[str, Callable[[], object]] = {
         _KUEUE: lambda: start_kueue(site, wanted.kueue_configuration or {}, _kueue_port(plane)),
         _KARPENTER: lambda: start_karpenter(site, wanted),

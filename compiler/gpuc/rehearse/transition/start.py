@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text, is_true
+from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text, is_true, now_text
 from gpuc.rehearse.context import EVENT, POD, WORKLOAD
 from gpuc.rehearse.suites.jobs import NO_CONTROLLER
 from gpuc.rehearse.transition.filling import Filling
@@ -79,7 +79,7 @@ def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) ->
             continue
         if owner["spec"].get("suspend"):
             continue
-        status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": _now()}
+        status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": now_text()}
         api, kind, name, namespace = filling.address
         client.patch(api, kind, name, {"status": status}, namespace, "status")
 
@@ -97,7 +97,7 @@ def stop_work(client: Client, work: Iterable[Filling], timeout_s: float = START_
             if not dependents and not any(snapshot.find(kind, name, space) for kind, space, name in names):
                 return
             # The garbage collector needs several seconds for some dependents.
-            list(pool.map(lambda document: _delete(client, document), dependents))
+            list(pool.map(client.delete_object, dependents))
             time.sleep(_POLL_SECONDS / 2)
 
 
@@ -112,11 +112,6 @@ def _dependents(snapshot: Snapshot, kind: str, namespace: str, name: str) -> lis
             if metadata["namespace"] == namespace and (is_owner or is_of_deployment):
                 found.append(document)
     return found
-
-
-def _delete(client: Client, document: Object) -> None:
-    metadata = document["metadata"]
-    client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata["namespace"])
 
 
 def _create(client: Client, filling: Filling) -> str:
@@ -135,7 +130,3 @@ def _reasons(snapshot: Snapshot, owner: Object) -> list[str]:
         messages += [str(condition(pod, "PodScheduled").get("message", ""))]
         messages += snapshot.events_of(pod, "FailedScheduling")[-1:]
     return [f"; {message}" for message in dict.fromkeys(filter(None, messages))]
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
