@@ -315,11 +315,15 @@ def is_true(document: Object, kind: str) -> bool:
     return bool(condition(document, kind).get("status") == "True")
 
 
+def reason_text(found: Object) -> str:
+    """Returns the reason and the message of a condition."""
+    return f"{found.get('reason', '')}: {found.get('message', '')}"
+
+
 def conditions_text(document: Object) -> str:
     """Returns all conditions of an object in one line."""
     conditions = document.get("status", {}).get("conditions") or []
-    rows = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in conditions)
-    return "; ".join(rows) or "no conditions"
+    return "; ".join(f"{row['type']}={row['status']} {reason_text(row)}" for row in conditions) or "no conditions"
 
 
 @contextmanager

@@ -83,7 +83,7 @@ class ProtectedObject:
 
 
 def unfinished(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -> list[Failure]:
-    """Returns a failure for each Application that is not Synced, Healthy and Succeeded at a moment, except `ignored`."""
+    """Returns a failure for each Application, except `ignored`, that is not Synced, Healthy and Succeeded then."""
     return [
         Failure("unfinished", name, ", ".join(state.differing[:3]), _description(state), moment)
         for name, state in _checked(timeline, moment, ignored)

@@ -16,7 +16,7 @@ from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.model import Cluster
 from gpuc.rehearse.argocd.object_diff import ObjectKey
 from gpuc.rehearse.classify_response import classify_response, refusing_component
-from gpuc.rehearse.client import ApiError, Client, Object, condition, is_true
+from gpuc.rehearse.client import ApiError, Client, Object, condition, is_true, reason_text
 from gpuc.rehearse.context import EVENT, POD, WORKLOAD
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.transition.filling import Filling
@@ -163,7 +163,7 @@ def _answer(snapshot: Snapshot, filling: Filling) -> Attempt:
     if is_true(workload, "Admitted"):
         return Attempt("kept")
     reserved = condition(workload, "QuotaReserved")
-    message = f"{reserved.get('reason', '')}: {reserved.get('message', '')}" if reserved else ""
+    message = reason_text(reserved) if reserved else ""
     return Attempt("waiting", "Kueue", message)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from gpuc.rehearse.client import Object, condition, is_true
+from gpuc.rehearse.client import Object, condition, is_true, reason_text
 from gpuc.rehearse.context import NODEPOOL_LABEL
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
@@ -150,11 +150,10 @@ def _eviction(before: Object | None, after: Object | None) -> str:
         return "the Workload was deleted"
     evicted, earlier = condition(after, "Evicted"), condition(before, "Evicted")
     if evicted and evicted.get("lastTransitionTime") != earlier.get("lastTransitionTime"):
-        return f"{evicted.get('reason', '')}: {evicted.get('message', '')}"
+        return reason_text(evicted)
     if is_true(after, "Admitted"):
         return ""
-    reserved = condition(after, "QuotaReserved")
-    return f"{reserved.get('reason', '')}: {reserved.get('message', '')}"
+    return reason_text(condition(after, "QuotaReserved"))
 
 
 def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
@@ -168,9 +167,8 @@ def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
                 message = "is deleted when its Workloads have finished" if current else ""
                 yield QueueOutcome(kind, namespace, name, "gone", message, count)
                 continue
-            active = condition(current, _ACTIVE)
-            is_active = active.get("status") == "True"
-            message = "" if is_active else f"{active.get('reason', '')}: {active.get('message', '')}"
+            is_active = is_true(current, _ACTIVE)
+            message = "" if is_active else reason_text(condition(current, _ACTIVE))
             yield QueueOutcome(kind, namespace, name, "active" if is_active else "inactive", message, count)
 
 

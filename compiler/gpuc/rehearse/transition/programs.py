@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.crds import Definitions
-from gpuc.rehearse.instance_types import ZONE_LABEL
+from gpuc.rehearse.instance_types import zones_of
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.plane.kueue import start_kueue
 from gpuc.rehearse.plane.kwok import start_karpenter
@@ -25,17 +24,19 @@ _KUEUE, _KARPENTER = "kueue", "karpenter-kwok"
 def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], definitions: Definitions) -> Settings:
     """Returns the settings of the state before, with the instance types and the pools of the other states added.
 
-    Karpenter knows all instance types of EC2 in a real cluster, so a new instance type needs no restart. The resources
-    of an instance type are those of the first state that uses it. Kueue and Gatekeeper run from
-    the start if any state needs them.
+    Karpenter knows all instance types of EC2 in a real cluster, so a new instance type needs no restart. All of them
+    have offerings in the zones of all states, and the resources of the first state that uses them. Kueue and Gatekeeper
+    run from the start if any state needs them.
     """
-    first = settings(before, definitions)
+    specs = (before, *others)
+    zones = sorted({zone for spec in specs for zone in zones_of(spec.cluster)})
+    first = settings(before, definitions, zones)
     kueue_configuration, has_gatekeeper = first.kueue_configuration, first.has_gatekeeper
     types = {row["name"]: row for row in first.instance_types}
     stages = {row["metadata"]["name"]: row for row in first.node_stages}
     resources = dict.fromkeys(first.policy_resources)
-    for spec in others:
-        other = settings(spec, definitions)
+    for spec in specs[1:]:
+        other = settings(spec, definitions, zones)
         types = {row["name"]: row for row in other.instance_types} | types
         stages = {row["metadata"]["name"]: row for row in other.node_stages} | stages
         resources |= dict.fromkeys(other.policy_resources)
@@ -45,36 +46,10 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
         first,
         kueue_configuration=kueue_configuration,
         has_gatekeeper=has_gatekeeper,
-        instance_types=tuple(_in_all_zones(types.values())),
+        instance_types=tuple(types.values()),
         node_stages=tuple(stages.values()),
         policy_resources=tuple(resources),
     )
-
-
-def _in_all_zones(types: Iterable[Body]) -> list[Body]:
-    """Returns the instance types with offerings in the zones of all of them."""
-    rows = list(types)
-    zones = sorted({zone for row in rows for offering in row["offerings"] for zone in _zones(offering)})
-    return [row | {"offerings": _offerings(row["offerings"], zones)} for row in rows]
-
-
-def _offerings(offerings: Iterable[Body], zones: Iterable[str]) -> list[Body]:
-    """Returns the offerings of an instance type, copied into the zones that it does not have."""
-    known = list(offerings)
-    present = {zone for offering in known for zone in _zones(offering)}
-    sample = next(iter(present), "")
-    missing = [zone for zone in zones if zone not in present]
-    copies = [_moved(offering, zone) for zone in missing for offering in known if sample in _zones(offering)]
-    return [*known, *copies]
-
-
-def _moved(offering: Body, zone: str) -> Body:
-    rows = [row | {"values": [zone]} if row["key"] == ZONE_LABEL else row for row in offering["Requirements"]]
-    return offering | {"Requirements": rows}
-
-
-def _zones(offering: Body) -> list[str]:
-    return [value for row in offering["Requirements"] if row["key"] == ZONE_LABEL for value in row["values"]]
 
 
 def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text, is_true, now_text
 from gpuc.rehearse.context import EVENT, POD, WORKLOAD
@@ -23,26 +24,21 @@ def start_work(client: Client, work: Sequence[Filling], timeout_s: float = START
 
     Returns why a workload does not run, by the text of the workload. Workloads that run are not in the result.
     """
-    waiting: dict[int, Filling] = {}
-    problems: dict[int, str] = {}
     with ThreadPoolExecutor(_THREADS) as pool:
-        for index, problem in enumerate(pool.map(lambda filling: _create(client, filling), work)):
-            if problem:
-                problems[index] = problem
-            else:
-                waiting[index] = work[index]
+        answers = dict(zip(map(str, work), pool.map(partial(_create, client), work), strict=True))
+    problems = {text: problem for text, problem in answers.items() if problem}
+    waiting = {str(filling): filling for filling in work if str(filling) not in problems}
     deadline = time.monotonic() + timeout_s
     while waiting and time.monotonic() < deadline:
         snapshot = take_snapshot(client, _KINDS)
         report_ready(client, snapshot, waiting.values())
-        problems_now = {index: why_not_running(snapshot, filling) for index, filling in waiting.items()}
-        waiting = {index: filling for index, filling in waiting.items() if problems_now[index]}
+        waiting = {text: filling for text, filling in waiting.items() if why_not_running(snapshot, filling)}
         if waiting:
             time.sleep(_POLL_SECONDS)
     if waiting:
         snapshot = take_snapshot(client, (*_KINDS, EVENT))
-        problems |= {index: why_not_running(snapshot, filling) for index, filling in waiting.items()}
-    return {str(work[index]): problem for index, problem in sorted(problems.items())}
+        problems |= {text: why_not_running(snapshot, filling) for text, filling in waiting.items()}
+    return {text: problems[text] for text in answers if text in problems}
 
 
 def why_not_running(snapshot: Snapshot, filling: Filling) -> str:

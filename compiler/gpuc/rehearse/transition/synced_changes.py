@@ -17,6 +17,7 @@ from gpuc.rehearse.argocd.object_diff import (
     ObjectKey,
     diff_objects,
     is_deleted,
+    is_unpruned,
     key_of,
 )
 from gpuc.rehearse.client import ApiError, Client, Object, WaitError
@@ -119,7 +120,7 @@ def _prune(
         if key in orphans:
             message = "its Application is removed, and Argo CD keeps the objects of a removed Application"
             yield _outcome(key, "left", message)
-        elif NO_PRUNE in manifest.annotations.get(OPTIONS, ""):
+        elif is_unpruned(manifest):
             yield _outcome(key, "left", f"the annotation {OPTIONS} has {NO_PRUNE}")
         else:
             if not dry_run:
