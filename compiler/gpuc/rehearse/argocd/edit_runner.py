@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.finding import StageError
+from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
@@ -52,21 +53,22 @@ class EditRunner:
 
     def try_change(self, edits: Edits) -> list[str]:
         """Changes the spec, compiles the spec and returns the errors. If there are errors, the change is undone."""
-        root = self.argocd.repository.root
-        spec = SpecFile(root, self.file)
-        before = spec.path.read_text(encoding="utf-8")
+        before = self.spec_text
         try:
-            apply_edits(spec, edits)
-            found = compile_specs(root, [self.file], root, lambda line: None).findings
+            apply_edits(SpecFile(self.argocd.repository.root, self.file), edits)
+            errors = self._compile()
         except StageError as stop:
-            found = tuple(stop.findings)
+            errors = _errors(stop.findings)
         except KeyError as error:
-            spec.path.write_text(before, encoding="utf-8")
-            return [f"key {error} is not in {self.file}"]
-        errors = [f"{finding.id} {finding.message}" for finding in found if finding.is_error]
+            errors = [f"key {error} is not in {self.file}"]
         if errors:
-            spec.path.write_text(before, encoding="utf-8")
+            self._path.write_text(before, encoding="utf-8")
         return errors
+
+    def _compile(self) -> list[str]:
+        """Compiles the spec, writes the output, and returns the errors."""
+        root = self.argocd.repository.root
+        return _errors(compile_specs(root, [self.file], root, lambda line: None).findings)
 
     def reload_spec(self) -> ObjectDiff:
         """Loads the changed spec and returns the differences from the previously loaded spec."""
@@ -79,18 +81,18 @@ class EditRunner:
         Raises:
             RuntimeError: if the text does not compile.
         """
-        root = self.argocd.repository.root
-        (root / self.file).write_text(text, encoding="utf-8")
-        findings = compile_specs(root, [self.file], root, lambda line: None).findings
-        errors = [finding for finding in findings if finding.is_error]
-        if errors:
-            raise RuntimeError(f"{self.file} does not compile after the reset to an earlier text: {errors[0].message}")
+        self._path.write_text(text, encoding="utf-8")
+        if errors := self._compile():
+            raise RuntimeError(f"{self.file} does not compile after the reset to an earlier text: {errors[0]}")
+
+    @property
+    def _path(self) -> Path:
+        return self.argocd.repository.root / self.file
 
     @property
     def spec_text(self) -> str:
         """The text of the spec in the working copy."""
-        path = self.argocd.repository.root / self.file
-        return path.read_text(encoding="utf-8")
+        return self._path.read_text(encoding="utf-8")
 
     def commit(self, message: str) -> float:
         """Commits, pushes, and refreshes the Applications as a Git webhook does.
@@ -202,3 +204,7 @@ class EditRunner:
     def _is_synced(self) -> bool:
         last = self.watch.timeline.last
         return all(last[name].is_good for name in self.applications)
+
+
+def _errors(findings: Iterable[Finding]) -> list[str]:
+    return [f"{finding.id} {finding.message}" for finding in findings if finding.is_error]
