@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.applications import applications, git_sources
-from gpuc.rehearse.argocd.checks import Failure, unexpected_deletions, unfinished, wait_times
+from gpuc.rehearse.argocd.checks import Failure, ProtectedObject, unexpected_deletions, unfinished, wait_times
 from gpuc.rehearse.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
-from gpuc.rehearse.argocd.protected_objects import protected_objects
 from gpuc.rehearse.argocd.result import APPLIED_SECONDS, EditResult
 from gpuc.rehearse.argocd.sample_edits import Edits, SampleEdit, apply_edits
 from gpuc.rehearse.argocd.spec_edit import SpecFile
+from gpuc.rehearse.client import Client, is_true
+from gpuc.rehearse.context import CLUSTER_QUEUE, NODE, NODE_POOL, POD, WORKLOAD
 
 if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
@@ -182,9 +185,9 @@ class EditRunner:
             allowed: objects that the edit may delete, as "Kind name".
         """
         cluster = self.spec.cluster
-        before = protected_objects(self.client, cluster)
+        before = _protected_objects(self.client, cluster)
         yield
-        after = protected_objects(self.client, cluster)
+        after = _protected_objects(self.client, cluster)
         self.failures += unexpected_deletions(before, after, allowed, name, self.watch.now)
 
     def _rendered(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
@@ -204,6 +207,36 @@ class EditRunner:
     def _is_synced(self) -> bool:
         last = self.watch.timeline.last
         return all(last[name].is_good for name in self.applications)
+
+
+def _protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedObject]:
+    """Returns the objects on which running workloads depend, by "Kind name": NodePools, ClusterQueues, Namespaces."""
+    workloads = dict(_workloads(client, cluster))
+    found = {}
+    for api, kind in (NODE_POOL, CLUSTER_QUEUE, ("v1", "Namespace")):
+        for stored in client.list_all(api, kind) if client.serves(api, kind) else ():
+            metadata = stored["metadata"]
+            if kind != "Namespace" or metadata["name"] in cluster.tenant_namespaces:
+                key = f"{kind} {metadata['name']}"
+                found[key] = ProtectedObject(metadata["uid"], "deletionTimestamp" in metadata, workloads.get(key, ""))
+    return found
+
+
+def _workloads(client: Client, cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """Yields ("Kind name" of an object, a running pod or an admitted Workload that uses the object)."""
+    nodes = (node["metadata"] for node in client.list_all(*NODE, labels=POOL_LABEL))
+    pools = {metadata["name"]: metadata["labels"].get(POOL_LABEL) for metadata in nodes}
+    for namespace in cluster.tenant_namespaces:
+        for pod in client.list_all(*POD, namespace):
+            if pod.get("status", {}).get("phase") == "Running":
+                pod_name = f"pod {namespace}/{pod['metadata']['name']}"
+                yield f"Namespace {namespace}", pod_name
+                yield f"NodePool {pools.get(pod['spec'].get('nodeName', ''))}", pod_name
+    for workload in client.list_all(*WORKLOAD) if client.serves(*WORKLOAD) else ():
+        queue = workload.get("status", {}).get("admission", {}).get("clusterQueue")
+        if queue and not is_true(workload, "Finished"):
+            metadata = workload["metadata"]
+            yield f"ClusterQueue {queue}", f"Workload {metadata['namespace']}/{metadata['name']}"
 
 
 def _errors(findings: Iterable[Finding]) -> list[str]:

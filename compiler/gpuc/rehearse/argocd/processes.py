@@ -35,15 +35,8 @@ def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
     port, password = site.port(), secrets.token_hex(16)
     configuration = site.subfolder("redis") / "redis.conf"
     configuration.touch(mode=0o600)
-    lines = (
-        f"bind {LOOPBACK}",
-        f"port {port}",
-        f"requirepass {password}",
-        f"dir {configuration.parent}",
-        'save ""',
-        "appendonly no",
-    )
-    configuration.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
+    settings = f"bind {LOOPBACK}\nport {port}\nrequirepass {password}\ndir {configuration.parent}\n"
+    configuration.write_text(f'{settings}save ""\nappendonly no\n', encoding="ascii")
     process = site.run("redis", [str(configuration)], _port_probe(port), program=programs.redis)
     return Redis(process, f"{LOOPBACK}:{port}", password)
 
