@@ -33,7 +33,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(change.after.cluster.name)
         if names[-1] == "prod-use1":
             raise ProgramError("etcd ended")
-        yield TransitionResult(names[-1], change.after.cluster.file, change.name)
+        yield TransitionResult(cluster=names[-1], file=change.after.cluster.file, before=change.name)
 
     monkeypatch.setattr(run, "transition", transition)
     return names

@@ -19,8 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuc.rehearse.argocd.programs import find_argo_programs
-from gpuc.rehearse.programs import MissingProgramsError, find_programs
+from gpuc.rehearse.programs import MissingProgramsError, find_argo_programs, find_programs
 from tests.conftest import EXAMPLES, ROOT, root_of
 
 RECORD = ROOT / "benchmarks" / "argocd.md"

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.rehearse.client import ApiError, Client, Object
-from gpuc.rehearse.plane.etcd import start_etcd
-from gpuc.rehearse.plane.kubernetes import start_api_server
+from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import stop
 from gpuc.rehearse.programs import Programs

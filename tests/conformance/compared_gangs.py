@@ -12,8 +12,7 @@ from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import admission, expect
 from gpuc.rehearse.outcome import Outcome, Request, agrees
 from gpuc.rehearse.quota import Quota, owner
-from gpuc.rehearse.suites.jobs import Work
-from gpuc.rehearse.suites.observe import kueue_decision, placed, submit
+from gpuc.rehearse.suites.jobs import Work, kueue_decision, placed, submit
 
 Gang = tuple[ClusterQueue, Request]
 MAX_PODS_ON_NODES = 30

@@ -21,7 +21,6 @@ from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.substitute import replacement_objects, settings
 from gpuc.rehearse.topology_labels import place_static_nodes
-from gpuc.rehearse.users import with_user
 from tests.conformance.local_controllers import LocalController
 from tests.conformance.random_workloads import JOBSET, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided
@@ -159,7 +158,7 @@ class ComparedPlane:
             if created["kind"] == "CronJob":
                 if created["spec"].get("suspend"):
                     return Answer("no", "controller", "the CronJob is suspended")
-                with_user(self._client, CRON_CONTROLLER).create(_job_of(created))
+                self._client.with_user(CRON_CONTROLLER).create(_job_of(created))
         except ApiError as error:
             return refusal(error.message)
         return created

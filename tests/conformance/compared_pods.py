@@ -32,8 +32,7 @@ from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.rehearse.client import ApiError, Client
-from gpuc.rehearse.plane.etcd import start_etcd
-from gpuc.rehearse.plane.kubernetes import start_api_server
+from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import stop
 from gpuc.rehearse.programs import find_programs

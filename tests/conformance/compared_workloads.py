@@ -18,7 +18,7 @@ from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.programs import MissingProgramsError, Programs, find_jobset_programs, find_programs
+from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc.trace import ClusterIndex, trace_workload, workload_of
 from gpuc.trace.node_agents import node_agents
 from gpuc.trace.unserved import unserved, why_not_traced, workload_without_pods
@@ -85,7 +85,7 @@ def run(
 def _jobset_programs(progress: Callable[[str], None]) -> Programs | None:
     """Returns the controller of JobSets; None if it is not built, and a message reports that."""
     try:
-        return find_jobset_programs()
+        return find_controller("jobset", "JobSets")
     except MissingProgramsError as error:
         progress(f"the comparison has no JobSets: {error}")
         return None

@@ -22,8 +22,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, MIG_CONFIG_LABEL, OPERANDS_LABEL
 from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.plane.etcd import start_etcd
-from gpuc.rehearse.plane.kubernetes import start_api_server
+from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import stop
 from gpuc.rehearse.programs import find_programs

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from gpuc.lint.load.files import files_below
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.lint.load.yaml_text import read
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.rehearse.client import ApiError, Client, condition_is_true
+from gpuc.rehearse.client import ApiError, Client, is_true
 from gpuc.rehearse.programs import Programs
 from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
 from tests.conformance.check_result import CheckResult
@@ -245,7 +246,7 @@ def _installed(client: Client, definitions: Mapping[str, Object], tables: Path) 
 
 def _wait_served(client: Client, definitions: list[Object]) -> None:
     for document in definitions:
-        client.wait_for(*_CRD, document["metadata"]["name"], condition_is_true("Established"), READY_SECONDS)
+        client.wait_for(*_CRD, document["metadata"]["name"], partial(is_true, kind="Established"), READY_SECONDS)
     deadline = time.monotonic() + READY_SECONDS
     for document in definitions:
         spec = document["spec"]

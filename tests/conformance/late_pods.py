@@ -19,7 +19,7 @@ from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.plane.kwok import READY_AFTER
-from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.plane.site import Settings
 from gpuc.rehearse.sample_workloads import distinct_factories
 from gpuc.rehearse.suites.serving import available_pool, replicated
 from tests.conformance.check_result import CheckResult

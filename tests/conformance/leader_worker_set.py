@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gpuc.kubernetes.controllers import user
-from gpuc.kubernetes.kueue import KUEUE_API, QUEUE_LABEL
+from gpuc.kubernetes.kueue import GATE, KUEUE_API, QUEUE_LABEL
 from gpuc.model import ClusterQueue, Pool
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import apply_objects
@@ -24,10 +24,9 @@ from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.expectation import expect
 from gpuc.rehearse.outcome import Request
-from gpuc.rehearse.programs import MissingProgramsError, Programs, find_lws_programs, find_programs
+from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.substitute import replacement_objects
-from gpuc.rehearse.users import KUEUE_GATE, with_user
 from tests.conformance.check_result import CheckResult
 from tests.conformance.lws_controller import FRAMEWORK, NAME_LABEL, crds, start_lws
 from tests.conformance.shared_plane import compiled, shared_control_plane
@@ -237,7 +236,7 @@ def _hold(plane: Plane, created: Object, problems: Problems) -> None:
     while time.monotonic() < deadline and not problems.lines:
         for pod in plane.pods(created):
             name, gates = pod["metadata"]["name"], pod["spec"].get("schedulingGates", ())
-            problems.unless(KUEUE_GATE in gates, f"pod {name} has no gate")
+            problems.unless({"name": GATE} in gates, f"pod {name} has no gate")
             problems.unless(not pod["spec"].get("nodeName"), f"pod {name} has a node")
         time.sleep(0.5)
 
@@ -267,7 +266,7 @@ def _forged_pod_is_held(plane: Plane) -> str:
     pod["metadata"]["annotations"] = {"leaderworkerset.sigs.k8s.io/size": "1", **suspended}
     outcome = classify_response(plane.context.client, lambda: plane.context.client.create(pod))
     problems.unless((outcome.verdict, outcome.by) == ("refused", "policy"), str(outcome))
-    with_user(plane.context.client, STATEFUL_SET_CONTROLLER).create(pod)
+    plane.context.client.with_user(STATEFUL_SET_CONTROLLER).create(pod)
     absent = {"metadata": {"name": "rehearsal-absent", "namespace": pod["metadata"]["namespace"]}}
     _hold(plane, absent, problems)
     problems.unless(bool(plane.pods(absent)), "the pod is gone")
@@ -287,7 +286,7 @@ def _needs_a_queue(plane: Plane) -> str:
 def _needs_the_gate(plane: Plane) -> str:
     """Creates a pod without a gate as the user that creates the pods of LeaderWorkerSets. gpu-quota must refuse it."""
     pod = plane.factory.pod("ungated", plane.pool, {plane.slices[0]: 1})
-    client = with_user(plane.context.client, STATEFUL_SET_CONTROLLER)
+    client = plane.context.client.with_user(STATEFUL_SET_CONTROLLER)
     outcome = classify_response(client, lambda: client.create(pod))
     is_good = (outcome.verdict, outcome.by) == ("refused", "policy") and "no quota counts the GPUs" in outcome.message
     return "" if is_good else str(outcome)
@@ -338,7 +337,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         find_programs()
-        lws = find_lws_programs()
+        lws = find_controller("lws", "LeaderWorkerSets")
     except MissingProgramsError as error:
         print(f"not run: LeaderWorkerSets with the real controller: {error}")
         return 0

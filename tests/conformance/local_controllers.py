@@ -11,8 +11,7 @@ from typing import Any
 
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.ports import LOOPBACK
-from gpuc.rehearse.process import Process, http_probe
+from gpuc.rehearse.process import LOOPBACK, Process, http_probe
 from gpuc.rehearse.programs import Programs
 
 
@@ -53,12 +52,12 @@ class LocalController:
         environment = {"KUBECONFIG": str(site.kubeconfig_of(self.name, self.user))}
         is_healthy = http_probe(f"http://{LOOPBACK}:{health}/readyz")
         # The controller reports readiness before its webhooks listen.
-        process = site.run_program(
+        process = site.run(
             self.name,
-            programs.path(self.name),
             [f"--config={file}"],
             lambda: is_healthy() and _listens(port),
             environment,
+            programs.path(self.name),
         )
         for configuration in self._webhooks(site, programs, port):
             client.create(configuration)

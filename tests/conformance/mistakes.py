@@ -9,7 +9,7 @@ from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.outcome import Component
-from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.plane.site import Settings
 from gpuc.rehearse.suites import Case
 from tests.conformance.object_edits import (
     Edit,

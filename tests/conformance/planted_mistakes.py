@@ -198,7 +198,7 @@ class _Planter:
                 continue
             return True
         for api, _ in kinds:
-            self._client.forget_kinds(api)
+            self._client._resources.pop(api, None)
         return False
 
     def _restore(self, edited: Documents, changed: Sequence[Key]) -> None:

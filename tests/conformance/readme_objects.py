@@ -8,7 +8,8 @@ from typing import Any
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.prerequisites import namespace, required_namespaces, system_nodes
+from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
+from gpuc.rehearse.client import new_object
 
 Object = dict[str, Any]
 NAMESPACE, NODE, NODE_CLAIM, POD, TOPOLOGY = "stand-ins", "node-1", "nodeclaim-1", "pod-1", "topology-1"
@@ -39,7 +40,7 @@ def objects(spec: CompiledSpec) -> Iterator[Object]:
     cluster = spec.cluster
     yield from required_namespaces(cluster, spec.synced)
     for name in ("argocd", NAMESPACE):
-        yield namespace(name)
+        yield new_object("v1", "Namespace", name)
     yield _object("v1", "ServiceAccount", "default", NAMESPACE)
     yield from _network(cluster)
     yield _workload("Deployment", "coredns")

@@ -18,11 +18,12 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.client import Client, condition_is_true
+from gpuc.rehearse.client import Client, is_true
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.programs import Programs, find_programs
@@ -161,7 +162,7 @@ def _create_definitions(programs: Programs, crds: Path | None, client: Client, p
     data = [body if isinstance(body, bytes) else json.dumps(body).encode() for body in bodies]
     list(pool.map(lambda body: client.send("POST", address, body, "application/yaml"), data))
     for definition in client.list_all(*_CRD):
-        client.wait_for(*_CRD, definition["metadata"]["name"], condition_is_true("Established"), READY_SECONDS)
+        client.wait_for(*_CRD, definition["metadata"]["name"], partial(is_true, kind="Established"), READY_SECONDS)
 
 
 def _prepare(client: Client, spec: CompiledSpec, pool: ThreadPoolExecutor) -> list[Object]:

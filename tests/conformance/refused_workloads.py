@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import yaml
 from gpuc.admission.request import Decision
 from gpuc.admission.validation import validation_errors, with_defaults
 from gpuc.objects.pods import JOB_NAME
-from gpuc.rehearse.client import ApiError, Client, condition_is_true
+from gpuc.rehearse.client import ApiError, Client, is_true
 from gpuc.rehearse.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, Steps, put
 from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
@@ -82,8 +83,12 @@ def _install(client: Client, crds: Path) -> set[str]:
             if kind in wanted and BASES[kind]["apiVersion"] in versions:
                 document["spec"].pop("conversion", None)
                 client.send("POST", client.path(*_CRD), json.dumps(document).encode(), "application/json")
-                client.wait_for(*_CRD, document["metadata"]["name"], condition_is_true("Established"), READY_SECONDS)
-                client.wait_for(*_CRD, document["metadata"]["name"], condition_is_true("NamesAccepted"), READY_SECONDS)
+                client.wait_for(
+                    *_CRD, document["metadata"]["name"], partial(is_true, kind="Established"), READY_SECONDS
+                )
+                client.wait_for(
+                    *_CRD, document["metadata"]["name"], partial(is_true, kind="NamesAccepted"), READY_SECONDS
+                )
                 installed.add(kind)
     return installed
 

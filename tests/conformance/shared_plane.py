@@ -21,12 +21,10 @@ from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import Definitions, definitions
 from gpuc.rehearse.health import wait_healthy
 from gpuc.rehearse.plane import ControlPlane
-from gpuc.rehearse.plane.karpenter import start_karpenter
 from gpuc.rehearse.plane.kueue import start_kueue
-from gpuc.rehearse.plane.kwok import start_kwok
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.ports import free_ports
-from gpuc.rehearse.process import stop
+from gpuc.rehearse.plane.kwok import start_karpenter, start_kwok
+from gpuc.rehearse.plane.site import Settings
+from gpuc.rehearse.process import free_ports
 from gpuc.rehearse.programs import find_programs
 from gpuc.rehearse.substitute import replacement_objects, settings, simulated_document
 from gpuc.rehearse.topology_labels import place_static_nodes
@@ -99,7 +97,7 @@ class SharedControlPlane:
 
     def restart(self, wanted: Settings) -> None:
         """Restarts the programs whose settings differ; the API server keeps running."""
-        site = self.plane._site
+        site = self.plane.site
         site._ports = free_ports(PORTS)
         changed = [
             name
@@ -110,8 +108,7 @@ class SharedControlPlane:
             )
             if differs
         ]
-        stop(process for process in site.processes if process.name in changed)
-        site.processes[:] = [process for process in site.processes if process.name not in changed]
+        site.stop(changed)
         port = json.loads((site.folder / "kueue.json").read_text())["webhook"]["port"]
         starts: Mapping[str, Callable[[], object]] = {
             "kueue": lambda: start_kueue(site, kueue_configuration(wanted), port),

@@ -11,8 +11,7 @@ import pytest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.impact import IMPACTS, Impact, Level, Prediction
 from gpuc.rehearse.transition.filling import fillings
-from gpuc.rehearse.transition.result import NodeOutcome, ObjectOutcome, QueueOutcome, WorkloadOutcome
-from gpuc.rehearse.transition.running import Observed
+from gpuc.rehearse.transition.result import NodeOutcome, ObjectOutcome, Observed, QueueOutcome, WorkloadOutcome
 from tests.conformance.transition_agreement import (
     AGREES,
     DISAGREES,

@@ -15,7 +15,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan import state as plan
 from gpuc.plan.states import state_after
-from gpuc.rehearse.transition.compiled import compiled_from
+from gpuc.rehearse.transition.run import compiled_from
 from gpuc.source import Source
 from tests.conftest import EXAMPLES, root_of
 from tests.pipeline.memory import changed, leaves, source

@@ -30,9 +30,9 @@ from gpuc.rehearse.programs import Programs, find_programs
 from gpuc.rehearse.substitute import settings
 from gpuc.rehearse.transition.filling import Filling, fillings
 from gpuc.rehearse.transition.programs import shared_settings
-from gpuc.rehearse.transition.running import RunningState
 from gpuc.rehearse.transition.user_work import user_work
 from tests.conformance.check_result import CheckResult
+from tests.conformance.revertible_state import RevertibleState
 from tests.conformance.shared_plane import upstream_crds
 from tests.conformance.transition_agreement import (
     FAILED,
@@ -111,7 +111,7 @@ def _run_plane(programs: Programs, edits: Sequence[Edit], progress: Progress) ->
     given = shared_settings(origin, _states(edits), crds)
     progress(f"{cluster} {own}: {len(edits)} edits")
     with ControlPlane(programs, given, progress) as plane:
-        state = RunningState(plane, given, crds, origin)
+        state = RevertibleState(plane, given, crds, origin)
         for problem in state.apply(lambda step: None):
             progress(f"{cluster}: {problem}")
         for text, problem in state.fill(work).items():
@@ -121,7 +121,12 @@ def _run_plane(programs: Programs, edits: Sequence[Edit], progress: Progress) ->
 
 
 def _run_base(
-    state: RunningState, origin: CompiledSpec, edits: Sequence[Edit], base: str, crds: Definitions, progress: Progress
+    state: RevertibleState,
+    origin: CompiledSpec,
+    edits: Sequence[Edit],
+    base: str,
+    crds: Definitions,
+    progress: Progress,
 ) -> Iterator[Row]:
     if base:
         # Work that runs before a queue or a pool leaves cannot be started afterwards.
@@ -143,16 +148,16 @@ def _run_base(
         yield row
 
 
-def _run_edit(state: RunningState, edit: Edit, crds: Definitions) -> Row:
+def _run_edit(state: RevertibleState, edit: Edit, crds: Definitions) -> Row:
     after = edit.after.compiled()
     if isinstance(after, str):
         return Row(edit, Comparison(NOT_COMPILED), note=after)
-    observed = state.check(after) if _is_inert(state, after, crds) else state.change_to(after, explains_nodes=False)
+    observed = state.check(after) if _is_inert(state, after, crds) else state.change_to(after)
     observations = observations_of(observed, state.before.cluster, after.cluster)
     return predicted_row(edit, observations, state.before, after, state.work)
 
 
-def _revert(state: RunningState, progress: Progress) -> None:
+def _revert(state: RevertibleState, progress: Progress) -> None:
     left: dict[str, str] = {}
     for _ in range(READY_ATTEMPTS):
         if not (left := state.revert()):
@@ -203,7 +208,7 @@ def replay(edits: Sequence[Edit], recorded: Mapping[str, Record]) -> list[Row]:
     return rows
 
 
-def _is_inert(state: RunningState, after: CompiledSpec, crds: Definitions) -> bool:
+def _is_inert(state: RevertibleState, after: CompiledSpec, crds: Definitions) -> bool:
     """Returns whether no program of the control plane reads what the change changes."""
     change = diff_objects(state.before.synced, after.synced)
     for manifest in (*change.written, *change.removed):

@@ -10,7 +10,7 @@ from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Pool
 from gpuc.model.names import POOL_LABEL
-from gpuc.rehearse.instance_types import OVERHEAD_CPU_MILLI, instance_types, reserve_daemon_sets
+from gpuc.rehearse.instance_types import OVERHEAD_CPU_MILLI, instance_types, reserve_daemon_sets, zones_of
 
 from ..conftest import EXAMPLES, example
 
@@ -22,7 +22,9 @@ def milli(text: str) -> int:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_capacity_without_overhead_and_daemonsets_is_the_allocatable_cpu(name: str) -> None:
     cluster = example(name)
-    capacity = {offered["name"]: milli(offered["resources"]["cpu"]) for offered in instance_types(cluster)}
+    capacity = {
+        offered["name"]: milli(offered["resources"]["cpu"]) for offered in instance_types(cluster, zones_of(cluster))
+    }
     reserve = {
         daemon_set["metadata"]["name"]: daemon_set["spec"]["template"]["spec"]
         for daemon_set in reserve_daemon_sets(cluster)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,7 @@ from gpuc.rehearse.programs import (
     DATA,
     NAMES,
     MissingProgramsError,
-    Programs,
-    find_jobset_programs,
-    find_lws_programs,
+    find_controller,
     find_programs,
 )
 from gpuc.tools.selection import OTHERS, REHEARSAL
@@ -36,20 +33,20 @@ def test_a_complete_folder_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert find_programs().path("etcd") == tmp_path / "bin" / "etcd"
 
 
-@pytest.mark.parametrize(("name", "find"), [("lws", find_lws_programs), ("jobset", find_jobset_programs)])
+@pytest.mark.parametrize("name", ["lws", "jobset"])
 def test_controllers_of_workloads_have_their_own_folders(
-    name: str, find: Callable[[], Programs], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
     data = (f"{name}-crds", f"{name}-webhooks.yaml")
     with pytest.raises(MissingProgramsError, match=f"`gpuc tools --{name}`") as refusal:
-        find()
+        find_controller(name, "Jobs")
     assert all(part in str(refusal.value) for part in (name, *data))
     (tmp_path / name / "bin").mkdir(parents=True)
     (tmp_path / name / "bin" / name).touch(mode=0o755)
     for part in data:
         (tmp_path / name / "data" / part).mkdir(parents=True)
-    assert find().path(name) == tmp_path / name / "bin" / name
+    assert find_controller(name, "Jobs").path(name) == tmp_path / name / "bin" / name
 
 
 def test_each_selection_has_its_own_folder_in_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from gpuc.rehearse.started import Started
+from gpuc.rehearse.process import Started
 
 
 class Programs(Started):

@@ -11,6 +11,7 @@ import pytest
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.crds import Definitions
+from gpuc.rehearse.instance_types import zones_of
 from gpuc.rehearse.substitute import settings
 from gpuc.rehearse.transition.programs import shared_settings
 from gpuc.rehearse.transition.synced_changes import _without_application, ignored_fields, with_live_fields
@@ -85,6 +86,14 @@ def test_the_settings_have_the_instance_types_and_zones_of_both_states(prod_spec
         assert len(places) == len(set(places)) == 15
         assert ("us-west-2c", "reserved") in places
         assert ("us-east-1a", "spot") in places
+
+
+def test_a_zone_of_the_state_after_has_offerings_of_the_instance_types_before(prod_spec: CompiledSpec) -> None:
+    other = compiled_spec(ROOT / "examples/custom", "specs/custom-euc1.yaml")
+    shared = shared_settings(prod_spec, [other], NO_DEFINITIONS)
+    rows = [row for offering in shared.instance_types[0]["offerings"] for row in offering["Requirements"]]
+    zones = {row["values"][0] for row in rows if row["key"] == "topology.kubernetes.io/zone"}
+    assert zones == {*zones_of(prod_spec.cluster), *zones_of(other.cluster)}
 
 
 def test_programs_run_if_only_the_state_after_needs_them(prod_spec: CompiledSpec, tmp_path: Path) -> None:

@@ -20,8 +20,7 @@ from gpuc.rehearse.argocd.result import SyncResult
 if TYPE_CHECKING:
     from gpuc.diagnostics.report.output import ReportFile
     from gpuc.pipeline.stages import CompiledSpec
-    from gpuc.rehearse.argocd.programs import ArgoPrograms
-    from gpuc.rehearse.programs import Programs
+    from gpuc.rehearse.programs import ArgoPrograms, Programs
 
 Progress = Callable[[str], None]
 
@@ -55,8 +54,7 @@ def run_argocd(
         ProgramError: if a program fails.
     """
     from gpuc.pipeline.stages import compiled_spec
-    from gpuc.rehearse.argocd.programs import find_argo_programs
-    from gpuc.rehearse.programs import MissingProgramsError
+    from gpuc.rehearse.programs import MissingProgramsError, find_argo_programs
 
     try:
         argo = find_argo_programs()

@@ -100,7 +100,7 @@ def _compiled(root: Path, file: str, state: str) -> CompiledSpec:
         UsageError: when the spec does not compile.
     """
     from gpuc.pipeline.pipeline import located_errors
-    from gpuc.rehearse.transition.compiled import compiled_state
+    from gpuc.rehearse.transition.run import compiled_state
 
     try:
         return compiled_state(root, file)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
+from gpuc.emit.prerequisites.definitions import is_custom
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.rehearse.health import UnhealthyObject, wait_healthy
 from gpuc.rehearse.read_back import FieldDifference, differences
 from gpuc.rehearse.substitute import simulated_document
-from gpuc.rehearse.waves import Step, namespaces, steps
+from gpuc.rehearse.waves import namespaces, steps
 
 THREADS = 4
 HEALTH_SECONDS = 60
@@ -33,6 +36,9 @@ class Refusal:
 
     manifest: Manifest
     error: ApiError
+
+    def __str__(self) -> str:
+        return f"{self.manifest}: {self.error}"
 
 
 @dataclass
@@ -70,51 +76,53 @@ def apply_objects(
         ApiError: if the API server refuses a namespace or a replacement.
     """
     result = ApplyResult()
+    with _measured(result, "apply"):
+        for accepted, refusals, unhealthy in apply_waves(client, synced, replacements, progress, health_s):
+            result.objects += len(accepted)
+            result.refusals += refusals
+            result.unhealthy += unhealthy
+    refused = {id(refusal.manifest) for refusal in result.refusals}
+    stored = [manifest for manifest in synced if id(manifest) not in refused]
+    with ThreadPoolExecutor(THREADS) as pool:
+        with _measured(result, "second apply"):
+            unchanged = pool.map(partial(_stays_unchanged, client), stored)
+            result.unstable += [manifest for manifest, same in zip(stored, unchanged, strict=True) if not same]
+        with _measured(result, "read back"):
+            for manifest, found in zip(stored, pool.map(partial(_differences, client), stored), strict=True):
+                result.differences += [(manifest, difference) for difference in found]
+    return result
+
+
+def apply_waves(
+    client: Client,
+    synced: Sequence[Manifest],
+    replacements: Iterable[Object],
+    progress: Callable[[str], None],
+    health_s: float = HEALTH_SECONDS,
+) -> Iterator[tuple[list[Manifest], list[Refusal], list[UnhealthyObject]]]:
+    """Applies all objects once; yields the accepted, the refused and the unhealthy objects of each wave.
+
+    The arguments and the errors are those of `apply_objects`.
+    """
     sync_steps = steps(synced)
     for document in (*namespaces(synced), *replacements):
         client.apply(document, manager=ARGO_CD)
     with ThreadPoolExecutor(THREADS) as pool:
-        _measure(result, "apply", lambda: _apply_all(client, sync_steps, result, pool, progress, health_s))
-        refused = {id(refusal.manifest) for refusal in result.refusals}
-        accepted = [manifest for manifest in synced if id(manifest) not in refused]
-        _measure(result, "second apply", lambda: _apply_again(client, accepted, result, pool))
-        _measure(result, "read back", lambda: _read_back(client, accepted, result, pool))
-    return result
+        for step in sync_steps:
+            progress(f"{step.application}, wave {step.wave}: {len(step.manifests)} objects")
+            refusals = list(filter(None, pool.map(partial(apply_object, client), step.manifests)))
+            refused = {id(refusal.manifest) for refusal in refusals}
+            accepted = [manifest for manifest in step.manifests if id(manifest) not in refused]
+            yield accepted, refusals, wait_healthy(client, accepted, health_s)
 
 
-def _apply_all(
-    client: Client,
-    sync_steps: Iterable[Step],
-    result: ApplyResult,
-    pool: ThreadPoolExecutor,
-    progress: Callable[[str], None],
-    health_s: float,
-) -> None:
-    for step in sync_steps:
-        progress(f"{step.application}, wave {step.wave}: {len(step.manifests)} objects")
-        refusals = list(pool.map(lambda manifest: _apply(client, manifest), step.manifests))
-        refused = [refusal for refusal in refusals if refusal is not None]
-        result.objects += len(step.manifests) - len(refused)
-        result.refusals += refused
-        refused_ids = {id(refusal.manifest) for refusal in refused}
-        accepted = [manifest for manifest in step.manifests if id(manifest) not in refused_ids]
-        result.unhealthy += wait_healthy(client, accepted, health_s)
-
-
-def _apply(client: Client, manifest: Manifest) -> Refusal | None:
+def apply_object(client: Client, manifest: Manifest) -> Refusal | None:
+    """Applies one object, and returns the refusal of the API server; None if it accepts the object."""
     try:
         client.apply(simulated_document(manifest))
     except ApiError as error:
         return Refusal(manifest, error)
     return None
-
-
-def _apply_again(client: Client, accepted: Iterable[Manifest], result: ApplyResult, pool: ThreadPoolExecutor) -> None:
-    manifests = list(accepted)
-    unchanged = pool.map(lambda manifest: _stays_unchanged(client, manifest), manifests)
-    for manifest, is_unchanged in zip(manifests, unchanged, strict=True):
-        if not is_unchanged:
-            result.unstable.append(manifest)
 
 
 def _stays_unchanged(client: Client, manifest: Manifest) -> bool:
@@ -127,16 +135,10 @@ def _stays_unchanged(client: Client, manifest: Manifest) -> bool:
     return False
 
 
-def _read_back(client: Client, accepted: Iterable[Manifest], result: ApplyResult, pool: ThreadPoolExecutor) -> None:
-    manifests = list(accepted)
-
-    def read(manifest: Manifest) -> Object:
-        return client.get(manifest.api, manifest.kind, manifest.name, manifest.namespace)
-
-    for manifest, stored in zip(manifests, pool.map(read, manifests), strict=True):
-        for difference in differences(simulated_document(manifest), stored):
-            if not _is_harmless(difference, manifest):
-                result.differences.append((manifest, difference))
+def _differences(client: Client, manifest: Manifest) -> list[FieldDifference]:
+    stored = client.get(manifest.api, manifest.kind, manifest.name, manifest.namespace)
+    found = differences(simulated_document(manifest), stored)
+    return [difference for difference in found if not _is_harmless(difference, manifest)]
 
 
 def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
@@ -147,7 +149,7 @@ def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
 
     Source: argoproj/argo-cd v3.5.1 gitops-engine/pkg/diff/diff.go (remarshal)
     """
-    if _is_custom(manifest.api):
+    if is_custom(manifest.api.rpartition("/")[0]):  # Argo CD does not know the defaults of custom resources
         return False
     if difference.kind == "defaulted":
         return True
@@ -155,13 +157,9 @@ def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
     return manifest.written is not None and is_same
 
 
-def _is_custom(api: str) -> bool:
-    """Returns whether the API group has custom resources, whose defaults Argo CD does not know."""
-    group = api.rpartition("/")[0]
-    return "." in group and not group.endswith(".k8s.io")
-
-
-def _measure(result: ApplyResult, step: str, action: Callable[[], None]) -> None:
+@contextmanager
+def _measured(result: ApplyResult, step: str) -> Iterator[None]:
+    """Records the duration of the `with` block."""
     started = time.monotonic()
-    action()
+    yield
     result.seconds[step] = time.monotonic() - started

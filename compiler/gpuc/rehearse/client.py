@@ -7,6 +7,7 @@ import json
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,10 @@ from gpuc.rehearse.connection import REQUEST_TIMEOUT_SECONDS, Connection
 
 Object = dict[str, Any]
 
+ADMINISTRATORS = "system:masters"
+"""The group whose members RBAC allows everything."""
 FIELD_MANAGER = "gpuc"
+DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 POLL_SECONDS = 0.1
 MERGE_PATCH = "application/merge-patch+json"
 CONFLICTS = 5
@@ -70,6 +74,10 @@ class Client:
         impersonating._impersonation = {"Impersonate-User": user, "Impersonate-Group": group}
         return impersonating
 
+    def with_user(self, name: str) -> Client:
+        """Returns a client for a user with the rights of an administrator; this client if the name is empty."""
+        return self.impersonate(name, ADMINISTRATORS) if name else self
+
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings in the last response to the calling thread."""
@@ -108,12 +116,9 @@ class Client:
 
     def find(self, api: str, kind: str, name: str, namespace: str = "") -> Object | None:
         """Returns an object, or None if the object does not exist."""
-        try:
+        with _missing_ignored():
             return self.get(api, kind, name, namespace)
-        except ApiError as error:
-            if error.code == 404:
-                return None
-            raise
+        return None
 
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
         """Lists the objects of a kind in a namespace, or in all namespaces. labels, fields: selectors."""
@@ -148,11 +153,13 @@ class Client:
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
         """Deletes an object and its dependents if the object exists. now: without a grace period."""
         options = {"propagationPolicy": "Background"} | ({"gracePeriodSeconds": 0} if now else {})
-        try:
+        with _missing_ignored():
             self._request("DELETE", self.path(api, kind, namespace, name), options)
-        except ApiError as error:
-            if error.code != 404:
-                raise
+
+    def delete_object(self, document: Object) -> None:
+        """Deletes an object as `delete` does."""
+        metadata = document["metadata"]
+        self.delete(document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", ""))
 
     def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
         """Deletes all objects of a kind and their dependents, without a grace period."""
@@ -164,17 +171,14 @@ class Client:
         """Removes all finalizers of an object if the object exists."""
         metadata = document["metadata"]
         key = document["apiVersion"], document["kind"], metadata["name"]
-        try:
+        with _missing_ignored():
             self.patch(*key, {"metadata": {"finalizers": None}}, metadata.get("namespace", ""))
-        except ApiError as error:
-            if error.code != 404:
-                raise
 
     def events(self, document: Object) -> list[tuple[str, str]]:
         """Returns (reason, message) of every event about an object, oldest first."""
         uid, namespace = document["metadata"]["uid"], document["metadata"].get("namespace", "default")
         events = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
-        events.sort(key=_event_time)
+        events.sort(key=event_time)
         return [(event.get("reason", ""), event.get("message", "")) for event in events]
 
     def watch(self, api: str, kind: str, namespace: str, since: str, timeout_s: int) -> Iterator[tuple[str, Object]]:
@@ -185,12 +189,7 @@ class Client:
         Raises:
             ApiError: with code 410 if the resource version is too old.
         """
-        query = {
-            "watch": "1",
-            "resourceVersion": since,
-            "timeoutSeconds": str(timeout_s),
-            "allowWatchBookmarks": "true",
-        }
+        query = {"watch": "1", "resourceVersion": since, "timeoutSeconds": timeout_s, "allowWatchBookmarks": "true"}
         address = f"{self.path(api, kind, namespace)}?{urlencode(query)}"
         connection = http.client.HTTPSConnection(
             self._address, timeout=timeout_s + REQUEST_TIMEOUT_SECONDS, context=self._context
@@ -233,10 +232,6 @@ class Client:
                 state = "does not exist" if document is None else conditions_text(document)
                 raise WaitError(f"{kind} {name} after {timeout_s:.0f} s: {state}")
             time.sleep(POLL_SECONDS)
-
-    def forget_kinds(self, api: str) -> None:
-        """Reads the kinds of a group and version again when one of them is needed next."""
-        self._resources.pop(api, None)
 
     def serves(self, api: str, kind: str) -> bool:
         """Returns whether the API server serves the kind."""
@@ -303,29 +298,55 @@ class Client:
         return response
 
 
+def new_object(api: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:
+    """Returns an object; `fields` are its fields next to the metadata, and additional fields of the metadata."""
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {}) | fields.pop("metadata", {})
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, **fields}
+
+
 def condition(document: Object, kind: str) -> Object:
     """Returns the condition of an object with the type `kind`; empty if the object has no such condition."""
     conditions: list[Object] = document.get("status", {}).get("conditions") or []
     return next((candidate for candidate in conditions if candidate["type"] == kind), {})
 
 
-def condition_is_true(kind: str) -> Callable[[Object], bool]:
-    """Returns a predicate: whether the condition with the type `kind` has the status True."""
-    return lambda document: condition(document, kind).get("status") == "True"
+def is_true(document: Object, kind: str) -> bool:
+    """Returns whether the condition with the type `kind` has the status True."""
+    return bool(condition(document, kind).get("status") == "True")
+
+
+def reason_text(found: Object) -> str:
+    """Returns the reason and the message of a condition."""
+    return f"{found.get('reason', '')}: {found.get('message', '')}"
 
 
 def conditions_text(document: Object) -> str:
     """Returns all conditions of an object in one line."""
     conditions = document.get("status", {}).get("conditions") or []
-    rows = (f"{row['type']}={row['status']} {row.get('reason', '')}: {row.get('message', '')}" for row in conditions)
-    return "; ".join(rows) or "no conditions"
+    return "; ".join(f"{row['type']}={row['status']} {reason_text(row)}" for row in conditions) or "no conditions"
+
+
+@contextmanager
+def _missing_ignored() -> Iterator[None]:
+    """Ends the `with` block without an error if the API server does not have the object."""
+    try:
+        yield
+    except ApiError as error:
+        if error.code != 404:
+            raise
 
 
 def _api_root(api: str) -> str:
     return f"/apis/{api}" if "/" in api else f"/api/{api}"
 
 
-def _event_time(event: Object) -> str:
+def now_text() -> str:
+    """Returns the time as Kubernetes writes times."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def event_time(event: Object) -> str:
+    """Returns the time of the last occurrence of an event, as Kubernetes writes times."""
     return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"]["creationTimestamp"])
 
 

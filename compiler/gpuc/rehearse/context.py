@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
@@ -14,11 +16,13 @@ from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 
 HOLD = {"gpuc.dev/rehearsal": "hold"}
 """Annotation of a pod that must run until its deletion. A Job's pod without this annotation completes immediately."""
+POD, NODE, EVENT = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
+CLAIM, KARPENTER_POOL = ("karpenter.sh/v1", "NodeClaim"), ("karpenter.sh/v1", "NodePool")
+WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE = ((KUEUE_API, kind) for kind in ("Workload", "ClusterQueue", "LocalQueue"))
 _REPLICATED_KINDS = (("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"))
 """Kinds whose controllers replace deleted pods."""
-_TENANT_KINDS = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("v1", "Pod"))
-_WORKLOAD = ("kueue.x-k8s.io/v1beta2", "Workload")
-_NODES = (("karpenter.sh/v1", "NodeClaim"), ("v1", "Node"))
+_TENANT_KINDS = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), POD)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,37 +62,41 @@ class RehearsalContext:
     def workload_of(self, owner: Object) -> Object | None:
         """Returns the Workload that Kueue created for a Job, a JobSet or a Pod; None if no Workload exists."""
         uid = owner["metadata"]["uid"]
-        for workload in self.client.list_all(*_WORKLOAD, owner["metadata"]["namespace"]):
+        for workload in self.client.list_all(*WORKLOAD, owner["metadata"]["namespace"]):
             if any(reference["uid"] == uid for reference in workload["metadata"].get("ownerReferences", ())):
                 return workload
         return None
 
     def pods_of(self, job: Object) -> list[Object]:
         """Returns the pods of a Job."""
-        metadata = job["metadata"]
-        return self.client.list_all(
-            "v1", "Pod", metadata["namespace"], f"batch.kubernetes.io/job-name={metadata['name']}"
-        )
+        name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
+        return self.client.list_all(*POD, namespace, f"batch.kubernetes.io/job-name={name}")
 
     def nodes(self, pool: str = "") -> list[Object]:
         """Returns the nodes of a pool, or of all pools if no pool is named."""
-        return self.client.list_all("v1", "Node", labels=f"{POOL_LABEL}={pool}" if pool else POOL_LABEL)
+        return self.client.list_all(*NODE, labels=f"{POOL_LABEL}={pool}" if pool else POOL_LABEL)
+
+    def node_labels(self, pods: list[Object]) -> list[Object]:
+        """Returns the labels of the nodes on which pods run."""
+        names = {pod["spec"]["nodeName"] for pod in pods}
+        return [node["metadata"]["labels"] for node in self.nodes() if node["metadata"]["name"] in names]
 
     def events_of(self, document: Object) -> list[tuple[str, str]]:
         """Returns (reason, message) of every event about an object."""
         return self.client.events(document)
 
-    def until(self, description: str, is_reached: Callable[[], bool], timeout_s: float) -> None:
-        """Waits until a condition is reached.
+    def until(self, description: str, find: Callable[[], T | None], timeout_s: float) -> T:
+        """Waits until `find` returns a value that counts as true, and returns the value.
 
         Raises:
-            WaitError: if the condition is not reached in time; the message contains the description.
+            WaitError: if there is no such value in time; the message contains the description.
         """
         deadline = time.monotonic() + timeout_s
-        while not is_reached():
+        while not (found := find()):
             if time.monotonic() > deadline:
                 raise WaitError(f"timeout after {timeout_s:.0f} s: {description}")
             time.sleep(self.poll_s)
+        return found
 
     def clear(self, *, nodes: bool = True) -> None:
         """Deletes the workloads of all tenants and their pods, and the nodes of all NodePools that are not static.
@@ -98,7 +106,7 @@ class RehearsalContext:
         """
         self._delete_kinds(list(_REPLICATED_KINDS))
         self._delete_kinds([kind for kind in _TENANT_KINDS if self.client.serves(*kind)])
-        self._delete_kinds([_WORKLOAD])
+        self._delete_kinds([WORKLOAD])
         if nodes:
             self._remove_nodes()
 
@@ -119,9 +127,9 @@ class RehearsalContext:
         selector = NODE_POOL + (f",{NODE_POOL} notin ({static})" if static else "")
 
         def remaining() -> list[Object]:
-            return [node for kind in _NODES for node in self.client.list_all(*kind, labels=selector)]
+            return [node for kind in (CLAIM, NODE) for node in self.client.list_all(*kind, labels=selector)]
 
-        for kind in _NODES:
+        for kind in (CLAIM, NODE):
             self.client.delete_all(*kind, labels=selector)
         for node in remaining():
             self.client.remove_finalizers(node)

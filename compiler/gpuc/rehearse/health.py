@@ -35,21 +35,13 @@ def _wait(client: Client, manifest: Manifest, timeout_s: float) -> UnhealthyObje
     check = _constraint if manifest.api == CONSTRAINT_API else CHECKS.get(manifest.kind)
     if check is None:
         return None
+    address = manifest.api, manifest.kind, manifest.name
     try:
-        client.wait_for(
-            manifest.api,
-            manifest.kind,
-            manifest.name,
-            lambda document: check(client, document) == "",
-            timeout_s,
-            manifest.namespace,
-        )
+        client.wait_for(*address, lambda document: check(client, document) == "", timeout_s, manifest.namespace)
     except WaitError:
-        document = client.find(manifest.api, manifest.kind, manifest.name, manifest.namespace)
-        return UnhealthyObject(
-            manifest,
-            "does not exist" if document is None else check(client, document) or "became healthy after the timeout",
-        )
+        document = client.find(*address, manifest.namespace)
+        problem = "does not exist" if document is None else check(client, document)
+        return UnhealthyObject(manifest, problem or "became healthy after the timeout")
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts, total
@@ -11,6 +11,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
 from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
+from gpuc.rehearse.client import new_object
 
 RESERVE_NAMESPACE = "kube-system"
 
@@ -30,9 +31,15 @@ _PRICE_FACTORS = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 """Assumed price by capacity type, relative to on-demand."""
 
 
-def instance_types(cluster: Cluster) -> list[Body]:
-    """Returns the instance types of all pools, with offerings in every zone and of every capacity type."""
-    return [_instance_type(cluster, instance) for instance in _instances(cluster)]
+def instance_types(cluster: Cluster, zones: Iterable[str]) -> list[Body]:
+    """Returns the instance types of all pools, with offerings in the given zones and of every capacity type."""
+    instances = {instance.type: instance for pool in cluster.pools for instance in pool.instances}
+    return [_instance_type(cluster, instance, list(zones)) for instance in instances.values()]
+
+
+def zones_of(cluster: Cluster) -> list[str]:
+    """Returns the zones of a cluster and of its pools, sorted."""
+    return sorted({*cluster.aws.zones, *(zone for pool in cluster.pools for zone in pool.zones)})
 
 
 def reserve_daemon_sets(cluster: Cluster) -> Iterator[Body]:
@@ -89,12 +96,7 @@ def _capacity(cluster: Cluster, instance: InstanceType) -> Amounts:
     return capacity | {name: count for name, count in devices.items() if count}
 
 
-def _instances(cluster: Cluster) -> list[InstanceType]:
-    return list({instance.type: instance for pool in cluster.pools for instance in pool.instances}.values())
-
-
-def _instance_type(cluster: Cluster, instance: InstanceType) -> Body:
-    zones = sorted({*cluster.aws.zones, *(zone for pool in cluster.pools for zone in pool.zones)})
+def _instance_type(cluster: Cluster, instance: InstanceType, zones: list[str]) -> Body:
     labels = _labels(cluster, instance)
     return {
         "name": instance.type,
@@ -153,9 +155,5 @@ def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
             "tolerations": [{"operator": "Exists"}],
         },
     }
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": RESERVE_NAMESPACE},
-        "spec": {"selector": {"matchLabels": labels}, "template": template},
-    }
+    spec = {"selector": {"matchLabels": labels}, "template": template}
+    return new_object("apps/v1", "DaemonSet", name, RESERVE_NAMESPACE, spec=spec)

@@ -1,16 +1,22 @@
-"""Programs of the control plane. The programs end when gpuc ends."""
+"""Programs of the control plane, and their ports. The programs end when gpuc ends."""
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
+LOOPBACK = "127.0.0.1"
 LAUNCH = Path(__file__).with_name("launch.py")
 POLL_SECONDS = 0.05
 
@@ -57,6 +63,34 @@ class Process:
         except OSError:
             return 0
         return next((int(line.split()[1]) // 1024 for line in status.splitlines() if line.startswith("VmRSS")), 0)
+
+
+class Started(ABC):
+    """A context manager that starts programs, and stops them in reverse order, even if one of the starts fails."""
+
+    @abstractmethod
+    def start(self, stack: ExitStack) -> None:
+        """Starts all programs. Pushes the stop of a program on the stack immediately after its start."""
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self.start(stack)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.close()
+
+
+def free_ports(count: int) -> list[int]:
+    """Returns different free ports. All ports are bound at the same time, so no port is returned twice."""
+    with ExitStack() as bound:
+        listeners = [bound.enter_context(socket.socket()) for _ in range(count)]
+        for listener in listeners:
+            listener.bind((LOOPBACK, 0))
+        return [int(listener.getsockname()[1]) for listener in listeners]
 
 
 def start(

@@ -1,8 +1,9 @@
-"""Finds the programs of the control plane."""
+"""Finds the programs of the control plane, of Argo CD, and of the tests of gpuc."""
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ NAMES = (
     "karpenter-kwok",
     "gatekeeper",
 )
+ARGO_NAMES, ARGO_DATA = ("argocd", "helm"), ("argocd-crds", "argocd-config", "charts")
+FROM_PATH = {"redis-server": "the package redis-server (Linux) or redis (Homebrew)", "git": "the package git"}
 DATA = ("kueue-webhooks.yaml", "kueue-crds", "gatekeeper-crds", "karpenter-crds", "karpenter-kwok-crds")
 
 
@@ -46,47 +49,54 @@ class Programs:
         return (*binaries, *(name for name in data if not self.data(name).exists()))
 
 
+@dataclass(frozen=True)
+class ArgoPrograms(Programs):
+    """A folder with the built programs Argo CD and Helm, and two programs on PATH.
+
+    The data are argocd-crds, argocd-config, and charts (Kueue, Gatekeeper and Karpenter).
+    """
+
+    redis: Path
+    git: Path
+
+
 def find_programs() -> Programs:
     """Returns the programs of the control plane, which `gpuc tools` builds.
 
     Raises:
         MissingProgramsError: if a program is missing.
     """
-    return _find(REHEARSAL, "the rehearsal needs", NAMES, DATA)
+    return Programs(_find(REHEARSAL, "the rehearsal needs", NAMES, DATA))
 
 
-def find_lws_programs() -> Programs:
-    """Returns the controller of LeaderWorkerSets, which `gpuc tools --lws` builds, from the folder lws.
-
-    Raises:
-        MissingProgramsError: if the program or its data is missing.
-    """
-    return _find_controller("lws", "LeaderWorkerSets")
-
-
-def find_jobset_programs() -> Programs:
-    """Returns the controller of JobSets, which `gpuc tools --jobset` builds, from the folder jobset.
+def find_controller(name: str, workloads: str) -> Programs:
+    """Returns a controller of workloads, which `gpuc tools --<name>` builds for the tests of gpuc.
 
     Raises:
         MissingProgramsError: if the program or its data is missing.
     """
-    return _find_controller("jobset", "JobSets")
+    return Programs(_find(OTHERS[name], f"{workloads} need", (name,), (f"{name}-crds", f"{name}-webhooks.yaml")))
 
 
-def _find_controller(name: str, workloads: str) -> Programs:
-    return _find(OTHERS[name], f"{workloads} need", (name,), (f"{name}-crds", f"{name}-webhooks.yaml"))
+def find_argo_programs() -> ArgoPrograms:
+    """Returns the programs that `gpuc tools --argocd` builds, and the programs on PATH.
+
+    Raises:
+        MissingProgramsError: if a program is missing. The message explains how to install the program.
+    """
+    folder = _find(OTHERS["argocd"], "--argocd needs", ARGO_NAMES, ARGO_DATA)
+    found = {name: shutil.which(name) for name in FROM_PATH}
+    for name, path in found.items():
+        if path is None:
+            raise MissingProgramsError(f"--argocd needs {name} on PATH. Install {FROM_PATH[name]}.")
+    return ArgoPrograms(folder, Path(str(found["redis-server"])), Path(str(found["git"])))
 
 
-def _find(selection: Selection, user: str, names: Iterable[str], data: Iterable[str]) -> Programs:
-    programs = Programs(selection.home())
-    if missing := programs.missing(names, data):
-        raise MissingProgramsError(missing_programs(selection, user, missing))
-    return programs
-
-
-def missing_programs(selection: Selection, user: str, missing: Iterable[str]) -> str:
-    """Returns the message about missing programs. `user` is the subject and the verb, for example "JobSets need"."""
-    return (
-        f"{user} programs that are not in {selection.home()}: {', '.join(missing)}; "
-        f"run `{selection.command}`, which builds the programs with Go, or set GPUC_TOOLS to the folder of the programs"
-    )
+def _find(selection: Selection, user: str, names: Iterable[str], data: Iterable[str]) -> Path:
+    """Returns the folder of programs. `user` is the subject and the verb of the message, as in "JobSets need"."""
+    if missing := Programs(selection.home()).missing(names, data):
+        raise MissingProgramsError(
+            f"{user} programs that are not in {selection.home()}: {', '.join(missing)}; run `{selection.command}`, "
+            "which builds the programs with Go, or set GPUC_TOOLS to the folder of the programs"
+        )
+    return selection.home()

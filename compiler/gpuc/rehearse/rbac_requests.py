@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuc.kubernetes.api_groups import RBAC_API
-from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import TENANT_KEY
-from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.sample_workloads import WorkloadFactory
+from gpuc.rehearse.client import Client, Object, new_object
+from gpuc.rehearse.context import CLUSTER_QUEUE, KARPENTER_POOL, LOCAL_QUEUE, NODE
+from gpuc.rehearse.sample_workloads import WorkloadFactory, factories
 
 PLATFORM = "kube-system"
 
@@ -52,25 +52,23 @@ def member_requests(factory: WorkloadFactory, group: str) -> Iterator[AccessRequ
         group: the group of the member.
     """
     role, is_auditor = factory.tenant.role_of(group, factory.namespace), group in factory.cluster.auditors
-    can_edit, is_admin, namespace = role in ("edit", "admin"), role == "admin", factory.namespace.name
-    yield _list_request(f"pods of {namespace}", namespace, role is not None or is_auditor, "Pod", "pods")
-    yield _list_request(f"secrets of {namespace}", namespace, can_edit, "Secret", "secrets")
+    can_edit, namespace = role in ("edit", "admin"), factory.namespace.name
+    yield _listing(f"pods of {namespace}", namespace, role is not None or is_auditor, "Pod", "pods")
+    yield _listing(f"secrets of {namespace}", namespace, can_edit, "Secret", "secrets")
     for queue in factory.queues:
         job = factory.queued_job("member", queue)
         yield AccessRequest(f"a Job in queue {queue}", can_edit, "create", job, "jobs")
     yield AccessRequest("a pod", can_edit, "create", factory.pod("member"), "pods")
-    for kind, plural, allowed in (
-        ("ConfigMap", "configmaps", can_edit),
-        ("ServiceAccount", "serviceaccounts", is_admin),
-    ):
-        document = {"apiVersion": "v1", "kind": kind, "metadata": factory.metadata("member")}
+    rows = (("ConfigMap", "configmaps", can_edit), ("ServiceAccount", "serviceaccounts", role == "admin"))
+    for kind, plural, allowed in rows:
+        document = new_object("v1", kind, "rehearsal-member", namespace)
         yield AccessRequest(f"a {kind}", allowed, "create", document, plural)
-    for document, plural in _boundary_objects(factory, group):
+    for document, plural in _boundary_objects(namespace, group):
         yield AccessRequest(f"a {document['kind']}", False, "create", document, plural)
     yield from _changes(factory)
     for other in _other_namespaces(factory.cluster, factory.tenant):
-        yield _list_request(f"secrets of {other}", other, False, "Secret", "secrets")
-        yield _list_request(f"pods of {other}", other, is_auditor, "Pod", "pods")
+        yield _listing(f"secrets of {other}", other, False, "Secret", "secrets")
+        yield _listing(f"pods of {other}", other, is_auditor, "Pod", "pods")
         job = factory.job(factory.pod("guest"), next(iter(factory.queues), ""))
         job["metadata"]["namespace"] = other
         yield AccessRequest(f"a Job in {other}", False, "create", job, "jobs")
@@ -78,70 +76,57 @@ def member_requests(factory: WorkloadFactory, group: str) -> Iterator[AccessRequ
 
 def auditor_requests(cluster: Cluster) -> Iterator[AccessRequest]:
     """Yields requests of an auditor in every tenant namespace, and about objects of the platform."""
-    for tenant, namespace in cluster.namespaces:
-        name = namespace.name
+    for factory in factories(cluster):
+        name = factory.namespace.name
         for kind, plural in (("Pod", "pods"), ("ResourceQuota", "resourcequotas"), ("RoleBinding", "rolebindings")):
             api = RBAC_API if kind == "RoleBinding" else "v1"
-            yield _list_request(f"{plural} of {name}", name, True, kind, plural, api)
-        yield _list_request(f"secrets of {name}", name, False, "Secret", "secrets")
-        factory = WorkloadFactory(cluster, tenant, namespace)
+            yield _listing(f"{plural} of {name}", name, True, kind, plural, api)
+        yield _listing(f"secrets of {name}", name, False, "Secret", "secrets")
         yield AccessRequest(f"a pod in {name}", False, "create", factory.pod("auditor"), "pods")
-    yield _list_request(f"pods of {PLATFORM}", PLATFORM, True, "Pod", "pods")
-    yield _list_request(f"secrets of {PLATFORM}", PLATFORM, False, "Secret", "secrets")
-    platform = [("v1", "Node", "nodes"), ("karpenter.sh/v1", "NodePool", "nodepools")]
-    platform += [(KUEUE_API, "ClusterQueue", "clusterqueues")] if cluster.queues else []
-    for api, kind, plural in platform:
-        yield _list_request(f"all {plural}", "", True, kind, plural, api)
-    metadata = {"name": cluster.pools[0].name, "labels": {TENANT_KEY: "another"}}
-    node_pool = {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": metadata}
-    yield AccessRequest(f"labels of NodePool {cluster.pools[0].name}", False, "patch", node_pool, "nodepools")
+    yield _listing(f"pods of {PLATFORM}", PLATFORM, True, "Pod", "pods")
+    yield _listing(f"secrets of {PLATFORM}", PLATFORM, False, "Secret", "secrets")
+    kinds = [(NODE, "nodes"), (KARPENTER_POOL, "nodepools")]
+    kinds += [(CLUSTER_QUEUE, "clusterqueues")] if cluster.queues else []
+    for (api, kind), plural in kinds:
+        yield _listing(f"all {plural}", "", True, kind, plural, api)
+    yield _labelling(*KARPENTER_POOL, cluster.pools[0].name, "nodepools")
 
 
-def _list_request(name: str, namespace: str, allowed: bool, kind: str, plural: str, api: str = "v1") -> AccessRequest:
-    document = {"apiVersion": api, "kind": kind, "metadata": {"namespace": namespace}}
-    return AccessRequest(name, allowed, "list", document, plural)
+def _listing(name: str, namespace: str, allowed: bool, kind: str, plural: str, api: str = "v1") -> AccessRequest:
+    return AccessRequest(name, allowed, "list", new_object(api, kind, "", namespace), plural)
 
 
-def _boundary_objects(factory: WorkloadFactory, member: str) -> Iterator[tuple[Object, str]]:
+def _labelling(api: str, kind: str, name: str, plural: str, namespace: str = "", title: str = "") -> AccessRequest:
+    """Returns a change of the tenant's label of an object, which RBAC must not allow."""
+    document = new_object(api, kind, name, namespace, metadata={"labels": {TENANT_KEY: "another"}})
+    return AccessRequest(title or f"labels of {kind} {name}", False, "patch", document, plural)
+
+
+def _boundary_objects(namespace: str, member: str) -> Iterator[tuple[Object, str]]:
     """Yields (object, resource) of the kinds that limit a tenant. RBAC must not allow a member to create them."""
-    metadata = factory.metadata("member")
     group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": member}
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     for api, kind, plural, body in (
-        (KUEUE_API, "LocalQueue", "localqueues", {"spec": {"clusterQueue": "any"}}),
+        (*LOCAL_QUEUE, "localqueues", {"spec": {"clusterQueue": "any"}}),
         ("v1", "ResourceQuota", "resourcequotas", {"spec": {"hard": {"pods": "1k"}}}),
         ("v1", "LimitRange", "limitranges", {"spec": {"limits": [{"type": "Pod"}]}}),
         ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", {"spec": {"podSelector": {}}}),
         (RBAC_API, "Role", "roles", {"rules": []}),
         (RBAC_API, "RoleBinding", "rolebindings", {"roleRef": reference, "subjects": [group]}),
     ):
-        yield {"apiVersion": api, "kind": kind, "metadata": metadata, **body}, plural
+        yield new_object(api, kind, "rehearsal-member", namespace, **body), plural
 
 
 def _changes(factory: WorkloadFactory) -> Iterator[AccessRequest]:
     """Yields changes of objects that limit a tenant. RBAC must not allow a member to make the changes."""
-    labels = {TENANT_KEY: "another"}
-    namespace = {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": factory.namespace.name, "labels": labels},
-    }
-    yield AccessRequest(
-        f"label of another tenant on namespace {factory.namespace.name}", False, "patch", namespace, "namespaces"
-    )
-    metadata = {"name": "gpuc", "namespace": factory.namespace.name, "labels": labels}
-    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata}
-    yield AccessRequest("labels of ResourceQuota gpuc", False, "patch", quota, "resourcequotas")
+    namespace = factory.namespace.name
+    title = f"label of another tenant on namespace {namespace}"
+    yield _labelling("v1", "Namespace", namespace, "namespaces", title=title)
+    yield _labelling("v1", "ResourceQuota", "gpuc", "resourcequotas", namespace)
     for queue in tuple(factory.queues)[:1]:
-        cluster_queue = {"apiVersion": KUEUE_API, "kind": "ClusterQueue", "metadata": {"name": queue, "labels": labels}}
-        yield AccessRequest(f"labels of ClusterQueue {queue}", False, "patch", cluster_queue, "clusterqueues")
+        yield _labelling(*CLUSTER_QUEUE, queue, "clusterqueues")
     for pool in factory.tenant.pools[:1]:
-        node_pool = {
-            "apiVersion": "karpenter.sh/v1",
-            "kind": "NodePool",
-            "metadata": {"name": pool.name, "labels": labels},
-        }
-        yield AccessRequest(f"labels of NodePool {pool.name}", False, "patch", node_pool, "nodepools")
+        yield _labelling(*KARPENTER_POOL, pool.name, "nodepools")
 
 
 def _other_namespaces(cluster: Cluster, tenant: Tenant) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
 from typing import Any
@@ -16,15 +16,6 @@ LISTED = 40
 """Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""
 _MESSAGE_LENGTH = 120
 _HEADINGS = ("spec", "test case", "as expected", "expected", "actual", "s")
-
-
-def render(form: str, results: Sequence[Result], *, colour: bool = False) -> str:
-    """Returns the report as text, json or markdown, with a line break at the end.
-
-    Raises:
-        KeyError: for an unknown format.
-    """
-    return layout.rendered(form, results, Paint(colour), "clusters", _text, _markdown, _document)
 
 
 def outcome_text(outcome: Outcome) -> str:
@@ -67,10 +58,8 @@ def _text(result: Result, paint: Paint) -> str:
         lines += ["", f"{location}  {paint('1;31', 'different')}  {case.suite}/{visible(case.name)}"]
         lines.append(f"    expected  {visible(outcome_text(case.expected))}")
         lines.append(f"    actual    {visible(outcome_text(located.result.actual))}")
-    lines += layout.sections(_sections(result), "{}:", "  - ")
-    steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
-    good = paint("1;32", "good") if result.is_good else paint("1;31", "not good")
-    return "\n".join([*lines, "", steps, f"{summary(result)}: {good}", ""])
+    last = f"{summary(result)}: {layout.good_or_not(result.is_good, paint)}"
+    return layout.text_report(lines, _sections(result), result.seconds, last)
 
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
@@ -102,7 +91,7 @@ def _markdown(result: Result) -> str:
         rows = ((str(problem.mark), problem.kind, problem.object, problem.message) for problem in result.problems)
         lines += [*layout.table(("spec", "problem", "object", "message"), rows), ""]
     lines += layout.table(_HEADINGS, _case_rows(result), last="---:")
-    return "\n".join([*lines, *layout.sections(_sections(result), "### {}\n", "- "), ""])
+    return layout.markdown_report(lines, _sections(result))
 
 
 def _sections(result: Result) -> layout.Sections:
@@ -131,7 +120,7 @@ def _document(result: Result) -> dict[str, Any]:
             "different": len(result.failed),
             "problems": len(result.problems),
         },
-        "seconds": {name: round(taken, 2) for name, taken in result.seconds.items()},
+        "seconds": layout.rounded(result.seconds),
         "memory_mib": result.memory_mib,
         "problems": [_problem(problem) for problem in result.problems],
         "cases": [_case(located) for located in result.cases],
@@ -159,3 +148,6 @@ def _case(located: LocatedResult) -> dict[str, Any]:
         "actual": asdict(located.result.actual),
         "seconds": round(located.result.seconds, 2),
     }
+
+
+render = layout.Report("clusters", 2, _text, _markdown, _document).render

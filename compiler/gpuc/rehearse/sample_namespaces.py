@@ -8,16 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 
+from gpuc.emit.prerequisites.definitions import is_custom
 from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
 from gpuc.policy.library import Policy
 from gpuc.rehearse.classify_response import classify_response
-from gpuc.rehearse.client import POLL_SECONDS, ApiError, Client, Object, WaitError
+from gpuc.rehearse.client import POLL_SECONDS, ApiError, Client, Object, WaitError, new_object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import FRAMEWORKS
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
-from gpuc.rehearse.users import with_user
+from gpuc.rehearse.health import BINDING
 
 LABEL = "gpuc.dev/rehearsal"
 RUNTIME_CLASS = "nvidia"
@@ -64,7 +65,7 @@ class SampleNamespaces:
         served = {FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS}
         owners = example.document["metadata"].get("ownerReferences", ())
         groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
-        return all(_is_built_in(group) or group in served or group == GROUP for group in groups)
+        return all(not is_custom(group) or group in served or group == GROUP for group in groups)
 
     def prepare(self, context: RehearsalContext) -> None:
         """Creates the namespaces at the first call, and waits until the API server enforces every constraint.
@@ -101,16 +102,12 @@ class SampleNamespaces:
     def _create(self, client: Client) -> None:
         """Creates the namespaces, their objects and their constraints, and waits until all constraints are enforced."""
         served, policies = self.examples, self._cluster.policies
-        client.apply(_runtime_class())
+        # The RuntimeClass of the GPU Operator. The API server refuses pods with a missing RuntimeClass.
+        client.apply(new_object("node.k8s.io/v1", "RuntimeClass", RUNTIME_CLASS, handler=RUNTIME_CLASS))
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(lambda name: _create_namespaces(client, policies[name], served[name]), served))
             list(pool.map(lambda name: _wait_until_enforced(client, name, served[name]), served))
         _wait_for_bindings(client)
-
-
-def _is_built_in(group: str) -> bool:
-    """Returns whether an API group belongs to Kubernetes, such as apps or networking.k8s.io."""
-    return "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
 
 
 def _is_probe(example: Example) -> bool:
@@ -126,34 +123,28 @@ def constraint_name(policy: str) -> str:
 def _create_namespaces(client: Client, policy: Policy, served: list[Example]) -> None:
     names = sorted(set(_namespaces(policy.name, served).values()))
     for name in names:
-        client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        client.apply(new_object("v1", "Namespace", name))
     for example in served:
         for existing in (example.before, example.owner):
             if existing is not None:
                 client.apply(_in_test_namespace(example, existing))
     # The constraint selects the label, so the label comes after the existing objects, which the policy may deny.
     for name in names:
-        metadata = {"name": name, "labels": {LABEL: policy.name}}
-        client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        client.apply(new_object("v1", "Namespace", name, metadata={"labels": {LABEL: policy.name}}))
     client.apply(_constraint(policy, _namespaces(policy.name, served)))
 
 
 def _constraint(policy: Policy, namespaces: dict[str, str]) -> Object:
     match = policy.match({"matchLabels": {LABEL: policy.name}})
     spec = {"enforcementAction": "deny", "match": match, "parameters": with_namespaces(policy.sample, namespaces)}
-    return {
-        "apiVersion": CONSTRAINT_API,
-        "kind": policy.kind,
-        "metadata": {"name": constraint_name(policy.name)},
-        "spec": spec,
-    }
+    return new_object(CONSTRAINT_API, policy.kind, constraint_name(policy.name), spec=spec)
 
 
 def _wait_until_enforced(client: Client, policy: str, served: list[Example]) -> None:
     """Waits until the policy refuses a denied example, because the API server reads new policies only once a second."""
     probe = next(example for example in served if _is_probe(example))
     document = _in_test_namespace(probe, probe.document)
-    sender = with_user(client, probe.user)
+    sender = client.with_user(probe.user)
     deadline = time.monotonic() + ENFORCED_SECONDS
     while classify_response(sender, lambda: sender.create(document, dry_run=True)).by != "policy":
         if time.monotonic() > deadline:
@@ -173,24 +164,11 @@ def _wait_for_bindings(client: Client) -> None:
             for constraint in client.list_all(CONSTRAINT_API, kind)
         }
     deadline = time.monotonic() + ENFORCED_SECONDS
-    while missing := expected - _bindings(client):
+    while missing := expected - {row["metadata"]["name"] for row in client.list_all(ADMISSION_API, BINDING)}:
         if time.monotonic() > deadline:
-            raise WaitError(
-                f"no ValidatingAdmissionPolicyBinding after {ENFORCED_SECONDS} s: {', '.join(sorted(missing))}"
-            )
+            raise WaitError(f"no {BINDING} after {ENFORCED_SECONDS} s: {', '.join(sorted(missing))}")
         time.sleep(POLL_SECONDS)
     time.sleep(REFRESH_SECONDS)
-
-
-def _bindings(client: Client) -> set[str]:
-    bindings = client.list_all(ADMISSION_API, "ValidatingAdmissionPolicyBinding")
-    return {binding["metadata"]["name"] for binding in bindings}
-
-
-def _runtime_class() -> Object:
-    """Returns the RuntimeClass of the GPU Operator. The API server refuses pods with a missing RuntimeClass."""
-    metadata = {"name": RUNTIME_CLASS}
-    return {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": metadata, "handler": RUNTIME_CLASS}
 
 
 def _namespaces(policy: str, served: Iterable[Example]) -> dict[str, str]:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
 
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import EFA, GPU, POOL_LABEL, SHARED_GPU, TENANT_KEY
-from gpuc.rehearse.client import Object
+from gpuc.rehearse.client import Object, new_object
+from gpuc.rehearse.context import POD
 
 _SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 REPLACE_FAILED: Object = {"podReplacementPolicy": "Failed"}
@@ -22,8 +24,6 @@ GPU_VENDORS = ("nvidia.com/", "amd.com/")
 class SampleObject:
     """An object that a test case creates in a tenant namespace."""
 
-    policy: str
-    """The only policy that the object violates; empty if it violates no policy."""
     name: str
     """Description of the object, for example "2 nvidia.com/gpu of pool train-h100"."""
     document: Object
@@ -32,8 +32,8 @@ class SampleObject:
     devices: dict[str, int] = field(default_factory=dict)
     """Requested devices by resource name."""
     pool: str = ""
-    user: str = ""
-    """The user that creates the object; empty for a user without a special role."""
+    policy: str = ""
+    """The only policy that the object violates; empty if it violates no policy."""
 
 
 @dataclass(frozen=True)
@@ -100,21 +100,20 @@ class WorkloadFactory:
         }
         if EFA in quantities and self.namespace.nccl:
             main["envFrom"] = [{"configMapRef": {"name": self.namespace.nccl.config_map}}]
-        spec: Object = {
-            "restartPolicy": "Never",
-            "securityContext": security_context(pool),
-            "containers": [main],
-        }
+        spec: Object = {"restartPolicy": "Never", "securityContext": security_context(pool), "containers": [main]}
         if pool is not None:
             spec["nodeSelector"] = {POOL_LABEL: pool.name}
             spec["tolerations"] = [taint.toleration() for taint in pool.taints]
-        return {"apiVersion": "v1", "kind": "Pod", "metadata": self.metadata(name), "spec": spec}
+        return new_object(*POD, f"rehearsal-{name}", self.namespace.name, spec=spec)
+
+    def sample(self, title: str, name: str, pool: Pool | None, devices: dict[str, int]) -> SampleObject:
+        """Returns a pod with devices; the title describes it, and the other arguments are those of `pod`."""
+        document = self.pod(name, pool, devices)
+        return SampleObject(title, document, devices=devices, pool=pool.name if pool else "")
 
     def job(self, pod: Object, queue: str) -> Object:
         """Returns a Job with one pod. queue: the LocalQueue of the Job; empty for a Job without a queue."""
-        metadata = self.metadata(pod["metadata"]["name"])
-        if queue:
-            metadata["labels"] = {QUEUE_LABEL: queue}
+        metadata = self.metadata(pod["metadata"]["name"]) | ({"labels": {QUEUE_LABEL: queue}} if queue else {})
         spec = {"suspend": True, "backoffLimit": 0, **REPLACE_FAILED, "template": {"spec": pod["spec"]}}
         return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
 
@@ -141,14 +140,30 @@ class WorkloadFactory:
         return self.pod(name)
 
 
+def factories(cluster: Cluster) -> list[WorkloadFactory]:
+    """Returns a factory for each namespace of each tenant."""
+    return [WorkloadFactory(cluster, tenant, namespace) for tenant, namespace in cluster.namespaces]
+
+
 def distinct_factories(cluster: Cluster) -> list[WorkloadFactory]:
     """Returns for each tenant the first namespace of those with the same queues and the same quota."""
     distinct: dict[tuple[object, ...], WorkloadFactory] = {}
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            key = tenant.name, namespace.local_queues, tuple(namespace.hard.items())
-            distinct.setdefault(key, WorkloadFactory(cluster, tenant, namespace))
+    for factory in factories(cluster):
+        namespace = factory.namespace
+        key = factory.tenant.name, namespace.local_queues, tuple(namespace.hard.items())
+        distinct.setdefault(key, factory)
     return list(distinct.values())
+
+
+def creator(factory: WorkloadFactory, document: Object) -> str:
+    """Returns the user that creates an object of a tenant in a cluster; empty for a member of the tenant.
+
+    The Job controller creates pods with GPUs that Kueue counts.
+    """
+    if document["kind"] != "Pod" or not requests_gpu(document["spec"]):
+        return ""
+    pool = document["spec"].get("nodeSelector", {}).get(POOL_LABEL, "")
+    return "" if pool in {quota.pool.name for quota in factory.namespace.quotas} else user(JOB_CONTROLLER)
 
 
 def security_context(pool: Pool | None) -> Object:
@@ -161,8 +176,8 @@ def security_context(pool: Pool | None) -> Object:
 def requests_gpu(pod: Object) -> bool:
     """Returns whether a container of a pod requests a GPU, a slice or a share."""
     containers = [*pod.get("containers", ()), *pod.get("initContainers", ())]
-    names = {name for container in containers for name in container.get("resources", {}).get("limits", {})}
-    return any(name.startswith(GPU_VENDORS) for name in names)
+    limits = (container.get("resources", {}).get("limits", {}) for container in containers)
+    return any(name.startswith(GPU_VENDORS) for names in limits for name in names)
 
 
 def max_per_pod(pool: Pool, resource: str) -> int:
@@ -172,41 +187,27 @@ def max_per_pod(pool: Pool, resource: str) -> int:
 
 def permitted_samples(factory: WorkloadFactory) -> Iterator[SampleObject]:
     """Yields objects that the API server, every policy and every quota must admit."""
-    yield SampleObject("", "pod without a GPU", factory.pod("plain"))
+    yield SampleObject("pod without a GPU", factory.pod("plain"))
     for pool in factory.gpu_pools:
         for resource in pool.gpu_resource_names:
             for amount in sorted({1, max_per_pod(pool, resource)}):
-                devices = {resource: amount}
-                name = f"{amount} {resource} of pool {pool.name}"
-                yield SampleObject("", name, factory.pod("gpu", pool, devices), devices=devices, pool=pool.name)
+                yield factory.sample(f"{amount} {resource} of pool {pool.name}", "gpu", pool, {resource: amount})
         if pool.has_efa:
             devices = {GPU: max_per_pod(pool, GPU), EFA: max_per_pod(pool, EFA)}
-            yield SampleObject(
-                "",
-                f"all GPUs and EFA interfaces of a node of pool {pool.name}",
-                factory.pod("efa", pool, devices),
-                False,
-                devices,
-                pool.name,
-            )
+            yield factory.sample(f"all GPUs and EFA interfaces of a node of pool {pool.name}", "efa", pool, devices)
     silent = factory.pod("silent")
     del silent["spec"]["containers"][0]["resources"]
-    yield SampleObject("", "pod without requests for cpu and memory, which the LimitRange adds", silent)
+    yield SampleObject("pod without requests for cpu and memory, which the LimitRange adds", silent)
     for queue in factory.queues:
-        yield SampleObject("", f"Job in queue {queue}", factory.queued_job("queued", queue))
-    yield SampleObject(
-        "",
-        f"ingress from tenant {factory.tenant.name}",
-        network_policy(factory, namespaces_labelled(TENANT_KEY, factory.tenant.name)),
-    )
+        yield SampleObject(f"Job in queue {queue}", factory.queued_job("queued", queue))
+    own = namespaces_labelled(TENANT_KEY, factory.tenant.name)
+    yield SampleObject(f"ingress from tenant {factory.tenant.name}", network_policy(factory, own))
 
 
-def network_policy(factory: WorkloadFactory, peer: Object | None) -> Object:
-    """Returns a NetworkPolicy that allows ingress from a peer, or from every peer if peer is None."""
-    rule: Object = {"from": [peer]} if peer else {}
-    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [rule]}
-    metadata = factory.metadata("opens")
-    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": metadata, "spec": spec}
+def network_policy(factory: WorkloadFactory, peer: Object) -> Object:
+    """Returns a NetworkPolicy that allows ingress from a peer."""
+    spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": [peer]}]}
+    return new_object("networking.k8s.io/v1", "NetworkPolicy", "rehearsal-opens", factory.namespace.name, spec=spec)
 
 
 def namespaces_labelled(label: str, value: str) -> Object:

@@ -12,22 +12,25 @@ from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.crds import Definitions
-from gpuc.rehearse.instance_types import instance_types, reserve_daemon_sets
+from gpuc.rehearse.instance_types import instance_types, reserve_daemon_sets, zones_of
 from gpuc.rehearse.node_stages import node_stages
-from gpuc.rehearse.plane.settings import Settings
+from gpuc.rehearse.plane.site import Settings
 
 SIMULATED_GROUP = "karpenter.kwok.sh"
 SIMULATED_CLASS = "KWOKNodeClass"
 RESERVED_GATE = "ReservedCapacity"
 
 
-def settings(spec: CompiledSpec, definitions: Definitions) -> Settings:
-    """Returns the settings of a control plane: the compiled configuration of controllers and the simulated provider."""
+def settings(spec: CompiledSpec, definitions: Definitions, zones: Iterable[str] = ()) -> Settings:
+    """Returns the settings of a control plane: the compiled configuration of controllers and the simulated provider.
+
+    zones: the zones of the instance types; by default, those of the cluster.
+    """
     return Settings(
         crds=definitions.crds,
         kueue_configuration=_kueue_configuration(spec.values("kueue")) if spec.cluster.queues else None,
         has_gatekeeper=bool(spec.cluster.policies),
-        instance_types=instance_types(spec.cluster),
+        instance_types=instance_types(spec.cluster, zones or zones_of(spec.cluster)),
         karpenter_gates=_gates(spec.values("karpenter")),
         node_stages=tuple(node_stages(spec.cluster)),
         policy_resources=policy_resources(spec.synced),

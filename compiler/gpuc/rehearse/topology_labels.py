@@ -9,6 +9,7 @@ from itertools import count
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object
+from gpuc.rehearse.context import NODE
 
 BLOCK_NODES = 8
 """Assumed number of nodes per block. EC2 reports the network topology only for running instances."""
@@ -21,10 +22,9 @@ def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> di
 
     Returns an error message by pool name for every pool with too few nodes after the timeout.
     """
-    static = [pool for pool in cluster.pools if pool.always_running]
     deadline = time.monotonic() + timeout_s
     incomplete = {}
-    for pool in static:
+    for pool in (pool for pool in cluster.pools if pool.always_running):
         nodes = _wait_for_nodes(client, pool, deadline)
         if len(nodes) < pool.always_running:
             incomplete[pool.name] = f"{len(nodes)} of {pool.always_running} nodes after {timeout_s:.0f} s"
@@ -34,13 +34,9 @@ def place_static_nodes(client: Client, cluster: Cluster, timeout_s: float) -> di
 
 
 def _wait_for_nodes(client: Client, pool: Pool, deadline: float) -> list[Object]:
-    while len(nodes := _initialized_nodes(client, pool)) < pool.always_running and time.monotonic() < deadline:
+    selector = f"{POOL_LABEL}={pool.name},karpenter.sh/initialized=true"
+    while len(nodes := client.list_all(*NODE, labels=selector)) < pool.always_running and time.monotonic() < deadline:
         time.sleep(POLL_SECONDS)
-    return nodes
-
-
-def _initialized_nodes(client: Client, pool: Pool) -> list[Object]:
-    nodes = client.list_all("v1", "Node", labels=f"{POOL_LABEL}={pool.name},karpenter.sh/initialized=true")
     return sorted(nodes, key=lambda node: str(node["metadata"]["name"]))
 
 
@@ -53,4 +49,4 @@ def _label_blocks(client: Client, pool: Pool, nodes: list[Object]) -> None:
             names = (f"{pool.name}-{index}" for index in count())
             block = next(name for name in names if sizes[name] < BLOCK_NODES)
             sizes[block] += 1
-            client.patch("v1", "Node", node["metadata"]["name"], {"metadata": {"labels": {label: block}}})
+            client.patch(*NODE, node["metadata"]["name"], {"metadata": {"labels": {label: block}}})

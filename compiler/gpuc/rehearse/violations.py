@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
@@ -28,9 +29,10 @@ def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
         for violation in policy.violations:
             if example := denied.get(violation["example"]):
                 breaks_baseline = violation.get("podSecurity") == "baseline"
-                yield SampleObject(policy.name, example.title, _in_namespace(factory, example), breaks_baseline)
+                document = _in_namespace(factory, example)
+                yield SampleObject(example.title, document, breaks_baseline, policy=policy.name)
         if policy.name in _GENERATED and policies().get(policy.name) == policy:
-            yield from _GENERATED[policy.name](factory)
+            yield from (replace(sample, policy=policy.name) for sample in _GENERATED[policy.name](factory))
 
 
 def _denied_examples(policy: Policy) -> dict[str, Example]:
@@ -67,8 +69,7 @@ def _gpu_limits(factory: WorkloadFactory) -> Iterator[SampleObject]:
         for resource in pool.gpu_resource_names:
             maximum = max_per_pod(pool, resource)
             devices = {resource: maximum + 1}
-            name = f"{maximum + 1} {resource} of pool {pool.name}"
-            yield SampleObject("gpu-limits", name, factory.pod("many", pool, devices), devices=devices, pool=pool.name)
+            yield factory.sample(f"{maximum + 1} {resource} of pool {pool.name}", "many", pool, devices)
             pod = factory.pod("together", pool, {resource: maximum})
             second = deepcopy(pod["spec"]["containers"][0]) | {"name": "second"}
             second["resources"] = deepcopy(second["resources"])
@@ -76,70 +77,69 @@ def _gpu_limits(factory: WorkloadFactory) -> Iterator[SampleObject]:
                 second["resources"][field][resource] = "1"
             pod["spec"]["containers"].append(second)
             name = f"{maximum} and 1 {resource} of pool {pool.name} in two containers"
-            yield SampleObject("gpu-limits", name, pod, devices=devices, pool=pool.name)
+            yield SampleObject(name, pod, devices=devices, pool=pool.name)
 
 
 def _gpu_quota(factory: WorkloadFactory) -> Iterator[SampleObject]:
     own = {quota.pool.name for quota in factory.namespace.quotas}
     for pool in factory.tenant.pools:
         if pool.is_gpu and pool.name not in own:
-            devices = {pool.gpu_resource_names[0]: 1}
             name = f"pod on pool {pool.name} that neither Kueue nor a ResourceQuota of the namespace counts"
-            pod = factory.pod("bare", pool, devices)
-            yield SampleObject("gpu-quota", name, pod, devices=devices, pool=pool.name)
+            yield factory.sample(name, "bare", pool, {pool.gpu_resource_names[0]: 1})
 
 
 def _gpu_requests(factory: WorkloadFactory) -> Iterator[SampleObject]:
     if factory.gpu_pools:
         pod = factory.default_pod("silent")
         del pod["spec"]["containers"][0]["resources"]["requests"]
-        yield SampleObject("gpu-requests", "GPU without requests for cpu and memory, which the LimitRange adds", pod)
+        yield SampleObject("GPU without requests for cpu and memory, which the LimitRange adds", pod)
 
 
 def _gpu_queue(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for queue, has_gpus in factory.queues.items():
         if has_gpus:
-            yield SampleObject(
-                "gpu-queue", f"Job without a GPU in queue {queue}", factory.job(factory.pod("idle"), queue)
-            )
+            yield SampleObject(f"Job without a GPU in queue {queue}", factory.job(factory.pod("idle"), queue))
     if factory.gpu_pools:
         pod = factory.pod("squats")
         pod["spec"]["tolerations"] = [{"key": GPU, "operator": "Equal", "value": GPU_TAINT_VALUE}]
-        yield SampleObject("gpu-queue", "pod without a GPU that tolerates the taint of GPU nodes", pod)
+        yield SampleObject("pod without a GPU that tolerates the taint of GPU nodes", pod)
 
 
 def _gpu_resources(factory: WorkloadFactory) -> Iterator[SampleObject]:
     own_resources = {name for pool in factory.tenant.pools for name in pool.advertised_names}
     other_resources = {name for pool in factory.cluster.pools for name in pool.gpu_resource_names} - own_resources
     for resource in (*sorted(other_resources), "amd.com/gpu", "vpc.amazonaws.com/efa-only"):
-        devices = {resource: 1}
-        yield SampleObject("gpu-resources", f"1 {resource}", factory.pod("strange", None, devices), devices=devices)
+        yield factory.sample(f"1 {resource}", "strange", None, {resource: 1})
 
 
 def _mps_clients(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for pool in factory.gpu_pools:
         if pool.mps_user is not None:
             devices = {pool.gpu_resource_names[0]: 1}
-            hides = factory.pod("hides", pool, devices)
-            hides["spec"]["volumes"] = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
-            hides["spec"]["containers"][0]["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
-            other = factory.pod("other-user", pool, devices)
-            other["spec"]["containers"][0]["securityContext"]["runAsUser"] = pool.mps_user + 1
-            for name, pod in (("volume at /dev/shm", hides), ("another user", other)):
-                yield SampleObject("mps-clients", f"{name} on pool {pool.name}", pod, devices=devices, pool=pool.name)
+            hides = factory.sample(f"volume at /dev/shm on pool {pool.name}", "hides", pool, devices)
+            spec = hides.document["spec"]
+            spec["volumes"] = [{"name": "shm", "emptyDir": {"medium": "Memory"}}]
+            spec["containers"][0]["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+            other = factory.sample(f"another user on pool {pool.name}", "other-user", pool, devices)
+            other.document["spec"]["containers"][0]["securityContext"]["runAsUser"] = pool.mps_user + 1
+            yield from (hides, other)
 
 
 def _nccl_profile(factory: WorkloadFactory) -> Iterator[SampleObject]:
     if factory.namespace.nccl and factory.gpu_pools:
         pod = factory.default_pod("gang")
         pod["metadata"]["labels"] = {JOBSET_NAME: "gang"}
-        yield SampleObject("nccl-profile", "gang without the NCCL profile of the namespace", pod)
+        yield SampleObject("gang without the NCCL profile of the namespace", pod)
 
 
 def _network_policy_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    other = next((tenant.name for tenant in factory.cluster.tenants if tenant is not factory.tenant), "another")
+    other = _other_tenant(factory)
     document = network_policy(factory, namespaces_labelled(TENANT_KEY, other))
-    yield SampleObject("network-policy-fence", f"ingress from tenant {other}", document)
+    yield SampleObject(f"ingress from tenant {other}", document)
+
+
+def _other_tenant(factory: WorkloadFactory) -> str:
+    return next((tenant.name for tenant in factory.cluster.tenants if tenant is not factory.tenant), "another")
 
 
 def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
@@ -151,52 +151,49 @@ def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
         if any(sum(name in pool.gpu_resource_names for pool in queue.pools) > 1 for queue in queues)
     }
     for resource in sorted(ambiguous):
-        devices = {resource: 1}
-        yield SampleObject(
-            "pool-selector", f"{resource} without a pool", factory.pod("open", None, devices), devices=devices
-        )
+        yield factory.sample(f"{resource} without a pool", "open", None, {resource: 1})
     for pool in factory.cluster.pools:
         if pool not in factory.tenant.pools:
             pod = factory.pod("foreign")
             pod["spec"]["nodeSelector"] = {POOL_LABEL: pool.name}
-            yield SampleObject("pool-selector", f"pool {pool.name}, which the tenant cannot use", pod, pool=pool.name)
+            yield SampleObject(f"pool {pool.name}, which the tenant cannot use", pod, pool=pool.name)
 
 
 def _queue_required(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for queue in factory.other_queues[:1]:
         document = factory.job(factory.default_pod("stray"), queue)
-        yield SampleObject("queue-required", f"Job in queue {queue}, which the namespace does not have", document)
+        yield SampleObject(f"Job in queue {queue}, which the namespace does not have", document)
     for pool in (pool for queue in factory.namespace.queues for pool in queue.pools if pool.is_gpu):
         document = _deployment(factory.pod("service", pool, {pool.gpu_resource_names[0]: 1}))
-        yield SampleObject("queue-required", f"Deployment without a queue on pool {pool.name}", document)
+        yield SampleObject(f"Deployment without a queue on pool {pool.name}", document)
 
 
 def _deployment(pod: Object) -> Object:
     labels = {"app": "rehearsal"}
     template = {"metadata": {"labels": labels}, "spec": pod["spec"] | {"restartPolicy": "Always"}}
     spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": pod["metadata"], "spec": spec}
+    return pod | {"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec}
 
 
 def _owned_workloads(factory: WorkloadFactory) -> Iterator[SampleObject]:
     pod = factory.pod("suspended")
     pod["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}
-    yield SampleObject("owned-workloads", "pod that claims to be suspended by its owner", pod)
+    yield SampleObject("pod that claims to be suspended by its owner", pod)
 
 
 def _priority_classes(factory: WorkloadFactory) -> Iterator[SampleObject]:
     for queue in factory.queues:
         job = factory.queued_job("critical", queue)
         job["spec"]["template"]["spec"]["priorityClassName"] = SYSTEM_PRIORITY_CLASSES[0]
-        yield SampleObject("priority-classes", f"Job with a system PriorityClass in queue {queue}", job)
+        yield SampleObject(f"Job with a system PriorityClass in queue {queue}", job)
 
 
 def _toleration_fence(factory: WorkloadFactory) -> Iterator[SampleObject]:
-    other = next((tenant.name for tenant in factory.cluster.tenants if tenant is not factory.tenant), "another")
+    other = _other_tenant(factory)
     toleration = {"key": TENANT_KEY, "operator": "Equal", "value": other}
     pod = factory.default_pod("tolerates")
     pod["spec"]["tolerations"] = [*pod["spec"].get("tolerations", []), toleration]
-    yield SampleObject("toleration-fence", f"pod that tolerates the taint of tenant {other}", pod)
+    yield SampleObject(f"pod that tolerates the taint of tenant {other}", pod)
 
 
 _GENERATED: dict[str, Callable[[WorkloadFactory], Iterator[SampleObject]]] = {

@@ -161,7 +161,7 @@ def test_an_object_that_differs_after_its_sync_is_a_failure_and_an_unpruned_obje
     differs = replace(
         state(4, "efa", 0, ("OutOfSync", "Healthy", "Succeeded")), differing=("DaemonSet kube-system/efa",)
     )
-    left = replace(state(4, "pools", 20, GOOD), left=("NodePool dev-l4",))
+    left = state(4, "pools", 20, GOOD)
     (failure,) = out_of_sync(Timeline([differs, left]), 5)
     assert failure.object == "DaemonSet kube-system/efa"
 

@@ -17,9 +17,9 @@ from gpuc.rehearse.argocd.applications import IN_CLUSTER, Destination
 from gpuc.rehearse.argocd.http_handlers import Request, Response, cgi_response
 from gpuc.rehearse.argocd.prerequisites import cluster_secret
 from gpuc.rehearse.argocd.proxy import Proxy, read_chunked
-from gpuc.rehearse.argocd.visibility import GROUP, discovery
+from gpuc.rehearse.argocd.tls_server import GROUP, discovery
 from gpuc.rehearse.certificates import Authority
-from gpuc.rehearse.ports import LOOPBACK, free_ports
+from gpuc.rehearse.process import LOOPBACK, free_ports
 
 HOST = "git.example.com"
 

@@ -68,7 +68,6 @@ def test_the_state_lists_objects_by_their_status() -> None:
     assert shown.wave == 10
     assert shown.revision == "abc"
     assert shown.differing == ("NodePool dev-l4",)
-    assert shown.left == ("LocalQueue lab/old",)
     assert shown.refused == (("NodePool dev-l4", "is invalid"), ("Job x/hook", "exit 1"))
     assert shown.conditions == (("SyncError", "no"),)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.client import HTTPException
 
 from gpuc.rehearse.client import ApiError
@@ -20,8 +21,6 @@ class BackgroundLoop:
         self._stopped = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self.last_api_error = ""
-        """The last error of the API server."""
 
     def start(self) -> None:
         """Starts the thread of the loop."""
@@ -41,9 +40,8 @@ class BackgroundLoop:
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                self._step()
-            except (ApiError, OSError, HTTPException) as error:
-                self.last_api_error = str(error)
+                with suppress(ApiError, OSError, HTTPException):
+                    self._step()
             except Exception as error:  # require_alive raises the error in the main thread
                 self._failure = error
                 return

@@ -83,15 +83,11 @@ class ProtectedObject:
 
 
 def unfinished(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -> list[Failure]:
-    """Returns a failure for each Application that is not Synced, Healthy and Succeeded at a moment.
-
-    ignored are names of Applications that are not checked.
-    """
-    skipped = set(ignored)
+    """Returns a failure for each Application, except `ignored`, that is not Synced, Healthy and Succeeded then."""
     return [
         Failure("unfinished", name, ", ".join(state.differing[:3]), _description(state), moment)
-        for name, state in sorted(timeline.at(moment).items())
-        if not state.is_good and name not in skipped
+        for name, state in _checked(timeline, moment, ignored)
+        if not state.is_good
     ]
 
 
@@ -105,17 +101,21 @@ def pending_pods(pods: Iterable[Object], at: float) -> list[Failure]:
 
 
 def out_of_sync(timeline: Timeline, moment: float, ignored: Iterable[str] = ()) -> list[Failure]:
-    """Returns a failure for each object that is OutOfSync while no operation of the Application runs.
+    """Returns a failure for each object that is OutOfSync while no operation of its Application runs.
 
-    ignored are names of Applications that are not checked.
+    ignored: names of Applications that are not checked.
     """
-    skipped = set(ignored)
     return [
         Failure("out of sync", name, differing, "differs from Git after the sync", moment)
-        for name, state in sorted(timeline.at(moment).items())
+        for name, state in _checked(timeline, moment, ignored)
         for differing in state.differing
-        if name not in skipped and state.phase != "Running"
+        if state.phase != "Running"
     ]
+
+
+def _checked(timeline: Timeline, moment: float, ignored: Iterable[str]) -> list[tuple[str, State]]:
+    skipped = set(ignored)
+    return [(name, state) for name, state in sorted(timeline.at(moment).items()) if name not in skipped]
 
 
 def refusals(timeline: Timeline, expected_refusals: Iterable[ExpectedRefusal] = ()) -> list[Failure]:
@@ -147,16 +147,16 @@ def early_waves(timeline: Timeline) -> list[Failure]:
     Applications of the previous wave must be good within NEXT_WAVE_SECONDS before the creation. Applications of earlier
     waves must have been good at any time before the creation. Good means Synced, Healthy and Succeeded.
     """
-    return [
-        Failure(
-            "wave",
-            later.name,
-            f"Application {name}",
-            f"wave {later.wave} began before wave {wave} was Synced and Healthy: {text}",
-            at,
-        )
-        for later, name, wave, text, at in _unfinished_waves(timeline)
-    ]
+    found = []
+    for later in _created(timeline):
+        earlier = [state for state in timeline.at(later.at).values() if _is_before(state, later)]
+        previous = max((state.wave or 0 for state in earlier), default=0)
+        for state in sorted(earlier, key=lambda state: (state.wave or 0, state.name)):
+            since = later.at - NEXT_WAVE_SECONDS if state.wave == previous else 0.0
+            if not _was_good(timeline, state.name, since, later.at):
+                began = f"wave {later.wave} began before wave {state.wave} was Synced and Healthy: {state}"
+                found.append(Failure("wave", later.name, f"Application {state.name}", began, later.at))
+    return found
 
 
 def regressions(timeline: Timeline) -> int:
@@ -204,22 +204,15 @@ def unexpected_deletions(
     removed, found = set(allowed), []
     for name, known in before.items():
         now = after.get(name)
-        if name in removed or known.is_terminating or _is_unchanged(known, now):
+        is_unchanged = now is not None and now.uid == known.uid and not now.is_terminating
+        if name in removed or known.is_terminating or is_unchanged:
             continue
-        became = (
-            "is gone"
-            if now is None
-            else "was deleted and created again"
-            if now.uid != known.uid
-            else "is being deleted"
-        )
+        became = "is gone" if now is None else "is being deleted"
+        if now is not None and now.uid != known.uid:
+            became = "was deleted and created again"
         workload = f" while {known.used_by} runs" if known.used_by else ""
         found.append(Failure("deleted", application, name, f"{became}{workload}, but no commit removes the object", at))
     return found
-
-
-def _is_unchanged(known: ProtectedObject, now: ProtectedObject | None) -> bool:
-    return now is not None and now.uid == known.uid and not now.is_terminating
 
 
 def wait_times(timeline: Timeline, start: float, end: float, min_s: float = 0.5) -> list[str]:
@@ -278,21 +271,6 @@ def _is_before(state: State, later: State) -> bool:
     return (
         state.wave is not None and later.wave is not None and state.cluster == later.cluster and state.wave < later.wave
     )
-
-
-def _unfinished_waves(timeline: Timeline) -> Iterator[tuple[State, str, int, str, float]]:
-    """Yields a tuple for each Application of an earlier wave that was not good before a later Application was created.
-
-    early_waves explains good, and how long before the creation an Application has to be good. The tuple contains the
-    state of the later Application; the name, wave and state of the earlier Application; and the time of the creation.
-    """
-    for later in _created(timeline):
-        earlier = [state for state in timeline.at(later.at).values() if _is_before(state, later)]
-        previous = max((state.wave or 0 for state in earlier), default=0)
-        for state in sorted(earlier, key=lambda state: (state.wave or 0, state.name)):
-            since = later.at - NEXT_WAVE_SECONDS if state.wave == previous else 0.0
-            if not _was_good(timeline, state.name, since, later.at):
-                yield later, state.name, state.wave or 0, str(state), later.at
 
 
 def _was_good(timeline: Timeline, name: str, start: float, end: float) -> bool:

@@ -14,19 +14,18 @@ from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.applications import namespaces_of_charts
 from gpuc.rehearse.argocd.background_loop import BackgroundLoop
-from gpuc.rehearse.argocd.further_charts import DEFINITION, FurtherCharts
+from gpuc.rehearse.argocd.further_charts import FurtherCharts
 from gpuc.rehearse.argocd.kubelet import Kubelet
 from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
 from gpuc.rehearse.argocd.profiles import PROFILES
 from gpuc.rehearse.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
-from gpuc.rehearse.client import Client
+from gpuc.rehearse.client import DEFINITION, Client
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.kwok import start_kwok
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.process import stop
+from gpuc.rehearse.plane.site import Settings
+from gpuc.rehearse.process import Started
 from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.started import Started
 from gpuc.rehearse.substitute import settings
 
 _RUNS = 64
@@ -90,7 +89,8 @@ class ArgoCluster(Started):
         self._charts = {name: chart for chart, name in namespaces.items()}
         self._further_charts = spec.cluster.spec.charts
         self._groups = {group for release in spec.cluster.components.values() for group in release.groups}
-        self._plane = ControlPlane(programs, self._settings, progress)
+        self.plane = ControlPlane(programs, self._settings, progress)
+        """The control plane of the cluster."""
 
     def start(self, stack: ExitStack) -> None:
         """Starts the control plane, the kubelet and the simulated controllers.
@@ -98,13 +98,13 @@ class ArgoCluster(Started):
         Raises:
             ProgramError: if a program does not start.
         """
-        stack.enter_context(self._plane)
-        self.client: Client = self._plane.client
-        self.kubelet = Kubelet(self._plane.site, self.client, self._settings, self._charts)
+        stack.enter_context(self.plane)
+        self.client: Client = self.plane.client
+        self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
         installed = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
         further_charts = FurtherCharts(
             self.client,
-            self._plane.site.authority,
+            self.plane.site.authority,
             installed | self._groups,
             {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
         )
@@ -120,11 +120,6 @@ class ArgoCluster(Started):
         self.kubelet.loop.start()
         stack.callback(self._controllers.stop)
         self._controllers.start()
-
-    @property
-    def plane(self) -> ControlPlane:
-        """The control plane of the cluster."""
-        return self._plane
 
     def prepare(self, spec: CompiledSpec, not_rendered: Collection[str]) -> None:
         """Creates the prerequisites of the first sync: nodes for controllers, and namespaces.
@@ -146,20 +141,14 @@ class ArgoCluster(Started):
         Raises:
             ProgramError: if kwok does not restart.
         """
-        current = settings(spec, definitions(self._plane.site.programs, None, (), outside_charts=True))
-        types = {
-            str(instance_type["name"]): instance_type
-            for instance_type in (*self._settings.instance_types, *current.instance_types)
-        }
-        stages = {
-            str(stage["metadata"]["name"]): stage for stage in (*self._settings.node_stages, *current.node_stages)
-        }
+        current = settings(spec, definitions(self.plane.site.programs, None, (), outside_charts=True))
+        known = self._settings
+        types = {str(row["name"]): row for row in (*known.instance_types, *current.instance_types)}
+        stages = {str(stage["metadata"]["name"]): stage for stage in (*known.node_stages, *current.node_stages)}
         changed = replace(self._settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
         if changed.node_stages != self._settings.node_stages:
-            site = self._plane.site
-            old = [process for process in site.processes if process.name == "kwok"]
-            stop(old)
-            site.processes[:] = [process for process in site.processes if process.name != "kwok"]
+            site = self.plane.site
+            site.stop(["kwok"])
             start_kwok(site, changed).wait_ready(READY_SECONDS)
         if changed.instance_types != self._settings.instance_types:
             self.kubelet.restart("karpenter", changed)
@@ -167,14 +156,10 @@ class ArgoCluster(Started):
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program, the kubelet or a simulated controller has ended."""
-        self._plane.require_alive()
+        self.plane.require_alive()
         self.kubelet.require_alive()
         self._controllers.require_alive()
 
     def memory_mib(self) -> dict[str, int]:
         """Returns the resident memory in MiB by name of the program."""
-        return self._plane.memory_mib() | self.kubelet.memory_mib()
-
-    def logs(self) -> dict[str, Path]:
-        """Returns the log files by name of the program."""
-        return self._plane.logs() | self.kubelet.logs()
+        return self.plane.memory_mib() | self.kubelet.memory_mib()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpuc.rehearse.argocd.applications import git_sources
-from gpuc.rehearse.argocd.checks import Failure, wait_times
+from gpuc.rehearse.argocd.checks import Failure
 from gpuc.rehearse.argocd.edit_runner import SYNCED_SECONDS, EditRunner
 from gpuc.rehearse.argocd.manual_edits import sample_manual_edits, start_manual_edit
 from gpuc.rehearse.argocd.object_diff import ARGO_CD_API, ObjectKey, is_deleted, key_of
@@ -43,14 +43,14 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
             message = "Argo CD reverted a manual edit without files in Git"
             runner.failures.append(Failure("reverted", NAME, str(key_of(edit.manifest)), message, runner.watch.now))
         note = _note(runner, readers, present)
-    waited = tuple(wait_times(runner.watch.timeline, started, runner.watch.now))
-    yield EditResult(NAME, ", ".join(files), "Applications that read files", seconds, NOTICED_SECONDS, waited, note)
+    moved, waited = ", ".join(files), runner.waits(started)
+    yield EditResult(NAME, moved, "Applications that read files", seconds, NOTICED_SECONDS, waited, note)
     name = f"{NAME} and added again"
     started = runner.commit(name)
     seconds = runner.watch.until(is_reverted, SYNCED_SECONDS)
-    waited = tuple(wait_times(runner.watch.timeline, started, runner.watch.now))
     note = "" if seconds is None else f"the manual edit is reverted: {edit.change}"
-    yield EditResult(name, ", ".join(files), str(key_of(edit.manifest)), seconds, SYNCED_SECONDS, waited, note)
+    subject, waited = str(key_of(edit.manifest)), runner.waits(started)
+    yield EditResult(name, moved, subject, seconds, SYNCED_SECONDS, waited, note)
 
 
 def _with_files(runner: EditRunner) -> list[str]:

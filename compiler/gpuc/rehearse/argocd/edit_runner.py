@@ -5,26 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.finding import StageError
+from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.applications import applications, git_sources
-from gpuc.rehearse.argocd.checks import Failure, unexpected_deletions, unfinished, wait_times
+from gpuc.rehearse.argocd.checks import Failure, ProtectedObject, unexpected_deletions, unfinished, wait_times
 from gpuc.rehearse.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
-from gpuc.rehearse.argocd.protected_objects import protected_objects
-from gpuc.rehearse.argocd.result import EditResult
-from gpuc.rehearse.argocd.sample_edits import SampleEdit, Step
+from gpuc.rehearse.argocd.result import APPLIED_SECONDS, EditResult
+from gpuc.rehearse.argocd.sample_edits import Edits, SampleEdit, apply_edits
 from gpuc.rehearse.argocd.spec_edit import SpecFile
+from gpuc.rehearse.client import Client, is_true
+from gpuc.rehearse.context import CLUSTER_QUEUE, KARPENTER_POOL, NODE, POD, WORKLOAD
 
 if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
     from gpuc.rehearse.argocd.watch import Watch
 
-APPLIED_SECONDS = 60
-"""Limit for the time from the commit until the API server has the change. A slower change is late."""
 SYNCED_SECONDS = 240
 """Limit for the time from the change until all Applications are Synced and Healthy."""
 
@@ -52,23 +54,24 @@ class EditRunner:
         last = self.watch.timeline.last.values()
         return tuple(s.name for s in last if s.cluster == self.name and s.name not in self.argocd.not_rendered)
 
-    def try_change(self, step: Step) -> list[str]:
+    def try_change(self, edits: Edits) -> list[str]:
         """Changes the spec, compiles the spec and returns the errors. If there are errors, the change is undone."""
-        root = self.argocd.repository.root
-        spec = SpecFile(root, self.file)
-        before = spec.path.read_text(encoding="utf-8")
+        before = self.spec_text
         try:
-            step(spec)
-            found = compile_specs(root, [self.file], root, lambda line: None).findings
+            apply_edits(SpecFile(self.argocd.repository.root, self.file), edits)
+            errors = self._compile()
         except StageError as stop:
-            found = tuple(stop.findings)
+            errors = _errors(stop.findings)
         except KeyError as error:
-            spec.path.write_text(before, encoding="utf-8")
-            return [f"key {error} is not in {self.file}"]
-        errors = [f"{finding.id} {finding.message}" for finding in found if finding.is_error]
+            errors = [f"key {error} is not in {self.file}"]
         if errors:
-            spec.path.write_text(before, encoding="utf-8")
+            self._path.write_text(before, encoding="utf-8")
         return errors
+
+    def _compile(self) -> list[str]:
+        """Compiles the spec, writes the output, and returns the errors."""
+        root = self.argocd.repository.root
+        return _errors(compile_specs(root, [self.file], root, lambda line: None).findings)
 
     def reload_spec(self) -> ObjectDiff:
         """Loads the changed spec and returns the differences from the previously loaded spec."""
@@ -81,18 +84,18 @@ class EditRunner:
         Raises:
             RuntimeError: if the text does not compile.
         """
-        root = self.argocd.repository.root
-        (root / self.file).write_text(text, encoding="utf-8")
-        findings = compile_specs(root, [self.file], root, lambda line: None).findings
-        errors = [finding for finding in findings if finding.is_error]
-        if errors:
-            raise RuntimeError(f"{self.file} does not compile after the reset to an earlier text: {errors[0].message}")
+        self._path.write_text(text, encoding="utf-8")
+        if errors := self._compile():
+            raise RuntimeError(f"{self.file} does not compile after the reset to an earlier text: {errors[0]}")
+
+    @property
+    def _path(self) -> Path:
+        return self.argocd.repository.root / self.file
 
     @property
     def spec_text(self) -> str:
         """The text of the spec in the working copy."""
-        path = self.argocd.repository.root / self.file
-        return path.read_text(encoding="utf-8")
+        return self._path.read_text(encoding="utf-8")
 
     def commit(self, message: str) -> float:
         """Commits, pushes, and refreshes the Applications as a Git webhook does.
@@ -112,12 +115,17 @@ class EditRunner:
         """
         reason = "the spec has no element for this edit"
         for sample in samples:
-            if errors := self.try_change(sample.apply):
+            if errors := self.try_change(sample.edits):
                 reason = f"{sample.change}: {errors[0]}"
                 continue
             change = self.reload_spec()
-            return self.commit_and_wait(name, sample.change, change, _written_key(change, *sample.subject), limit_s)
-        return EditResult(name, "", "", None, limit_s, skipped=reason)
+            subject = next((key for key in change.fields if (key.kind, key.name) == sample.subject), None)
+            return self.commit_and_wait(name, sample.change, change, subject, limit_s)
+        return EditResult(name, limit_s=limit_s, skipped=reason)
+
+    def waits(self, started: float) -> tuple[str, ...]:
+        """Returns how long Applications have waited since a time, longest wait first."""
+        return tuple(wait_times(self.watch.timeline, started, self.watch.now))
 
     def commit_and_wait(
         self, name: str, summary: str, change: ObjectDiff, subject: ObjectKey | None = None,
@@ -153,8 +161,8 @@ class EditRunner:
         count = len(written) + len(set(deleted))
         all_changed = f"all {count} objects were changed after {total_s:.1f} s" if count > 1 else ""
         note = f"not changed in time: {late}" if late else all_changed
-        waited = tuple(wait_times(self.watch.timeline, started, self.watch.now))
-        return EditResult(name, summary, change.summary(subject), None if late else seconds, limit_s, waited, note)
+        taken, waited = None if late else seconds, self.waits(started)
+        return EditResult(name, summary, change.summary(subject), taken, limit_s, waited, note)
 
     def wait_until_synced(self, name: str, limit_s: float = SYNCED_SECONDS) -> None:
         """Waits until every Application is Synced and Healthy. name is the name of the last edit.
@@ -162,7 +170,8 @@ class EditRunner:
         After limit_s, records a failure for each Application that is not Synced and Healthy.
         """
         if self.watch.until(self._is_synced, limit_s) is None:
-            found = unfinished(self.watch.timeline, self.watch.now, self._ignored_applications())
+            others = self.watch.timeline.last.keys() - set(self.applications)
+            found = unfinished(self.watch.timeline, self.watch.now, others)
             self.failures += [
                 replace(failure, message=f'after the edit "{name}": {failure.message}') for failure in found
             ]
@@ -176,9 +185,9 @@ class EditRunner:
             allowed: objects that the edit may delete, as "Kind name".
         """
         cluster = self.spec.cluster
-        before = protected_objects(self.client, cluster)
+        before = _protected_objects(self.client, cluster)
         yield
-        after = protected_objects(self.client, cluster)
+        after = _protected_objects(self.client, cluster)
         self.failures += unexpected_deletions(before, after, allowed, name, self.watch.now)
 
     def _rendered(self, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
@@ -199,12 +208,36 @@ class EditRunner:
         last = self.watch.timeline.last
         return all(last[name].is_good for name in self.applications)
 
-    def _ignored_applications(self) -> list[str]:
-        """Returns the names of the Applications of other clusters, and of Applications that cannot be rendered."""
-        own = set(self.applications)
-        return [name for name in self.watch.timeline.last if name not in own]
+
+def _protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedObject]:
+    """Returns the objects on which running workloads depend, by "Kind name": NodePools, ClusterQueues, Namespaces."""
+    workloads = dict(_workloads(client, cluster))
+    found = {}
+    for api, kind in (KARPENTER_POOL, CLUSTER_QUEUE, ("v1", "Namespace")):
+        for stored in client.list_all(api, kind) if client.serves(api, kind) else ():
+            metadata = stored["metadata"]
+            if kind != "Namespace" or metadata["name"] in cluster.tenant_namespaces:
+                key = f"{kind} {metadata['name']}"
+                found[key] = ProtectedObject(metadata["uid"], "deletionTimestamp" in metadata, workloads.get(key, ""))
+    return found
 
 
-def _written_key(change: ObjectDiff, kind: str, name: str) -> ObjectKey | None:
-    """Returns the key of a written object with this kind and name, or None."""
-    return next((key for key in change.fields if (key.kind, key.name) == (kind, name)), None)
+def _workloads(client: Client, cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """Yields ("Kind name" of an object, a running pod or an admitted Workload that uses the object)."""
+    nodes = (node["metadata"] for node in client.list_all(*NODE, labels=POOL_LABEL))
+    pools = {metadata["name"]: metadata["labels"].get(POOL_LABEL) for metadata in nodes}
+    for namespace in cluster.tenant_namespaces:
+        for pod in client.list_all(*POD, namespace):
+            if pod.get("status", {}).get("phase") == "Running":
+                pod_name = f"pod {namespace}/{pod['metadata']['name']}"
+                yield f"Namespace {namespace}", pod_name
+                yield f"NodePool {pools.get(pod['spec'].get('nodeName', ''))}", pod_name
+    for workload in client.list_all(*WORKLOAD) if client.serves(*WORKLOAD) else ():
+        queue = workload.get("status", {}).get("admission", {}).get("clusterQueue")
+        if queue and not is_true(workload, "Finished"):
+            metadata = workload["metadata"]
+            yield f"ClusterQueue {queue}", f"Workload {metadata['namespace']}/{metadata['name']}"
+
+
+def _errors(findings: Iterable[Finding]) -> list[str]:
+    return [f"{finding.id} {finding.message}" for finding in findings if finding.is_error]

@@ -10,8 +10,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.rehearse.argocd import cluster_removal, sample_edits
 from gpuc.rehearse.argocd.applications import ChartSource, applications, chart_of
-from gpuc.rehearse.argocd.checks import ExpectedRefusal, Failure, refusals, wait_times
-from gpuc.rehearse.argocd.edit_runner import APPLIED_SECONDS, EditRunner
+from gpuc.rehearse.argocd.checks import ExpectedRefusal, Failure, refusals
+from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
 from gpuc.rehearse.argocd.object_diff import key_of
 from gpuc.rehearse.argocd.removals import run_removal
@@ -25,6 +25,12 @@ FIXED_SECONDS = 150
 within a minute."""
 CHART_SECONDS = 240
 """Limit for the time from the commit of a new chart version until the Application is Synced and Healthy."""
+SAMPLES = {
+    "a pool grows": sample_edits.larger_pools,
+    "a pool's instance types change": sample_edits.instance_type_changes,
+    "a policy changes from warn to deny": sample_edits.stricter_policies,
+}
+"""Functions that list possible edits, by name of the edit, in the order of the schedule."""
 REMOVALS = {
     "pool": sample_edits.removable_pools,
     "queue": sample_edits.removable_queues,
@@ -34,6 +40,9 @@ REMOVALS = {
 _POLICY = re.compile(r"(consolidationPolicy: )\w+")
 _INVALID_POLICY = "Sometimes"
 _PATCH_VERSION = re.compile(r"^(v?\d+\.\d+\.)(\d+)$")
+
+
+Samples = Callable[[Cluster], Iterator[sample_edits.SampleEdit]]
 
 
 class EditSchedule:
@@ -49,56 +58,46 @@ class EditSchedule:
             try:
                 yield from step()
             except (ApiError, WaitError) as error:
-                yield EditResult(name, "", "", None, APPLIED_SECONDS, note=f"stopped by an error: {error}")
+                yield EditResult(name, note=f"stopped by an error: {error}")
             self.runner.wait_until_synced(name)
 
     def run_one(self) -> Iterator[EditResult]:
         """Runs only the edit of a pool. This is the edit for every cluster of a run with several clusters."""
-        yield self._grow()
-        self.runner.wait_until_synced("a pool grows")
+        name, samples = next(iter(SAMPLES.items()))
+        yield from self._sampled(name, samples)
+        self.runner.wait_until_synced(name)
 
     def _steps(self) -> Iterator[tuple[str, Callable[[], Iterator[EditResult]]]]:
         """Yields (name, function) of every edit. The functions read the current spec with the earlier edits."""
-        yield "a pool grows", partial(_one, self._grow)
-        yield "a pool's instance types change", partial(_one, self._change_instance_types)
-        yield "a policy changes from warn to deny", partial(_one, self._enforce_policy)
+        for name, samples in SAMPLES.items():
+            yield name, partial(self._sampled, name, samples)
         yield "manual edits", self._edit_manually
-        yield "a chart's version changes", partial(_one, self._change_chart_version)
+        yield "a chart's version changes", self._change_chart_version
         yield "a commit that the API server refuses", self._invalid_commit
         for kind, removals_of in REMOVALS.items():
             yield f"a {kind} is removed", partial(self._remove, kind, removals_of)
-        yield "a tenant is renamed", partial(_one, self._rename_tenant)
+        yield "a tenant is renamed", self._rename_tenant
         yield cluster_removal.NAME, partial(cluster_removal.run_cluster_removal, self.runner)
+
+    def _sampled(self, name: str, samples: Samples) -> Iterator[EditResult]:
+        yield self.runner.run_first(name, samples(self.runner.spec.cluster))
 
     def _remove(
         self, kind: str, removals_of: Callable[[Cluster], Iterator[sample_edits.Removal]]
     ) -> Iterator[EditResult]:
         yield from run_removal(self.runner, kind, removals_of(self.runner.spec.cluster))
 
-    def _grow(self) -> EditResult:
-        return self.runner.run_first("a pool grows", sample_edits.larger_pools(self.runner.spec.cluster))
-
-    def _change_instance_types(self) -> EditResult:
-        return self.runner.run_first(
-            "a pool's instance types change", sample_edits.instance_type_changes(self.runner.spec.cluster)
-        )
-
-    def _enforce_policy(self) -> EditResult:
-        return self.runner.run_first(
-            "a policy changes from warn to deny", sample_edits.stricter_policies(self.runner.spec.cluster)
-        )
-
-    def _rename_tenant(self) -> EditResult:
-        with self.runner.nothing_deleted("a tenant is renamed"):
-            return self.runner.run_first("a tenant is renamed", sample_edits.renamed_tenants(self.runner.spec.cluster))
+    def _rename_tenant(self) -> Iterator[EditResult]:
+        name = "a tenant is renamed"
+        with self.runner.nothing_deleted(name):
+            yield self.runner.run_first(name, sample_edits.renamed_tenants(self.runner.spec.cluster))
 
     def _edit_manually(self) -> Iterator[EditResult]:
         edits = [run_manual_edit(self.runner, edit) for edit in sample_manual_edits(self.runner)]
-        yield from edits or [
-            EditResult("manual edits", "", "", None, 0, skipped="the cluster has no object for a manual edit")
-        ]
+        skipped = EditResult("manual edits", limit_s=0, skipped="the cluster has no object for a manual edit")
+        yield from edits or [skipped]
 
-    def _change_chart_version(self) -> EditResult:
+    def _change_chart_version(self) -> Iterator[EditResult]:
         """Publishes a chart again with the next patch version, and commits this version for the chart's Application."""
         name, runner = "a chart's version changes", self.runner
         for application, chart in _rendered_charts(runner):
@@ -106,15 +105,10 @@ class EditSchedule:
             if matched is not None:
                 next_version = f"{matched[1]}{int(matched[2]) + 1}"
                 runner.argocd.repackage(chart.name, chart.version, next_version)
-                return self._change_application(name, application, chart.version, next_version)
-        return EditResult(
-            name,
-            "",
-            "",
-            None,
-            CHART_SECONDS,
-            skipped="no Application has a chart with a version like 1.2.3 that can be packaged again",
-        )
+                yield self._change_application(name, application, chart.version, next_version)
+                return
+        reason = "no Application has a chart with a version like 1.2.3 that can be packaged again"
+        yield EditResult(name, limit_s=CHART_SECONDS, skipped=reason)
 
     def _change_application(self, name: str, application: Manifest, before: str, after: str) -> EditResult:
         """Edits the compiled Application, because gpuc does not know the new version, and then resets the file."""
@@ -129,7 +123,7 @@ class EditSchedule:
             return state is not None and after in state.revision and state.is_good
 
         seconds = runner.watch.until(has_new_version, CHART_SECONDS)
-        waited = tuple(wait_times(runner.watch.timeline, started, runner.watch.now))
+        waited = runner.waits(started)
         path.write_text(valid, encoding="utf-8")
         runner.commit(f"{name}: {application_name} {after} -> {before}")
         note = "Synced and Healthy, then reset to the earlier version" if seconds is not None else ""
@@ -143,9 +137,8 @@ class EditSchedule:
         candidate = next(sample_edits.larger_pools(runner.spec.cluster), None)
         pool = next((m for m in runner.spec.synced if candidate and (m.kind, m.name) == candidate.subject), None)
         if candidate is None or pool is None:
-            yield EditResult(
-                name, "", "", None, REFUSED_SECONDS, skipped="the cluster has no NodePool that can be edited"
-            )
+            reason = "the cluster has no NodePool that can be edited"
+            yield EditResult(name, limit_s=REFUSED_SECONDS, skipped=reason)
             return
         path = runner.argocd.repository.root / pool.file
         valid = path.read_text(encoding="utf-8")
@@ -154,9 +147,8 @@ class EditSchedule:
         seconds = runner.watch.until(lambda: bool(self._refused(started)), REFUSED_SECONDS)
         found = self._refused(started)
         message = found[0].message if found else "no Application reports a refusal"
-        yield EditResult(
-            name, f"consolidationPolicy: {_INVALID_POLICY}", str(key_of(pool)), seconds, REFUSED_SECONDS, (), message
-        )
+        change = f"consolidationPolicy: {_INVALID_POLICY}"
+        yield EditResult(name, change, str(key_of(pool)), seconds, REFUSED_SECONDS, (), message)
         path.write_text(valid, encoding="utf-8")
         fixed = runner.run_first("the commit that fixes the object", [candidate], FIXED_SECONDS)
         self.expected_refusals += [ExpectedRefusal(failure.application, started, runner.watch.now) for failure in found]
@@ -164,10 +156,6 @@ class EditSchedule:
 
     def _refused(self, since: float) -> list[Failure]:
         return [failure for failure in refusals(self.runner.watch.timeline) if failure.at >= since]
-
-
-def _one(edit: Callable[[], EditResult]) -> Iterator[EditResult]:
-    yield edit()
 
 
 def _rendered_charts(runner: EditRunner) -> list[tuple[Manifest, ChartSource]]:

@@ -13,12 +13,11 @@ from typing import Any
 
 from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc.rehearse.argocd.simulated_controllers import ready
-from gpuc.rehearse.argocd.tls_server import JsonHandler, start_server
+from gpuc.rehearse.argocd.tls_server import JSON, QuietHandler, start_server
 from gpuc.rehearse.certificates import Authority
-from gpuc.rehearse.client import ApiError, Client, Object, condition
+from gpuc.rehearse.client import DEFINITION, ApiError, Client, Object, is_true
 
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
 Endpoint = tuple[str, str, int]
 """(namespace, name, port) of a Service."""
@@ -81,7 +80,7 @@ class FurtherCharts:
         selector = service.get("spec", {}).get("selector")
         labels = ",".join(f"{key}={value}" for key, value in (selector or {}).items())
         pods = self.client.list_all("v1", "Pod", namespace, labels=labels) if labels else []
-        has_ready_pod = any(condition(pod, "Ready").get("status") == "True" for pod in pods)
+        has_ready_pod = any(is_true(pod, "Ready") for pod in pods)
         if has_ready_pod and endpoint not in self._servers:
             host = f"{name}.{namespace}.svc"
             files = self.authority.issue(f"webhook-{namespace}-{name}", name, hosts=(host,))
@@ -104,7 +103,7 @@ class FurtherCharts:
         if "conditions" not in status.get("properties", {}) or not self.client.serves(api, kind):
             return
         for item in self.client.list_all(api, kind):
-            if condition(item, "Ready").get("status") == "True":
+            if is_true(item, "Ready"):
                 continue
             metadata = item["metadata"]
             changes = {"status": {"conditions": [ready()]}}
@@ -122,7 +121,7 @@ def allowed(review: Object) -> Object:
     return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
 
 
-class _Webhook(JsonHandler):
+class _Webhook(QuietHandler):
     def do_POST(self) -> None:  # noqa: N802
         review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.answer(200, json.dumps(allowed(review)).encode())
+        self.answer(200, json.dumps(allowed(review)).encode(), JSON)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -16,19 +16,17 @@ from gpuc.rehearse.argocd.applications import ChartSource, Destination, applicat
 from gpuc.rehearse.argocd.charts import Charts
 from gpuc.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
 from gpuc.rehearse.argocd.http_handlers import Handler, chart_handlers, git_handler
-from gpuc.rehearse.argocd.prerequisites import argo_definitions, argocd_cm_entries, cluster_secret, install_argo_cd
+from gpuc.rehearse.argocd.prerequisites import cluster_secret, install_argo_cd
 from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_repo_server
-from gpuc.rehearse.argocd.programs import ArgoPrograms
 from gpuc.rehearse.argocd.proxy import Proxy
 from gpuc.rehearse.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
+from gpuc.rehearse.argocd.watch import APPLICATION
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.started import Started
+from gpuc.rehearse.plane.site import Settings, Site
+from gpuc.rehearse.process import Started
+from gpuc.rehearse.programs import ArgoPrograms, Programs
 
-APPLICATION = ("argoproj.io/v1alpha1", "Application")
 REFRESH = "argocd.argoproj.io/refresh"
 HUB = 99
 """The number of Argo CD's control plane if Argo CD runs in a separate cluster."""
@@ -78,8 +76,6 @@ class ArgoCD(Started):
         self._argo_clusters: dict[str, ArgoCluster] = {}
         self.clusters: dict[str, Client] = {}
         """Clients of the API servers, by name of the cluster."""
-        self.seconds: dict[str, float] = {}
-        """Seconds that the steps of the start took, by name of the step."""
 
     def start(self, stack: ExitStack) -> None:
         """Starts the control planes, the Git server and Argo CD. The first sync starts with `bootstrap`.
@@ -89,14 +85,10 @@ class ArgoCD(Started):
             RepositoryError: if the fleet's repository cannot be served.
             ApiError: if an API server refuses an object that Argo CD needs.
         """
-        started = time.monotonic()
         self._start_planes(stack)
-        self.seconds["control planes"] = time.monotonic() - started
-        started = time.monotonic()
         self.repository = self._new_repository()
         self.repository.commit("Initial state of the fleet")
         self._start_argo(stack)
-        self.seconds["Argo CD"] = time.monotonic() - started
 
     @property
     def not_rendered(self) -> dict[str, str]:
@@ -110,11 +102,6 @@ class ArgoCD(Started):
         """Path of a kubeconfig for the control plane in which Argo CD runs."""
         return self._argo_plane.kubeconfig
 
-    @property
-    def kubeconfigs(self) -> dict[str, Path]:
-        """Paths of kubeconfigs, by name of the cluster."""
-        return {name: argo_cluster.plane.kubeconfig for name, argo_cluster in self._argo_clusters.items()}
-
     def bootstrap(self, spec: CompiledSpec) -> None:
         """Applies the objects of clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.
 
@@ -125,7 +112,8 @@ class ArgoCD(Started):
         self._argo_clusters[name].prepare(spec, self.not_rendered)
         folder = self.repository.root / "clusters" / name
         for values in documents(folder / "argocd-health.yaml"):
-            self._configure(argocd_cm_entries(values))
+            data = {key: str(value) for key, value in values["configs"]["cm"].items()}
+            self.client.patch("v1", "ConfigMap", "argocd-cm", {"data": data}, self.namespace)
         for file in (self.repository.root / "out" / name / "apps" / "project.yaml", folder / "root.yaml"):
             for document in documents(file):
                 self.client.apply(document, manager="kubectl")
@@ -168,22 +156,15 @@ class ArgoCD(Started):
             sizes |= {f"{prefix}{program}": size for program, size in argo_cluster.memory_mib().items()}
         return sizes
 
-    def logs(self) -> dict[str, Path]:
-        """Returns the log files by name of the program, with the same names as `memory_mib`."""
-        files = self._argo_plane.logs() if self._is_hub else {}
-        for name, argo_cluster in self._argo_clusters.items():
-            prefix = f"{name}/" if self._is_hub else ""
-            files |= {f"{prefix}{program}": log for program, log in argo_cluster.logs().items()}
-        return files
-
     def _start_planes(self, stack: ExitStack) -> None:
-        crds = argo_definitions(self._argo.data("argocd-crds"))
+        crds = [file.read_bytes() for file in sorted(self._argo.data("argocd-crds").glob("*-crd.yaml"))]
         if self._is_hub:
             settings = Settings(crds, {}, (), {}, (), (), from_charts=True, service_range=service_range(HUB))
             self._argo_plane = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
             argo_crds: list[bytes | Body] = [] if self._is_hub else [*crds]
-            argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, argo_crds, self._progress_of(name))
+            progress = partial(self._report, name)
+            argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, argo_crds, progress)
             self._argo_clusters[name] = stack.enter_context(argo_cluster)
             self.clusters[name] = argo_cluster.client
         if not self._is_hub:
@@ -191,6 +172,9 @@ class ArgoCD(Started):
         self.client: Client = self._argo_plane.client
         self.namespace = self._applications()[0].namespace
         """The namespace of Argo CD."""
+
+    def _report(self, name: str, step: str) -> None:
+        self._progress(f"{name}: {step}")
 
     def _new_repository(self) -> FleetRepository:
         specs = [application.body["spec"] for application in self._applications()]
@@ -241,14 +225,8 @@ class ArgoCD(Started):
         """Returns the server of a cluster, or a generated address if the destination has only a name."""
         return self._destinations[name].server or f"https://{name}.clusters.invalid"
 
-    def _configure(self, data: dict[str, str]) -> None:
-        self.client.patch("v1", "ConfigMap", "argocd-cm", {"data": data}, self.namespace)
-
     def _has_chart(self, source: ChartSource) -> bool:
         return self.charts.find(source.name, source.version) is not None
-
-    def _progress_of(self, name: str) -> Callable[[str], None]:
-        return lambda step: self._progress(f"{name}: {step}")
 
     @property
     def _site(self) -> Site:

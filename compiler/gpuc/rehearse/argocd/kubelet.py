@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +23,9 @@ from gpuc.rehearse.argocd.pods import (
     service_of,
 )
 from gpuc.rehearse.argocd.profiles import PROFILES, PodRun
-from gpuc.rehearse.argocd.visibility import serve_visibility
-from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.argocd.tls_server import serve_visibility
+from gpuc.rehearse.client import Client, Object, now_text
+from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import Process, ProgramError, stop
 
 PAUSE_SECONDS = 1.0
@@ -99,10 +97,6 @@ class Kubelet:
     def memory_mib(self) -> dict[str, int]:
         """Returns the resident memory in MiB by name of the Deployment."""
         return {name: run.process.memory_mib() for (_, name), run in list(self._runs.items())}
-
-    def logs(self) -> dict[str, Path]:
-        """Returns the log files by name of the Deployment."""
-        return {name: run.process.log for (_, name), run in list(self._runs.items())}
 
     def _sync(self) -> None:
         for namespace in self.charts:
@@ -189,7 +183,7 @@ class Kubelet:
             return
         self._addresses += 1
         address = f"{POD_NETWORK}.{self._addresses // 250}.{self._addresses % 250 + 1}"
-        self._patch_status(pod, running_status(pod, address, _now()))
+        self._patch_status(pod, running_status(pod, address, now_text()))
 
     def _complete(self, pod: Object) -> None:
         """Marks the pod of a Job as succeeded. The Job runs no program; only its labels for namespaces are applied."""
@@ -199,7 +193,7 @@ class Kubelet:
             names, labels = namespace_labels(container)
             for name in names:
                 self.client.patch("v1", "Namespace", name, {"metadata": {"labels": labels}})
-        self._patch_status(pod, succeeded_status(pod, _now()))
+        self._patch_status(pod, succeeded_status(pod, now_text()))
 
     def _patch_status(self, pod: Object, status: Object) -> None:
         metadata = pod["metadata"]
@@ -282,7 +276,3 @@ def _write_volume(path: Path, mount: Mount, contents: Mapping[str, bytes]) -> No
                 shutil.rmtree(old) if old.is_dir() else old.unlink()
     for name, content in contents.items():
         (path / name).write_bytes(content)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.pod_security import LABEL
-from gpuc.rehearse.argocd.checks import wait_times
+from gpuc.plan.policy_changes import LABEL
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.object_diff import ObjectKey, is_applied, key_of
 from gpuc.rehearse.argocd.result import EditResult
@@ -57,8 +56,8 @@ def run_manual_edit(runner: EditRunner, edit: ManualEdit, prefix: str = "manual 
     except ApiError as error:
         return EditResult(name, edit.change, str(key), 0.0, HEAL_SECONDS, note=f"refused: {error.message}")
     taken = runner.watch.until(is_healed, HEAL_SECONDS)
-    waited = tuple(wait_times(runner.watch.timeline, started, runner.watch.now))
-    return EditResult(name, edit.change, str(key), taken, HEAL_SECONDS, waited, "healed" if taken is not None else "")
+    note = "healed" if taken is not None else ""
+    return EditResult(name, edit.change, str(key), taken, HEAL_SECONDS, runner.waits(started), note)
 
 
 def start_manual_edit(client: Client, edit: ManualEdit) -> Callable[[], bool]:

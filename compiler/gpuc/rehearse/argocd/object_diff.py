@@ -9,6 +9,7 @@ from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.examples import merge_patch
+from gpuc.rehearse.layout import shortened
 from gpuc.rehearse.read_back import differences
 from gpuc.rehearse.substitute import simulated_document
 
@@ -50,12 +51,12 @@ class ObjectDiff:
     @property
     def pruned(self) -> tuple[ObjectKey, ...]:
         """Removed objects that Argo CD deletes."""
-        return tuple(key_of(manifest) for manifest in self.removed if not _is_unpruned(manifest))
+        return tuple(key_of(manifest) for manifest in self.removed if not is_unpruned(manifest))
 
     @property
     def unpruned(self) -> tuple[ObjectKey, ...]:
         """Removed objects with Prune=false, which remain in the cluster until an operator deletes them."""
-        return tuple(key_of(manifest) for manifest in self.removed if _is_unpruned(manifest))
+        return tuple(key_of(manifest) for manifest in self.removed if is_unpruned(manifest))
 
     def summary(self, subject: ObjectKey | None = None) -> str:
         """Returns one line with the changes of one object and the number of other changed objects.
@@ -68,7 +69,7 @@ class ObjectDiff:
         if described is None:
             return ""
         others = len(lines) - 1
-        return _short(lines[described]) + (f", and {others} more objects" if others else "")
+        return shortened(lines[described], _MAX_LENGTH) + (f", and {others} more objects" if others else "")
 
 
 def key_of(manifest: Manifest) -> ObjectKey:
@@ -105,7 +106,8 @@ def is_deleted(client: Client, key: ObjectKey) -> bool:
     return client.find(*key.address) is None
 
 
-def _is_unpruned(manifest: Manifest) -> bool:
+def is_unpruned(manifest: Manifest) -> bool:
+    """Returns whether Argo CD keeps an object that is removed from Git."""
     return NO_PRUNE in manifest.annotations.get(OPTIONS, "")
 
 
@@ -125,7 +127,3 @@ def _changed_fields(before: Object, after: Object, parent: str = "") -> list[str
 
 def _value(value: object) -> str:
     return "none" if value is None else str(value)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _MAX_LENGTH else f"{text[: _MAX_LENGTH - 3]}..."

@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.rehearse.argocd.applications import Destination, missing_namespaces
 from gpuc.rehearse.argocd.repository import documents
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.client import Client, Object, new_object
 from gpuc.rehearse.plane.kwok import FAKE_NODE
 
 SYSTEM_NODES = 3
@@ -35,43 +35,17 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
             "topology.kubernetes.io/zone": zones[number % len(zones)],
             "topology.kubernetes.io/region": cluster.aws.region,
         }
-        yield {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name, "labels": labels, "annotations": {key: value}},
-            "spec": {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]},
-            "status": {"capacity": _CAPACITY, "allocatable": _CAPACITY},
-        }
+        metadata = {"labels": labels, "annotations": {key: value}}
+        spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
+        status = {"capacity": _CAPACITY, "allocatable": _CAPACITY}
+        yield new_object("v1", "Node", name, metadata=metadata, spec=spec, status=status)
 
 
 def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
     """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
     callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
     names = {*missing_namespaces(synced), *callers}
-    return [namespace(name) for name in sorted(names)]
-
-
-def namespace(name: str) -> Object:
-    """Returns a Namespace without labels."""
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-
-
-def argo_definitions(folder: Path) -> list[bytes]:
-    """Returns the contents of the files with Argo CD's CustomResourceDefinitions."""
-    return [file.read_bytes() for file in sorted(folder.glob("*-crd.yaml"))]
-
-
-def configuration(folder: Path, namespace_name: str) -> Iterator[Object]:
-    """Yields the ConfigMaps and Secrets of an Argo CD installation in a namespace. folder contains their files."""
-    for file in sorted(folder.glob("argocd-*.yaml")):
-        for document in documents(file):
-            document["metadata"]["namespace"] = namespace_name
-            yield document
-
-
-def argocd_cm_entries(values: Body) -> dict[str, str]:
-    """Returns the data of the ConfigMap argocd-cm from Helm values of Argo CD's chart."""
-    return {key: str(value) for key, value in values["configs"]["cm"].items()}
+    return [new_object("v1", "Namespace", name) for name in sorted(names)]
 
 
 def cluster_secret(
@@ -96,21 +70,17 @@ def cluster_secret(
     encoded = {"caData": authority, "certData": certificate, "keyData": key}
     tls: Mapping[str, str] = {field: base64.b64encode(content).decode() for field, content in encoded.items()}
     config = {"proxyUrl": proxy, "tlsClientConfig": {**tls, "insecure": False, "serverName": _TLS_SERVER_NAME}}
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": f"cluster-{name}", "namespace": namespace_name, "labels": {SECRET_TYPE: "cluster"}},
-        "type": "Opaque",
-        "stringData": {
-            "name": destination.name or name,
-            "server": destination.server,
-            "config": json.dumps(config),
-        },
-    }
+    data = {"name": destination.name or name, "server": destination.server, "config": json.dumps(config)}
+    metadata = {"labels": {SECRET_TYPE: "cluster"}}
+    return new_object(
+        "v1", "Secret", f"cluster-{name}", namespace_name, metadata=metadata, type="Opaque", stringData=data
+    )
 
 
-def install_argo_cd(client: Client, folder: Path, namespace_name: str) -> None:
+def install_argo_cd(client: Client, folder: Path, namespace: str) -> None:
     """Applies the Namespace, the ConfigMaps and the Secrets of Argo CD. folder contains the files of the objects."""
-    client.apply(namespace(namespace_name))
-    for document in configuration(folder, namespace_name):
-        client.apply(document)
+    client.apply(new_object("v1", "Namespace", namespace))
+    for file in sorted(folder.glob("argocd-*.yaml")):
+        for document in documents(file):
+            document["metadata"]["namespace"] = namespace
+            client.apply(document)

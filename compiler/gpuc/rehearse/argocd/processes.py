@@ -8,10 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.rehearse.argocd.programs import ArgoPrograms
 from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.ports import LOOPBACK
-from gpuc.rehearse.process import Process
+from gpuc.rehearse.process import LOOPBACK, Process
+from gpuc.rehearse.programs import ArgoPrograms
 
 RESYNC_SECONDS = 20
 """Interval in which the controller compares Applications with Git. The controller does not notice when
@@ -36,16 +35,9 @@ def start_redis(site: Site, programs: ArgoPrograms) -> Redis:
     port, password = site.port(), secrets.token_hex(16)
     configuration = site.subfolder("redis") / "redis.conf"
     configuration.touch(mode=0o600)
-    lines = (
-        f"bind {LOOPBACK}",
-        f"port {port}",
-        f"requirepass {password}",
-        f"dir {configuration.parent}",
-        'save ""',
-        "appendonly no",
-    )
-    configuration.write_text("".join(f"{line}\n" for line in lines), encoding="ascii")
-    process = site.run_program("redis", programs.redis, [str(configuration)], _port_probe(port), {})
+    settings = f"bind {LOOPBACK}\nport {port}\nrequirepass {password}\ndir {configuration.parent}\n"
+    configuration.write_text(f'{settings}save ""\nappendonly no\n', encoding="ascii")
+    process = site.run("redis", [str(configuration)], _port_probe(port), program=programs.redis)
     return Redis(process, f"{LOOPBACK}:{port}", password)
 
 
@@ -88,7 +80,7 @@ def start_repo_server(
         "--loglevel=info",
     ]
     ready = f"http://{LOOPBACK}:{metrics}/healthz?full=true"
-    process = site.run_program("argocd-repo-server", programs.path("argocd"), arguments, ready, environment)
+    process = site.run("argocd-repo-server", arguments, ready, environment, programs.path("argocd"))
     return process, f"{LOOPBACK}:{port}"
 
 
@@ -116,7 +108,7 @@ def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_serv
         "ARGOCD_TLS_DATA_PATH": str(site.subfolder("controller")),
     }
     ready = f"http://{LOOPBACK}:{metrics}/healthz"
-    return site.run_program("argocd-application-controller", programs.path("argocd"), arguments, ready, environment)
+    return site.run("argocd-application-controller", arguments, ready, environment, programs.path("argocd"))
 
 
 _FOLDERS = {

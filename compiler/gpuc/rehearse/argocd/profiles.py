@@ -9,11 +9,10 @@ from pathlib import Path
 
 from gpuc.rehearse.argocd.pods import Mount, relocated, service_of, with_flags
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.plane.karpenter import BATCH_MAX_DURATION
 from gpuc.rehearse.plane.kueue import USER, local_configuration
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.ports import LOOPBACK
+from gpuc.rehearse.plane.kwok import karpenter_environment
+from gpuc.rehearse.plane.site import Settings, Site
+from gpuc.rehearse.process import LOOPBACK
 
 _WEBHOOK = "webhook-server"
 """The port name of Kueue's and Gatekeeper's webhooks."""
@@ -108,18 +107,8 @@ def karpenter(run: PodRun) -> Launch:
     Feature gates of the settings override feature gates of the pod.
     """
     health = run.site.port()
-    types = run.folder / "instance-types.json"
-    types.write_text(json.dumps(list(run.settings.instance_types), indent=1) + "\n", encoding="utf-8")
-    gates = ",".join(f"{name}={str(enabled).lower()}" for name, enabled in sorted(run.settings.karpenter_gates.items()))
-    local = {
-        "KUBECONFIG": str(run.site.kubeconfig),
-        "DISABLE_LEADER_ELECTION": "true",
-        "FEATURE_GATES": ",".join(filter(None, (run.variables.get("FEATURE_GATES", ""), gates))),
-        "BATCH_MAX_DURATION": BATCH_MAX_DURATION,
-        "INSTANCE_TYPES_FILE_PATH": str(types),
-        "METRICS_PORT": str(run.site.port()),
-        "HEALTH_PROBE_PORT": str(health),
-    }
+    local = karpenter_environment(run.site, run.settings, run.folder, health)
+    local["FEATURE_GATES"] = ",".join(filter(None, (run.variables.get("FEATURE_GATES"), local["FEATURE_GATES"])))
     return Launch("karpenter-kwok", [], run.variables | local, f"http://{LOOPBACK}:{health}/readyz")
 
 

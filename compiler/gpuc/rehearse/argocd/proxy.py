@@ -7,13 +7,14 @@ import ssl
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from io import BufferedIOBase
 from pathlib import Path
 from typing import IO
 
-from gpuc.rehearse.argocd.http_handlers import Handler, Request, Response
-from gpuc.rehearse.ports import LOOPBACK
+from gpuc.rehearse.argocd.http_handlers import Handler, Request
+from gpuc.rehearse.argocd.tls_server import QuietHandler, serve
+from gpuc.rehearse.process import LOOPBACK
 
 CHUNK = 1 << 16
 FORWARDED_HEADERS = ("Content-Type", "Content-Encoding", "Git-Protocol", "Accept", "Range")
@@ -57,27 +58,17 @@ class Proxy:
                     _serve(context, self.connection, hosts[host])
                 return host in tunnels or host in hosts
 
-        server = ThreadingHTTPServer((LOOPBACK, self._port), ConnectHandler)
-        server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, name="proxy", daemon=True).start()
-
-        def stop() -> None:
-            server.shutdown()
-            server.server_close()
-
-        return stop
+        return serve("proxy", ThreadingHTTPServer((LOOPBACK, self._port), ConnectHandler))
 
 
-class _Connect(BaseHTTPRequestHandler):
+class _Connect(QuietHandler):
     """Handles the CONNECT requests of one connection to the proxy."""
-
-    protocol_version = "HTTP/1.1"
 
     def forward(self, host: str) -> bool:
         """Serves the connection to a host. Returns False if the host is unknown."""
         raise NotImplementedError
 
-    def do_CONNECT(self) -> None:
+    def do_CONNECT(self) -> None:  # noqa: N802
         self.close_connection = True
         host = self.path.rpartition(":")[0]
         with suppress(ConnectionError, ssl.SSLError, TimeoutError):
@@ -88,40 +79,25 @@ class _Connect(BaseHTTPRequestHandler):
         self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         self.wfile.flush()
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Logs nothing, because the programs log their own requests."""
 
-
-class _TlsRequests(BaseHTTPRequestHandler):
+class _TlsRequests(QuietHandler):
     """Handles the requests of one TLS connection to a host."""
 
-    protocol_version = "HTTP/1.1"
     host: Handler
 
-    def do_GET(self) -> None:
+    def do_GET(self) -> None:  # noqa: N802
         headers = {name: self.headers[name] for name in FORWARDED_HEADERS if name in self.headers}
         request = Request("GET" if self.command == "HEAD" else self.command, self.path, headers, self._body())
-        self._send(type(self).host(request))
+        response = type(self).host(request)
+        self.answer(response.code, response.content, response.headers)
 
     do_HEAD = do_GET  # noqa: N815
     do_POST = do_GET  # noqa: N815
-
-    def _send(self, response: Response) -> None:
-        self.send_response(response.code)
-        for name, value in response.headers.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(response.content)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(response.content)
 
     def _body(self) -> bytes:
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
             return read_chunked(self.rfile)
         return self.rfile.read(int(self.headers.get("Content-Length", 0)))
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Logs nothing, because the programs log their own requests."""
 
 
 def read_chunked(stream: IO[bytes] | BufferedIOBase) -> bytes:

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.rehearse.argocd.checks import Failure
-from gpuc.rehearse.argocd.edit_runner import APPLIED_SECONDS, EditRunner
+from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
 from gpuc.rehearse.argocd.object_diff import ObjectKey, is_deleted
 from gpuc.rehearse.argocd.result import EditResult
 from gpuc.rehearse.argocd.running_job import TIMEOUTS, RunningJob, start_job
-from gpuc.rehearse.argocd.sample_edits import Removal, Step, larger_pools
+from gpuc.rehearse.argocd.sample_edits import Edits, Removal, larger_pools
 from gpuc.rehearse.argocd.watch import APPLICATION, NAMESPACE
-from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.context import CLAIM, RehearsalContext
 
 DRAINED_SECONDS = 120
 """Limit for the time from the deletion of the Job until the last node of the pool is deleted."""
@@ -26,7 +27,6 @@ CLEARED_SECONDS = 60
 DELETION_ORDER = ("NodePool", "NodeOverlay", "EC2NodeClass", "ClusterQueue", "ResourceFlavor", "Topology", "Namespace")
 """Kinds that the cluster's README deletes with a command, in the order of the README. The deletion of a Namespace
 deletes the namespaced objects."""
-_NODE_CLAIM = ("karpenter.sh/v1", "NodeClaim")
 
 
 def run_removal(runner: EditRunner, kind: str, candidates: Iterable[Removal]) -> Iterator[EditResult]:
@@ -38,7 +38,7 @@ def run_removal(runner: EditRunner, kind: str, candidates: Iterable[Removal]) ->
     chosen, reason = _first(runner, candidates, before)
     if chosen is None:
         skipped = reason or f"the cluster has no {kind} that can be removed"
-        yield EditResult(f"a {kind} is removed", "", "", None, APPLIED_SECONDS, skipped=skipped)
+        yield EditResult(f"a {kind} is removed", skipped=skipped)
         return
     runner.restore(before)
     job = start_job(runner.client, RehearsalContext(runner.spec, runner.client, TIMEOUTS), kind, chosen.name)
@@ -77,7 +77,7 @@ def _remove(runner: EditRunner, removal: Removal, job: RunningJob | str) -> Iter
     unpruned: list[ObjectKey] = []
     with runner.nothing_deleted(f"{name} is removed", allowed):
         if errors := runner.try_change(removal.remove):
-            yield EditResult(f"{name} is removed", "", "", None, APPLIED_SECONDS, note=errors[0])
+            yield EditResult(f"{name} is removed", note=errors[0])
             return
         change = runner.reload_spec()
         unpruned += change.unpruned
@@ -93,10 +93,10 @@ def _remove(runner: EditRunner, removal: Removal, job: RunningJob | str) -> Iter
     runner.wait_until_synced(f"{name} is added again")
 
 
-def _step(runner: EditRunner, removal: Removal, name: str, step: Step) -> EditResult:
+def _step(runner: EditRunner, removal: Removal, name: str, step: Edits) -> EditResult:
     """Commits one step. If the spec does not compile, the result is late and contains the compiler's message."""
     if errors := runner.try_change(step):
-        return EditResult(name, "", "", None, APPLIED_SECONDS, note=f"the spec does not compile: {errors[0]}")
+        return EditResult(name, note=f"the spec does not compile: {errors[0]}")
     change = runner.reload_spec()
     summary = f"{len(change.written)} changed objects"
     return runner.commit_and_wait(name, summary, change, _subject(removal, change.fields), deleted=change.pruned)
@@ -138,7 +138,8 @@ def _delete_unpruned(
         notes.append(f"{job}: {job.problem or 'the pod ran until the Job was deleted'}")
         job.delete()
     if removal.kind == "pool":
-        drained = runner.watch.until(lambda: not _node_claims(runner, removal.name), DRAINED_SECONDS)
+        nodes = f"{NODE_POOL}={removal.name}"
+        drained = runner.watch.until(lambda: not runner.client.list_all(*CLAIM, labels=nodes), DRAINED_SECONDS)
         after = f"not within {DRAINED_SECONDS} s" if drained is None else f"after {drained:.0f} s"
         notes.append(f"the last node of pool {removal.name} was deleted {after}")
     runner.argocd.refresh(*runner.applications)
@@ -148,9 +149,10 @@ def _delete_unpruned(
     message = "Argo CD does not report that the object requires pruning"
     runner.failures += [Failure("leftover", runner.name, name, message, runner.watch.now) for name in unlisted]
     started = runner.watch.now
-    objects = sorted(dict.fromkeys([*listed, *unpruned]), key=_deletion_rank)
+    ranks = {kind: rank for rank, kind in enumerate(DELETION_ORDER)}
+    objects = sorted(dict.fromkeys([*listed, *unpruned]), key=lambda key: ranks.get(key.kind, len(ranks)))
     for key in objects:
-        if key.kind in DELETION_ORDER:
+        if key.kind in ranks:
             runner.client.delete(*key.address, now=False)
 
     def all_deleted() -> bool:
@@ -176,13 +178,5 @@ def unpruned_objects(runner: EditRunner) -> Iterator[ObjectKey]:
                 yield ObjectKey(f"{group}{row['version']}", row["kind"], row.get("namespace", ""), row["name"])
 
 
-def _deletion_rank(key: ObjectKey) -> int:
-    return DELETION_ORDER.index(key.kind) if key.kind in DELETION_ORDER else len(DELETION_ORDER)
-
-
 def _without_api(key: ObjectKey) -> tuple[str, str, str]:
     return key.kind, key.namespace, key.name
-
-
-def _node_claims(runner: EditRunner, pool: str) -> list[object]:
-    return list(runner.client.list_all(*_NODE_CLAIM, labels=f"karpenter.sh/nodepool={pool}"))

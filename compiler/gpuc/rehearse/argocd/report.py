@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -13,15 +12,6 @@ from gpuc.rehearse.argocd.result import ApplicationRow, EditResult, SyncResult
 _HEADINGS = ("Application", "wave", "created s", "Synced s", "Healthy s", "note")
 _EDIT_HEADINGS = ("edit", "change", "object", "s", "waits and notes")
 _MAX_LENGTH = 110
-
-
-def render(form: str, results: Sequence[SyncResult], *, colour: bool = False) -> str:
-    """Returns the report in the format text, json or markdown. The report ends with a line break.
-
-    Raises:
-        KeyError: if the format is unknown.
-    """
-    return layout.rendered(form, results, Paint(colour), "argocd", _text, _markdown, _document)
 
 
 def summary(result: SyncResult) -> str:
@@ -49,10 +39,8 @@ def _text(result: SyncResult, paint: Paint) -> str:
         where = f"{failure.application}: {failure.object}" if failure.object else failure.application
         lines += ["", f"{paint('1;31', failure.kind)}  {visible(where)}  at {failure.at:.1f} s"]
         lines.append(f"    {visible(failure.message)}")
-    lines += layout.sections(_sections(result), "{}:", "  - ")
-    durations = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
-    good = paint("1;32", "good") if result.is_good else paint("1;31", "not good")
-    return "\n".join([*lines, "", durations, f"{summary(result)}: {good}", ""])
+    last = f"{summary(result)}: {layout.good_or_not(result.is_good, paint)}"
+    return layout.text_report(lines, _sections(result), result.seconds, last)
 
 
 def _markdown(result: SyncResult) -> str:
@@ -64,21 +52,16 @@ def _markdown(result: SyncResult) -> str:
     if result.failures:
         rows = ((f.kind, f.application, f.object, f"{f.at:.1f}", f.message) for f in result.failures)
         lines += ["", *layout.table(("failure", "Application or edit", "object", "at s", "message"), rows)]
-    return "\n".join([*lines, *layout.sections(_sections(result), "### {}\n", "- "), ""])
+    return layout.markdown_report(lines, _sections(result))
 
 
 def _sections(result: SyncResult) -> layout.Sections:
     reasons = [f"{name}: {reason}" for name, reason in result.not_rendered.items()]
     if reasons:
         yield "Not rendered", reasons
-    if result.regressions:
-        yield (
-            "Notes",
-            [
-                f"{result.regressions} times, a wave started while an Application of an earlier wave was no longer "
-                "Synced and Healthy."
-            ],
-        )
+    if times := result.regressions:
+        note = f"{times} times, a wave started while an Application of an earlier wave was no longer"
+        yield "Notes", [f"{note} Synced and Healthy."]
     yield "Simulated or replaced", result.substitutions
     if result.not_tested:
         yield "Not tested", result.not_tested
@@ -112,7 +95,7 @@ def _document(result: SyncResult) -> dict[str, Any]:
         "file": result.file,
         "hub": result.hub,
         "good": result.is_good,
-        "first_sync_s": _rounded(result.first_sync_s),
+        **_numbers({"first_sync_s": result.first_sync_s}),
         "regressions": result.regressions,
         "counts": {
             "applications": len(result.rows),
@@ -121,7 +104,7 @@ def _document(result: SyncResult) -> dict[str, Any]:
             "late": sum(edit.is_late for edit in result.edits),
             "failures": len(result.failures),
         },
-        "seconds": {name: round(taken, 2) for name, taken in result.seconds.items()},
+        "seconds": layout.rounded(result.seconds),
         "memory_mib": result.memory_mib,
         "applications": [_numbers(asdict(row)) for row in result.rows],
         "edits": [_numbers(asdict(edit)) | {"waited": list(edit.waited)} for edit in result.edits],
@@ -136,5 +119,4 @@ def _numbers(record: dict[str, Any]) -> dict[str, Any]:
     return {key: round(value, 2) if isinstance(value, float) else value for key, value in record.items()}
 
 
-def _rounded(taken: float | None) -> float | None:
-    return None if taken is None else round(taken, 2)
+render = layout.Report("argocd", 2, _text, _markdown, _document).render

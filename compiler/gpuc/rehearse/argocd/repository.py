@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from gpuc.catalog.schemas import custom_kinds
+from gpuc.emit.prerequisites.definitions import is_custom
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.argocd.applications import CHART_GROUPS, ChartSource, GitSource, chart_of, git_sources
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
@@ -85,9 +86,9 @@ class FleetRepository:
         """Changes the index: removes Applications that cannot be synced, and replaces the node class of NodePools."""
         self.not_rendered.clear()
         for folder in sorted((self.root / "out").glob("*/apps")):
-            for file, reason in self._not_rendered(folder).items():
+            for file, (name, reason) in self._not_rendered(folder).items():
                 self._run("rm", "--cached", "--quiet", self._path_in_clone(file), environment=index)
-                self.not_rendered[application_name(file)] = reason
+                self.not_rendered[name] = reason
         for file in sorted((self.root / "out").glob("*/karpenter/**/*.yaml")):
             text = file.read_text(encoding="utf-8")
             if (changed := with_simulated_class(text)) != text:
@@ -95,30 +96,31 @@ class FleetRepository:
                 cache_info = f"100644,{blob},{self._path_in_clone(file)}"
                 self._run("update-index", "--cacheinfo", cache_info, environment=index)
 
-    def _not_rendered(self, folder: Path) -> dict[Path, str]:
-        """Returns the files of Applications that cannot be synced because a chart is missing, with the reason.
+    def _not_rendered(self, folder: Path) -> dict[Path, tuple[str, str]]:
+        """Returns the files of Applications that cannot be synced because a chart is missing: (name, reason).
 
         The root Application would wait for these Applications forever.
         """
         reasons: dict[Path, str] = {}
         missing_charts: dict[str, str] = {}  # by API group
         lacks_further_chart = False
-        specs = {file: spec for file in sorted(folder.glob("*.yaml")) if (spec := application_spec(file))}
-        for file, spec in specs.items():
-            chart = chart_of(spec)
+        found = {file: _application(file) for file in sorted(folder.glob("*.yaml"))}
+        applications = {file: application for file, application in found.items() if application}
+        for file, application in applications.items():
+            chart = chart_of(application["spec"])
             if chart and not self.has_chart(chart):
                 missing = f"chart {chart.name} {chart.version} of {chart.repository} is missing"
                 reasons[file] = f"{missing}; set --charts to a folder that contains the chart"
                 lacks_further_chart = lacks_further_chart or chart.name not in CHART_GROUPS
                 missing_charts |= dict.fromkeys(CHART_GROUPS.get(chart.name, ()), chart.name)
-        for file, spec in specs.items():
-            groups = self._groups(spec)
+        for file, application in applications.items():
+            groups = self._groups(application["spec"])
             for group in sorted(groups & missing_charts.keys()):
                 chart_name = missing_charts[group]
                 reasons.setdefault(file, f"objects of the API group {group} need chart {chart_name}, which is missing")
             for group in sorted(filter(_is_unknown, groups)) if lacks_further_chart else ():
                 reasons.setdefault(file, f"objects of the API group {group} can need a chart that is missing")
-        return reasons
+        return {file: (applications[file]["metadata"]["name"], reason) for file, reason in reasons.items()}
 
     def _groups(self, spec: Body) -> set[str]:
         """Returns the API groups of the objects in the Git folders of an Application."""
@@ -136,8 +138,7 @@ class FleetRepository:
 
 def _is_unknown(group: str) -> bool:
     """Returns whether an API group is neither built into Kubernetes nor of a component of gpuc."""
-    is_builtin = "." not in group or group.endswith(".k8s.io")
-    return not is_builtin and group not in {api.partition("/")[0] for api, _ in custom_kinds()}
+    return is_custom(group) and group not in {api.partition("/")[0] for api, _ in custom_kinds()}
 
 
 def fleet_repository(
@@ -185,14 +186,9 @@ def run_git(
     """
     command = [str(git), *arguments]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    variables = inherited | _IDENTITY | (environment or {})
     done = subprocess.run(
-        command,
-        cwd=folder,
-        env=inherited | _IDENTITY | (environment or {}),
-        input=content,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=folder, env=variables, input=content, capture_output=True, text=True, check=False
     )
     if done.returncode:
         raise RepositoryError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
@@ -211,15 +207,9 @@ def documents(file: Path) -> list[Body]:
     return [document for document in yaml.safe_load_all(file.read_text(encoding="utf-8")) if document]
 
 
-def application_spec(file: Path) -> Body:
-    """Returns the spec of the Application in a file, or an empty map if the file has no Application."""
-    return next((document["spec"] for document in documents(file) if document["kind"] == "Application"), {})
-
-
-def application_name(file: Path) -> str:
-    """Returns the name of the Application in a file."""
-    names = (document["metadata"]["name"] for document in documents(file) if document["kind"] == "Application")
-    return str(next(names))
+def _application(file: Path) -> Body | None:
+    """Returns the Application in a file, or None."""
+    return next((document for document in documents(file) if document["kind"] == "Application"), None)
 
 
 def first_git_source(specs: Iterable[Body]) -> GitSource:

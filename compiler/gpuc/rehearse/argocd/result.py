@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,18 +26,22 @@ class ApplicationRow:
     """The last state. Empty if the Application was Synced, Healthy and Succeeded at the end."""
 
 
+APPLIED_SECONDS = 60
+"""Limit for the time from the commit until the API server has the change. A slower change is late."""
+
+
 @dataclass(frozen=True, slots=True)
 class EditResult:
     """The result of an edit."""
 
     name: str
-    change: str
+    change: str = ""
     """The change of the spec, of a file, or of a live object."""
-    object: str
+    object: str = ""
     """The object that must change, with the changed fields."""
-    seconds: float | None
+    seconds: float | None = None
     """Time from the commit or the manual edit to the change of the object. None if the edit is late or skipped."""
-    limit_s: float
+    limit_s: float = APPLIED_SECONDS
     waited: tuple[str, ...] = ()
     """Waits of Applications during the edit as "application: message (n s)", longest first."""
     note: str = ""
@@ -103,32 +107,22 @@ def application_rows(timeline: Timeline, cluster: str, began: float) -> tuple[Ap
 
 def _row(states: tuple[State, ...], began: float) -> ApplicationRow:
     first, last = states[0], states[-1]
-    good = _since((state.at for state in states if state.is_good), began)
+
+    def since(is_reached: Callable[[State], bool]) -> float | None:
+        return next((max(state.at - began, 0.0) for state in states if is_reached(state)), None)
+
+    synced = since(lambda state: state.sync == "Synced" and state.phase == "Succeeded")
+    good = since(lambda state: state.is_good)
     note = "" if last.is_good else str(last)
-    return ApplicationRow(
-        first.name,
-        first.wave,
-        _since([first.at], began),
-        _since((state.at for state in states if state.sync == "Synced" and state.phase == "Succeeded"), began),
-        good,
-        note,
-    )
-
-
-def _since(moments: Iterable[float], began: float) -> float | None:
-    """Returns the seconds from `began` to the first moment, or None if there is no moment."""
-    first = next(iter(moments), None)
-    return None if first is None else max(first - began, 0.0)
+    return ApplicationRow(first.name, first.wave, max(first.at - began, 0.0), synced, good, note)
 
 
 def late_edits(edits: Iterable[EditResult], at: float) -> list[Failure]:
     """Returns a failure for each late edit. at is the time of the failures, in seconds of the timeline."""
-    return [
-        Failure("late", edit.name, edit.object, f"not changed within {edit.limit_s:.0f} s; {_waited(edit)}", at)
-        for edit in edits
-        if edit.is_late
-    ]
-
-
-def _waited(edit: EditResult) -> str:
-    return f"waited: {'; '.join(edit.waited)}" if edit.waited else "no operation was running"
+    found = []
+    for edit in edits:
+        if edit.is_late:
+            waited = f"waited: {'; '.join(edit.waited)}" if edit.waited else "no operation was running"
+            message = f"not changed within {edit.limit_s:.0f} s; {waited}"
+            found.append(Failure("late", edit.name, edit.object, message, at))
+    return found

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpuc.model.names import SYSTEM_TAINT
 from gpuc.rehearse.argocd.checks import (
     ExpectedRefusal,
     Failure,
@@ -20,10 +21,12 @@ from gpuc.rehearse.argocd.checks import (
 )
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.edit_schedule import EditSchedule
+from gpuc.rehearse.argocd.prerequisites import SYSTEM_NODES
+from gpuc.rehearse.argocd.processes import RESYNC_SECONDS
 from gpuc.rehearse.argocd.result import EditResult, SyncResult, application_rows, late_edits
-from gpuc.rehearse.argocd.substitutions import HUB_SUBSTITUTION, SUBSTITUTIONS
 from gpuc.rehearse.argocd.timeline import Timeline
 from gpuc.rehearse.argocd.watch import Watch
+from gpuc.rehearse.substitute import SIMULATED_CLASS
 from gpuc.rehearse.topology_labels import place_static_nodes
 
 if TYPE_CHECKING:
@@ -43,6 +46,40 @@ NOT_TESTED = (
 )
 """Sentences about untested behaviour. Every report prints these sentences."""
 
+SUBSTITUTIONS = (
+    "Argo CD consists of redis, repo server and application controller. Two settings differ from the defaults: the "
+    f"controller compares every {RESYNC_SECONDS} s instead of 120 to 180 s (timeout.reconciliation), and waits longer "
+    "for the repo server. API server, UI, single sign-on and the ApplicationSet controller do not run.",
+    "Git and chart repositories are served on loopback. A proxy redirects the addresses in the Applications to "
+    "loopback, with certificates of the rehearsal. A refresh of the Applications replaces the Git webhook.",
+    "The charts of Kueue, Gatekeeper and Karpenter are packaged from the source modules of the programs.",
+    f"nodeClassRef of every NodePool refers to a {SIMULATED_CLASS} in the served repository. The rest of the output is "
+    "unchanged.",
+    "A Deployment of Kueue, Gatekeeper or Karpenter runs as one process with the arguments, variables, ConfigMaps and "
+    "Secrets of its pod, and with administrator rights. Its other replicas only have the status of running pods.",
+    "Hook Jobs of these charts succeed immediately and run no program. Only the namespace labels of Gatekeeper's hook "
+    "Jobs are applied.",
+    "Kueue's visibility server is off; a replacement serves the visibility APIs without resources. Kueue does not "
+    "replace failed nodes of workloads.",
+    "Karpenter runs with its simulated provider: instance types, prices and zones are from gpuc's catalog, the feature "
+    "gate ReservedCapacity is off, and nodes run no containers.",
+    "EC2NodeClass and ClusterPolicy are ready immediately. A deleted EC2NodeClass remains until its last NodeClaim is "
+    "deleted. Pods of the GPU Operator and of the EFA device plugin are simulated.",
+    "Programs of charts that the spec adds do not run. Their pods become ready as soon as the scheduler has nodes for "
+    "them. Then their webhooks allow every request; a webhook with a caBundle of the chart gets no server. All objects "
+    "of their kinds get the condition Ready.",
+    f"The managed node group has {SYSTEM_NODES} simulated nodes with the taint {SYSTEM_TAINT}. Addresses of Services "
+    "are on loopback.",
+    "CustomResourceDefinitions of Prometheus, JobSet and Trainer are generated from gpuc's tables; --crds DIR installs "
+    "the upstream CustomResourceDefinitions.",
+)
+"""Sentences for every report."""
+
+HUB_SUBSTITUTION = (
+    "Every cluster has a separate control plane on this machine. Argo CD has a cluster Secret with the server or name "
+    "of the spec, connects through a proxy, and has administrator rights."
+)
+"""An additional sentence for runs in which Argo CD runs in a separate cluster."""
 Progress = Callable[[str], None]
 
 
@@ -163,7 +200,8 @@ def _edit(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch, progress: Progr
 
 def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult:
     moment = watch.now
-    own = Timeline(state for state in watch.timeline if _has_cluster(watch.timeline, state.name, cluster_run.name))
+    names = {state.name for state in watch.timeline if state.cluster == cluster_run.name}
+    own = Timeline(state for state in watch.timeline if state.name in names)
     not_rendered = {name: reason for name, reason in argocd.not_rendered.items() if name in cluster_run.applications}
     failures = [*cluster_run.failures, *early_waves(own), *refusals(own, cluster_run.expected_refusals)]
     failures += [*blocked_operations(own, moment), *late_edits(cluster_run.edits, moment)]
@@ -185,7 +223,3 @@ def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult
         memory_mib=sum(argocd.memory_mib().values()),
         kubeconfig=argocd.kubeconfig,
     )
-
-
-def _has_cluster(timeline: Timeline, name: str, cluster: str) -> bool:
-    return any(state.cluster == cluster for state in timeline.of(name))

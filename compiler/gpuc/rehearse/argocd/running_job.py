@@ -9,11 +9,8 @@ from gpuc.rehearse.client import Client, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.expectation import expect
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.rehearse.suites.jobs import Work, job_of
-from gpuc.rehearse.suites.observe import kueue_decision, placed
+from gpuc.rehearse.suites.jobs import DO_NOT_DISRUPT, Work, job_of, kueue_decision, placed
 
-DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
-"""Annotation of long-running pods. Karpenter does not delete the node of such a pod before the grace period ends."""
 TIMEOUTS = Timeouts(admission_s=40, node_s=120, completion_s=60, removal_s=120)
 """Longer than the defaults, because Argo CD and the programs of the charts share the machine with the control plane."""
 
@@ -44,8 +41,7 @@ class RunningJob:
 
     def delete(self) -> None:
         """Deletes the Job and its pod."""
-        metadata = self.job["metadata"]
-        self.context.client.delete("batch/v1", "Job", metadata["name"], metadata["namespace"])
+        self.context.client.delete_object(self.job)
 
 
 def start_job(client: Client, context: RehearsalContext, kind: str, name: str) -> RunningJob | str:
@@ -76,8 +72,7 @@ def _wait_until_running(context: RehearsalContext, created: Object, work: Work) 
         outcome = Outcome("unanswered", message=str(error))
     pod = _running_pod(context, created)
     if pod is None:
-        metadata = created["metadata"]
-        context.client.delete("batch/v1", "Job", metadata["name"], metadata["namespace"])
+        context.client.delete_object(created)
         return f"the Job is {outcome.verdict}: {outcome.message}"
     return RunningJob(context, created, pod)
 

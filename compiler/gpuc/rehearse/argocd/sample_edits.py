@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpuc.diagnostics.finding import Path
-from gpuc.model import Cluster, Pool, Queue, Tenant
+from gpuc.model import Cluster, Pool, Queue
 from gpuc.rehearse.argocd.spec_edit import SpecFile
 
 ADDED_NODES = 1
@@ -14,8 +14,19 @@ RENAME_REASON = "renamed in the rehearsal"
 _SHARING_MODES = ("timeSlicing", "mps", "mig")
 _TRIED_TYPES = 6
 
-Step = Callable[[SpecFile], None]
-"""A function that changes a spec file and saves the file."""
+REMOVED = object()
+"""The value of a path that is removed."""
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """The value of a path whose last key gets another name in its place."""
+
+    name: str
+
+
+Edits = Mapping[Path, object]
+"""The new value of each changed path: any value, REMOVED or Renamed."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +35,7 @@ class SampleEdit:
 
     change: str
     """One line that describes the change of the spec."""
-    apply: Step
+    edits: Edits
     subject: tuple[str, str] = ("", "")
     """Kind and name of the object whose change is measured. Empty if the first changed object is measured."""
 
@@ -36,17 +47,28 @@ class Removal:
     kind: str
     """pool, tenant or queue."""
     name: str
-    mark: Step
+    mark: Edits
     """Sets `leaving: true` on the element, and on the queues that no other element uses."""
-    unmark: Step
+    unmark: Edits
     """Removes the key `leaving` that `mark` sets."""
-    remove: Step
+    remove: Edits
     """Removes the element and every reference to it."""
     protected: tuple[tuple[str, str], ...]
     """Kind and name of the element's objects that workloads depend on."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
+
+
+def apply_edits(spec: SpecFile, edits: Edits) -> None:
+    """Changes a spec file in the order of the edits, and saves the file."""
+    for path, value in edits.items():
+        if value is REMOVED:
+            spec.remove(path)
+        elif isinstance(value, Renamed):
+            spec.rename(path, value.name)
+        else:
+            spec.set(path, value)
 
 
 def larger_pools(cluster: Cluster, except_pool: str = "") -> Iterator[SampleEdit]:
@@ -60,7 +82,7 @@ def larger_pools(cluster: Cluster, except_pool: str = "") -> Iterator[SampleEdit
         field, old = ("static", pool.spec.nodes.static) if pool.is_static else ("max", pool.spec.nodes.max)
         path, new = ("spec", "pools", pool.name, "nodes", field), (old or 0) + ADDED_NODES
         change = f"pools.{pool.name}.nodes.{field}: {old} -> {new}"
-        yield SampleEdit(change, _set(path, new), ("NodePool", pool.name))
+        yield SampleEdit(change, {path: new}, ("NodePool", pool.name))
 
 
 def instance_type_changes(cluster: Cluster) -> Iterator[SampleEdit]:
@@ -75,7 +97,7 @@ def instance_type_changes(cluster: Cluster) -> Iterator[SampleEdit]:
         for chosen in (*more[:_TRIED_TYPES], *fewer):
             change = f"pools.{pool.name}.instances: {', '.join(types)} -> {', '.join(chosen)}"
             path = ("spec", "pools", pool.name, "instances")
-            yield SampleEdit(change, _set(path, chosen), ("NodePool", pool.name))
+            yield SampleEdit(change, {path: chosen}, ("NodePool", pool.name))
 
 
 def stricter_policies(cluster: Cluster) -> Iterator[SampleEdit]:
@@ -85,7 +107,7 @@ def stricter_policies(cluster: Cluster) -> Iterator[SampleEdit]:
             continue
         settings = cluster.policy_settings(name)
         value = {"stage": "deny", **settings} if settings else "deny"
-        yield SampleEdit(f"policies.{name}: warn -> deny", _set(("spec", "policies", name), value))
+        yield SampleEdit(f"policies.{name}: warn -> deny", {("spec", "policies", name): value})
 
 
 def removable_pools(cluster: Cluster) -> Iterator[Removal]:
@@ -97,16 +119,17 @@ def removable_pools(cluster: Cluster) -> Iterator[Removal]:
         queues = cluster.queues_of(pool)
         if not queues or any({other.name for other in queue.pools} == {pool.name} for queue in queues):
             continue  # every queue needs at least one pool
-        path, protected = ("pools", pool.name), (("NodePool", pool.name),)
-        yield Removal("pool", pool.name, _mark(path), _unmark(path), _remove_pool(pool, queues), protected)
+        path: Path = ("spec", "pools", pool.name)
+        quotas: Edits = {("spec", "queues", queue.name, "quota", pool.name): REMOVED for queue in queues}
+        yield _removal("pool", pool.name, (path,), {**quotas, path: REMOVED}, [("NodePool", pool.name)])
 
 
 def removable_queues(cluster: Cluster) -> Iterator[Removal]:
     """Yields removals of queues: first the queues whose tenants have another queue."""
     for queue in sorted(cluster.queues, key=lambda queue: _is_only_queue(cluster, queue)):
-        protected = tuple(("ClusterQueue", part.name) for part in queue.cluster_queues)
-        path = ("queues", queue.name)
-        yield Removal("queue", queue.name, _mark(path), _unmark(path), _remove_queues(cluster, [queue]), protected)
+        protected = [("ClusterQueue", part.name) for part in queue.cluster_queues]
+        path: Path = ("spec", "queues", queue.name)
+        yield _removal("queue", queue.name, (path,), _without_queues(cluster, [queue]), protected)
 
 
 def removable_tenants(cluster: Cluster) -> Iterator[Removal]:
@@ -116,20 +139,39 @@ def removable_tenants(cluster: Cluster) -> Iterator[Removal]:
         shared = [queue for queue in tenant.queues if queue not in own]
         protected = [("Namespace", namespace.name) for namespace in tenant.namespaces]
         protected += [("ClusterQueue", part.name) for queue in own for part in queue.cluster_queues]
-        paths = (("tenants", tenant.name), *(("queues", queue.name) for queue in own))
-        remove = _remove_tenant(cluster, tenant, own, shared)
-        yield Removal("tenant", tenant.name, _mark(*paths), _unmark(*paths), remove, tuple(protected))
+        path: Path = ("spec", "tenants", tenant.name)
+        others: Edits = {
+            ("spec", "queues", queue.name, "tenants"): [name for name in queue.tenant_names if name != tenant.name]
+            for queue in shared
+        }
+        paths = (path, *(("spec", "queues", queue.name) for queue in own))
+        remove: Edits = {**_without_queues(cluster, own), **others, path: REMOVED}
+        yield _removal("tenant", tenant.name, paths, remove, protected)
+
+
+def _removal(kind: str, name: str, paths: tuple[Path, ...], remove: Edits, protected: list[tuple[str, str]]) -> Removal:
+    """Returns the removal of an element. paths: the paths of the element and of the queues that only it uses."""
+    mark: Edits = {(*path, "leaving"): True for path in paths}
+    return Removal(kind, name, mark, dict.fromkeys(mark, REMOVED), remove, tuple(protected))
 
 
 def renamed_tenants(cluster: Cluster) -> Iterator[SampleEdit]:
     """Yields edits that rename a tenant and not its namespaces. The tenant with the most namespaces is first."""
     for tenant in sorted(cluster.tenants, key=lambda tenant: -len(tenant.namespaces)):
         name = f"{tenant.name}-2"
-        yield SampleEdit(
-            f"tenants.{tenant.name} -> tenants.{name}",
-            _rename_tenant(tenant, name),
-            ("Namespace", tenant.namespaces[0].name),
-        )
+        queues: Edits = {
+            ("spec", "queues", queue.name, "tenants"): [
+                name if old == tenant.name else old for old in queue.tenant_names
+            ]
+            for queue in tenant.queues
+        }
+        edits: Edits = {
+            ("spec", "tenants", tenant.name): Renamed(name),
+            **queues,
+            ("spec", "removed", "tenants", tenant.name): RENAME_REASON,
+        }
+        subject = ("Namespace", tenant.namespaces[0].name)
+        yield SampleEdit(f"tenants.{tenant.name} -> tenants.{name}", edits, subject)
 
 
 def _similar_types(cluster: Cluster, pool: Pool) -> list[str]:
@@ -141,10 +183,6 @@ def _similar_types(cluster: Cluster, pool: Pool) -> list[str]:
         for instance in cluster.catalog.family(first.family)
         if instance.type not in used and instance.gpu == first.gpu
     ]
-
-
-def _set(path: Path, value: object) -> Step:
-    return lambda spec: spec.set(path, value)
 
 
 def _pool_rank(pool: Pool) -> tuple[bool, bool, int]:
@@ -161,68 +199,17 @@ def _is_only_queue(cluster: Cluster, queue: Queue) -> bool:
     return any(len(tenant.queues) == 1 for tenant in cluster.tenants if queue in tenant.queues)
 
 
-def _mark(*paths: Path) -> Step:
-    def apply(spec: SpecFile) -> None:
-        for path in paths:
-            spec.set(("spec", *path, "leaving"), True)
+def _without_queues(cluster: Cluster, removed: list[Queue]) -> Edits:
+    """Returns the edits that remove queues.
 
-    return apply
-
-
-def _unmark(*paths: Path) -> Step:
-    def apply(spec: SpecFile) -> None:
-        for path in paths:
-            spec.remove(("spec", *path, "leaving"))
-
-    return apply
-
-
-def _remove_queues(cluster: Cluster, removed: list[Queue]) -> Step:
-    """Returns a step that removes queues.
-
-    The step also removes borrowing limits of other queues for pools that no other queue of the cohort has any more.
+    The edits also remove borrowing limits of other queues for pools that no other queue of the cohort has any more.
     """
-
-    def apply(spec: SpecFile) -> None:
-        for queue in removed:
-            spec.remove(("spec", "queues", queue.name))
-        remaining = [queue for queue in cluster.queues if queue not in removed and queue.spec.cohort]
-        for queue in remaining:
-            others = [other for other in remaining if other is not queue and other.spec.cohort == queue.spec.cohort]
-            lendable = {pool.name for other in others for pool in other.pools}
-            for pool, quota in queue.spec.quota.items():
-                if quota.borrow is not None and pool not in lendable:
-                    spec.remove(("spec", "queues", queue.name, "quota", pool, "borrow"))
-
-    return apply
-
-
-def _remove_pool(pool: Pool, queues: tuple[Queue, ...]) -> Step:
-    def apply(spec: SpecFile) -> None:
-        for queue in queues:
-            spec.remove(("spec", "queues", queue.name, "quota", pool.name))
-        spec.remove(("spec", "pools", pool.name))
-
-    return apply
-
-
-def _remove_tenant(cluster: Cluster, tenant: Tenant, own: list[Queue], shared: list[Queue]) -> Step:
-    def apply(spec: SpecFile) -> None:
-        _remove_queues(cluster, own)(spec)
-        for queue in shared:
-            others = [name for name in queue.tenant_names if name != tenant.name]
-            spec.set(("spec", "queues", queue.name, "tenants"), others)
-        spec.remove(("spec", "tenants", tenant.name))
-
-    return apply
-
-
-def _rename_tenant(tenant: Tenant, name: str) -> Step:
-    def apply(spec: SpecFile) -> None:
-        spec.rename(("spec", "tenants", tenant.name), name)
-        for queue in tenant.queues:
-            names = [name if old == tenant.name else old for old in queue.tenant_names]
-            spec.set(("spec", "queues", queue.name, "tenants"), names)
-        spec.set(("spec", "removed", "tenants", tenant.name), RENAME_REASON)
-
-    return apply
+    edits: dict[Path, object] = {("spec", "queues", queue.name): REMOVED for queue in removed}
+    remaining = [queue for queue in cluster.queues if queue not in removed and queue.spec.cohort]
+    for queue in remaining:
+        others = [other for other in remaining if other is not queue and other.spec.cohort == queue.spec.cohort]
+        lendable = {pool.name for other in others for pool in other.pools}
+        for pool, quota in queue.spec.quota.items():
+            if quota.borrow is not None and pool not in lendable:
+                edits["spec", "queues", queue.name, "quota", pool, "borrow"] = REMOVED
+    return edits

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
-from gpuc.rehearse.client import ApiError, Client, Object, condition
+from gpuc.rehearse.client import ApiError, Client, Object, is_true, new_object, now_text
+from gpuc.rehearse.context import CLAIM
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
 
 EC2_NODE_CLASS = ("karpenter.k8s.aws/v1", "EC2NodeClass")
 SIMULATED = (f"{SIMULATED_GROUP}/v1alpha1", SIMULATED_CLASS)
-NODE_CLAIM = ("karpenter.sh/v1", "NodeClaim")
 CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
 FINALIZER = "karpenter.k8s.aws/termination"
 PAUSE_SECONDS = 1.0
@@ -49,16 +48,14 @@ class SimulatedControllers:
             if FINALIZER not in metadata.get("finalizers", ()):
                 finalizers = [*metadata.get("finalizers", ()), FINALIZER]
                 self._patch(EC2_NODE_CLASS, metadata["name"], {"metadata": {"finalizers": finalizers}})
-                self.client.apply(
-                    {"apiVersion": SIMULATED[0], "kind": SIMULATED[1], "metadata": {"name": metadata["name"]}}
-                )
-            if condition(node_class, "Ready").get("status") != "True":
+                self.client.apply(new_object(*SIMULATED, metadata["name"]))
+            if not is_true(node_class, "Ready"):
                 self._patch(EC2_NODE_CLASS, metadata["name"], {"status": {"conditions": [ready()]}}, "status")
 
     def _used_classes(self) -> set[str]:
-        if not self.client.serves(*NODE_CLAIM):
+        if not self.client.serves(*CLAIM):
             return set()
-        return {str(claim["spec"]["nodeClassRef"]["name"]) for claim in self.client.list_all(*NODE_CLAIM)}
+        return {str(claim["spec"]["nodeClassRef"]["name"]) for claim in self.client.list_all(*CLAIM)}
 
     def _cluster_policies(self, policies: Iterable[Object]) -> None:
         """Marks every ClusterPolicy as ready."""
@@ -78,5 +75,4 @@ class SimulatedControllers:
 
 def ready() -> Object:
     """Returns the condition Ready with the status True."""
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now}
+    return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now_text()}

@@ -39,8 +39,6 @@ class State:
     """Objects that the last operation could not apply, with the message."""
     differing: tuple[str, ...] = ()
     """Objects that differ from Git and do not require pruning."""
-    left: tuple[str, ...] = ()
-    """Objects that require pruning, because the objects are no longer in Git."""
     exists: bool = True
 
     @property
@@ -81,8 +79,7 @@ def state_of(application: Object, at: float, clusters: Collection[str] = ()) -> 
         revision=compared.get("revision") or ",".join(compared.get("revisions") or ()),
         conditions=tuple((row["type"], row.get("message", "")) for row in status.get("conditions") or ()),
         refused=tuple((_object(row), row.get("message", "")) for row in applied if _has_failed(row)),
-        differing=tuple(_object(row) for row in resources if _differs(row) and not row.get("requiresPruning")),
-        left=tuple(_object(row) for row in resources if row.get("requiresPruning")),
+        differing=tuple(_object(row) for row in resources if _differs(row)),
     )
 
 
@@ -97,7 +94,7 @@ def _has_failed(row: Mapping[str, str]) -> bool:
 
 
 def _differs(row: Mapping[str, str]) -> bool:
-    return row.get("status") == "OutOfSync"
+    return row.get("status") == "OutOfSync" and not row.get("requiresPruning")
 
 
 def _object(row: Mapping[str, str]) -> str:

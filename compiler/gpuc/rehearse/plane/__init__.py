@@ -7,27 +7,22 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
-from gpuc.rehearse.client import Client, condition_is_true
-from gpuc.rehearse.plane.etcd import start_etcd
+from gpuc.rehearse.client import DEFINITION, Client, is_true
 from gpuc.rehearse.plane.gatekeeper import prepare_webhook, start_gatekeeper
-from gpuc.rehearse.plane.karpenter import start_karpenter
-from gpuc.rehearse.plane.kubernetes import start_api_server, start_controller_manager, start_scheduler
+from gpuc.rehearse.plane.kubernetes import start_api_server, start_controller_manager, start_etcd, start_scheduler
 from gpuc.rehearse.plane.kueue import mount_certificate, prepare_webhooks, start_kueue
-from gpuc.rehearse.plane.kwok import start_kwok
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import Process, stop
+from gpuc.rehearse.plane.kwok import start_karpenter, start_kwok
+from gpuc.rehearse.plane.site import Settings, Site
+from gpuc.rehearse.process import Process, Started, stop
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.run_folder import run_folder
-from gpuc.rehearse.started import Started
 
 READY_SECONDS = 120
-CRD_API = "apiextensions.k8s.io/v1"
-CRD_KIND = "CustomResourceDefinition"
 CRD_THREADS = 4
 
 
@@ -49,36 +44,28 @@ class ControlPlane(Started):
             ApiError: if the API server refuses an object that the programs need.
         """
         folder = stack.enter_context(run_folder(Path(cache_folder("rehearse"))))
-        self._site = Site(self._programs, folder)
-        stack.callback(lambda: stop(reversed(self._site.processes)))
-        self.client = Client(self._site.url, self._site.authority.file, self._site.admin)
-        self._start_programs()
-
-    @property
-    def site(self) -> Site:
+        self.site = Site(self._programs, folder)
         """The folder, ports and processes of the control plane. Callers can start further programs with `run`."""
-        return self._site
+        stack.callback(lambda: stop(reversed(self.site.processes)))
+        self.client = Client(self.site.url, self.site.authority.file, self.site.admin)
+        self._start_programs()
 
     @property
     def kubeconfig(self) -> Path:
         """Path of a kubeconfig with administrator credentials."""
-        return self._site.kubeconfig
-
-    def logs(self) -> dict[str, Path]:
-        """Returns the log files by name of the program."""
-        return {process.name: process.log for process in self._site.processes}
+        return self.site.kubeconfig
 
     def memory_mib(self) -> dict[str, int]:
         """Returns the resident memory in MiB by name of the program."""
-        return {process.name: process.memory_mib() for process in self._site.processes}
+        return {process.name: process.memory_mib() for process in self.site.processes}
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program has ended."""
-        for process in self._site.processes:
+        for process in self.site.processes:
             process.require_alive()
 
     def _start_programs(self) -> None:
-        site, settings = self._site, self._settings
+        site, settings = self.site, self._settings
         etcd, url = start_etcd(site)
         self._wait_ready("etcd", [etcd])
         api_server = start_api_server(site, url, settings.service_range, service_accounts=settings.service_accounts)
@@ -96,7 +83,7 @@ class ControlPlane(Started):
 
     def _start_controllers(self, core: list[Process], started: float) -> None:
         """Starts Kueue and Gatekeeper if the cluster has them, and Karpenter, with the webhooks of their charts."""
-        site, settings = self._site, self._settings
+        site, settings = self.site, self._settings
         kueue_port, gatekeeper_port = site.port(), site.port()
         if settings.has_gatekeeper:
             prepare_webhook(site, self.client, settings, gatekeeper_port)
@@ -130,7 +117,7 @@ class ControlPlane(Started):
 
 def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:
     """Creates CustomResourceDefinitions. Sends files unparsed: some are YAML that Python's parsers reject."""
-    address = f"{client.path(CRD_API, CRD_KIND)}?fieldManager=gpuc"
+    address = f"{client.path(*DEFINITION)}?fieldManager=gpuc"
 
     def post(definition: bytes | Body) -> None:
         data = definition if isinstance(definition, bytes) else json.dumps(definition).encode()
@@ -141,7 +128,7 @@ def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:
 
 
 def _wait_until_established(client: Client) -> None:
-    is_established = condition_is_true("Established")
-    for definition in client.list_all(CRD_API, CRD_KIND):
+    is_established = partial(is_true, kind="Established")
+    for definition in client.list_all(*DEFINITION):
         if not is_established(definition):
-            client.wait_for(CRD_API, CRD_KIND, definition["metadata"]["name"], is_established, READY_SECONDS)
+            client.wait_for(*DEFINITION, definition["metadata"]["name"], is_established, READY_SECONDS)

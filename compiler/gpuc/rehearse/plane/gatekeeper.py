@@ -7,11 +7,9 @@ from collections.abc import Iterable
 
 from gpuc.admission.gatekeeper_scope import IGNORE_LABEL
 from gpuc.manifest.manifest import Body
-from gpuc.rehearse.client import Client
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.ports import LOOPBACK
-from gpuc.rehearse.process import Process
+from gpuc.rehearse.client import Client, new_object
+from gpuc.rehearse.plane.site import Settings, Site
+from gpuc.rehearse.process import LOOPBACK, Process
 
 NAMESPACE = "gatekeeper-system"
 SERVICE = "gatekeeper-webhook-service"
@@ -61,32 +59,17 @@ def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -
     The webhook receives only the kinds that policies check and Gatekeeper's own kinds. The webhook of the chart
     receives all kinds, which takes a third of the CPU time on two cores.
     """
-    client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
-    metadata = {"name": SERVICE, "namespace": NAMESPACE}
+    client.apply(new_object("v1", "Namespace", NAMESPACE))
     service = {"type": "ExternalName", "externalName": "localhost"}
-    client.apply({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service})
+    client.apply(new_object("v1", "Service", SERVICE, NAMESPACE, spec=service))
     if settings.service_accounts:
         client.wait_for("v1", "ServiceAccount", "default", lambda _: True, SERVICE_ACCOUNT_SECONDS, NAMESPACE)
-    client.create(_pod())
-    client.create(
-        {
-            "apiVersion": "admissionregistration.k8s.io/v1",
-            "kind": "ValidatingWebhookConfiguration",
-            "metadata": {"name": "gatekeeper-validating-webhook-configuration"},
-            "webhooks": [_webhook(site, settings.policy_resources, port)],
-        }
-    )
-
-
-def _pod() -> Body:
-    """Returns the owner of Gatekeeper's status objects. Without this pod, the garbage collector deletes the objects."""
-    container = {"name": "manager", "image": "gatekeeper"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": POD, "namespace": NAMESPACE},
-        "spec": {"schedulerName": "none", "containers": [container]},
-    }
+    # The owner of Gatekeeper's status objects. Without this pod, the garbage collector deletes the objects.
+    spec = {"schedulerName": "none", "containers": [{"name": "manager", "image": "gatekeeper"}]}
+    client.create(new_object("v1", "Pod", POD, NAMESPACE, spec=spec))
+    api, name = "admissionregistration.k8s.io/v1", "gatekeeper-validating-webhook-configuration"
+    webhooks = [_webhook(site, settings.policy_resources, port)]
+    client.create(new_object(api, "ValidatingWebhookConfiguration", name, webhooks=webhooks))
 
 
 def _webhook(site: Site, policy_resources: Iterable[tuple[str, str]], port: int) -> Body:

@@ -1,12 +1,10 @@
-"""Kubernetes: API server, scheduler and controller manager."""
+"""etcd and Kubernetes: API server, scheduler and controller manager."""
 
 from __future__ import annotations
 
 from gpuc.rehearse.certificates import write_service_account_key
-from gpuc.rehearse.plane.settings import SERVICE_RANGE
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.ports import LOOPBACK
-from gpuc.rehearse.process import Process
+from gpuc.rehearse.plane.site import SERVICE_RANGE, Site
+from gpuc.rehearse.process import LOOPBACK, Process
 
 SERVICE_ACCOUNT_ISSUER = "https://kubernetes.default.svc"
 GARBAGE_COLLECTION = {"GOGC": "400", "GOMEMLIMIT": "850MiB"}
@@ -18,6 +16,22 @@ _EKS_PLUGINS = "--enable-admission-plugins=ExtendedResourceToleration"
 
 Source: https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
 """
+
+
+def start_etcd(site: Site) -> tuple[Process, str]:
+    """Starts etcd and returns (process, URL for clients). fsync is off, because no data is needed after the run."""
+    client, peer = (f"http://{LOOPBACK}:{site.port()}" for _ in range(2))
+    arguments = [
+        f"--data-dir={site.folder / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    ]
+    return site.run("etcd", arguments, f"{client}/health"), client
 
 
 def start_api_server(

@@ -9,11 +9,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuc.manifest.manifest import Body
-from gpuc.rehearse.client import Client, Object
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
 from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.ports import LOOPBACK
-from gpuc.rehearse.process import POLL_SECONDS, Process, ProgramError
+from gpuc.rehearse.process import LOOPBACK, POLL_SECONDS, Process, ProgramError
 
 NAMESPACE = "kueue-system"
 SERVICE = "kueue-webhook-service"
@@ -40,11 +39,8 @@ the label and the name differ, so Kueue would replace healthy nodes.
 
 Source: kueue v0.19.2 pkg/controller/tas/node_controller.go, pkg/features/kube_features.go
 """
-_MANAGED_NAMESPACES = {
-    "matchExpressions": [
-        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
-    ]
-}
+_UNMANAGED = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", NAMESPACE]}
+_MANAGED_NAMESPACES = {"matchExpressions": [_UNMANAGED]}
 """Selector of the namespaces whose workloads Kueue manages.
 
 Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
@@ -57,16 +53,17 @@ def prepare_webhooks(site: Site, client: Client, port: int) -> None:
     A Service of type ExternalName leads to localhost. The API server connects to localhost, but still requires a
     certificate with the name of the Service. port is the port of the webhooks.
     """
-    client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
+    client.apply(new_object("v1", "Namespace", NAMESPACE))
     service = {"type": "ExternalName", "externalName": "localhost"}
-    client.apply(_namespaced("Service", SERVICE, {"spec": service}))
-    client.create(_namespaced("Secret", SECRET, {}))
+    client.apply(new_object("v1", "Service", SERVICE, NAMESPACE, spec=service))
+    client.create(new_object("v1", "Secret", SECRET, NAMESPACE))
     for configuration in _webhooks(site, port):
         client.create(configuration)
+    convert = {"name": SERVICE, "namespace": NAMESPACE, "path": "/convert", "port": port}
+    webhook = {"clientConfig": {"service": convert}, "conversionReviewVersions": ["v1"]}
+    conversion = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
     for plural in CONVERTED_RESOURCES:
-        client.patch(
-            "apiextensions.k8s.io/v1", "CustomResourceDefinition", f"{plural}.kueue.x-k8s.io", _conversion(port)
-        )
+        client.patch(*DEFINITION, f"{plural}.{GROUP}", conversion)
 
 
 def start_kueue(site: Site, emitted: Mapping[str, Any], port: int) -> Process:
@@ -132,16 +129,6 @@ def _webhooks(site: Site, port: int) -> list[Object]:
         configuration["metadata"] = {"name": f"kueue-{configuration['metadata']['name']}"}
         for webhook in configuration["webhooks"]:
             webhook["clientConfig"]["service"] |= {"name": SERVICE, "namespace": NAMESPACE, "port": port}
-            if all(rule["apiGroups"] != ["kueue.x-k8s.io"] for rule in webhook["rules"]):
+            if all(rule["apiGroups"] != [GROUP] for rule in webhook["rules"]):
                 webhook["namespaceSelector"] = _MANAGED_NAMESPACES
     return configurations
-
-
-def _conversion(port: int) -> Body:
-    service = {"name": SERVICE, "namespace": NAMESPACE, "path": "/convert", "port": port}
-    webhook = {"clientConfig": {"service": service}, "conversionReviewVersions": ["v1"]}
-    return {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
-
-
-def _namespaced(kind: str, name: str, body: Body) -> Object:
-    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": NAMESPACE}, **body}

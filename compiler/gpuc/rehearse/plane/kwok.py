@@ -1,16 +1,15 @@
-"""kwok, which simulates the kubelets: kwok sets the status of nodes and pods."""
+"""kwok, which sets the status of nodes and pods as kubelets do, and Karpenter with the cloud provider of kwok."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from pathlib import Path
 
 from gpuc.manifest.manifest import Body
+from gpuc.rehearse.client import new_object
 from gpuc.rehearse.context import HOLD
-from gpuc.rehearse.plane.settings import Settings
-from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.ports import LOOPBACK
-from gpuc.rehearse.process import Process
+from gpuc.rehearse.plane.site import Settings, Site
+from gpuc.rehearse.process import LOOPBACK, Process
 
 STAGE_API = "kwok.x-k8s.io/v1alpha1"
 FAKE_NODE = "kwok.x-k8s.io/node=fake"
@@ -21,13 +20,16 @@ READY_AFTER = "gpuc.dev/rehearsal-ready-after"
 Source: kwok v0.7.0 pkg/apis/v1alpha1/stage_types.go, StageDelay
 """
 LEASE_SECONDS = 40
+BATCH_MAX_DURATION = "2s"
 
 
 def start_kwok(site: Site, settings: Settings) -> Process:
     """Starts kwok with Stages for pods and with the settings' Stages for nodes. A Stage is one rule of kwok."""
     port = site.port()
     config = site.folder / "kwok.yaml"
-    stages = [*settings.node_stages, _idle_node(), *_pod_stages(settings.ignored_namespaces), _deleted_pod()]
+    ignored = settings.ignored_namespaces
+    managed = [matches(".metadata.namespace", "NotIn", *ignored)] if ignored else []
+    stages = [*settings.node_stages, _idle_node(), _running_pod(managed), _completed_pod(managed), _deleted_pod()]
     config.write_text("".join(f"---\n{json.dumps(stage)}\n" for stage in stages), encoding="utf-8")
     arguments = [
         f"--kubeconfig={site.kubeconfig}",
@@ -40,10 +42,34 @@ def start_kwok(site: Site, settings: Settings) -> Process:
     return site.run("kwok", arguments, f"http://{LOOPBACK}:{port}/healthz")
 
 
+def start_karpenter(site: Site, settings: Settings) -> Process:
+    """Starts Karpenter with the instance types of the settings. kwok simulates the nodes."""
+    health = site.port()
+    environment = karpenter_environment(site, settings, site.folder, health)
+    return site.run("karpenter-kwok", [], f"http://{LOOPBACK}:{health}/readyz", environment)
+
+
+def karpenter_environment(site: Site, settings: Settings, folder: Path, health: int) -> dict[str, str]:
+    """Returns the environment of Karpenter, and writes the instance types to a folder. health is a port."""
+    types = folder / "instance-types.json"
+    types.write_text(json.dumps(list(settings.instance_types), indent=1) + "\n", encoding="utf-8")
+    gates = ",".join(f"{name}={str(enabled).lower()}" for name, enabled in sorted(settings.karpenter_gates.items()))
+    return {
+        "KUBECONFIG": str(site.kubeconfig),
+        "DISABLE_LEADER_ELECTION": "true",
+        "FEATURE_GATES": gates,
+        # Karpenter waits until no new pods arrive, but test cases create pods continuously. So the wait is limited.
+        "BATCH_MAX_DURATION": BATCH_MAX_DURATION,
+        "INSTANCE_TYPES_FILE_PATH": str(types),
+        "METRICS_PORT": str(site.port()),
+        "HEALTH_PROBE_PORT": str(health),
+    }
+
+
 def stage(name: str, kind: str, selector: Body, next_state: Body) -> Body:
     """Returns a Stage: kwok changes the objects of a kind that the selector matches to the next state."""
     spec = {"resourceRef": {"apiGroup": "v1", "kind": kind}, "selector": selector, "next": next_state}
-    return {"apiVersion": STAGE_API, "kind": "Stage", "metadata": {"name": name}, "spec": spec}
+    return new_object(STAGE_API, "Stage", name, spec=spec)
 
 
 def matches(key: str, operator: str, *values: str) -> Body:
@@ -55,11 +81,6 @@ def _idle_node() -> Body:
     """Returns a Stage that matches no node, because no name is empty. kwok only renews the leases of ready nodes."""
     selector = {"matchExpressions": [matches(".status.phase", "In", "Running"), matches(".metadata.name", "In", "")]}
     return stage("node-idle", "Node", selector, {})
-
-
-def _pod_stages(ignored_namespaces: Sequence[str]) -> list[Body]:
-    managed = [matches(".metadata.namespace", "NotIn", *ignored_namespaces)] if ignored_namespaces else []
-    return [_running_pod(managed), _completed_pod(managed)]
 
 
 def _running_pod(managed: list[Body]) -> Body:

@@ -1,23 +1,55 @@
-"""Resources of one control plane on this machine: folder, certificate authority, ports and processes."""
+"""The settings of a control plane, and its resources on this machine: folder, certificates, ports and processes."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from gpuc.manifest.manifest import Body
 from gpuc.rehearse.certificates import Authority
-from gpuc.rehearse.ports import LOOPBACK, free_ports
-from gpuc.rehearse.process import Process, http_probe, start
+from gpuc.rehearse.client import ADMINISTRATORS
+from gpuc.rehearse.process import LOOPBACK, Process, free_ports, http_probe, start, stop
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.run_folder import record_process
 
 PORTS = 16
 """Number of ports that are reserved at the same time, so that all of them are different."""
+SERVICE_RANGE = "10.0.0.0/24"
 
-ADMINISTRATORS = "system:masters"
-"""The group whose members RBAC allows everything."""
+
+@dataclass(frozen=True)
+class Settings:
+    """Configuration of the programs of a control plane."""
+
+    crds: Sequence[bytes | Body]
+    """CustomResourceDefinitions: the bytes of a YAML file, or the parsed object."""
+    kueue_configuration: Mapping[str, Any] | None
+    """Kueue's complete configuration, with the values of a real cluster; None for a cluster without Kueue."""
+    instance_types: Sequence[Body]
+    """Instance types of Karpenter's simulated provider."""
+    karpenter_gates: Mapping[str, bool]
+    """Feature gates of Karpenter by name: NodeOverlay, ReservedCapacity, StaticCapacity..."""
+    node_stages: Sequence[Body]
+    """kwok Stages for nodes."""
+    policy_resources: Sequence[tuple[str, str]]
+    """(API group, resource) of the objects that policies check. Gatekeeper's webhook receives no other objects."""
+    has_gatekeeper: bool = True
+    """Whether the control plane has Gatekeeper."""
+    from_charts: bool = False
+    """Whether charts install Kueue, Gatekeeper and Karpenter. If so, the control plane starts only Kubernetes and
+    kwok, and DaemonSets create pods."""
+    service_range: str = SERVICE_RANGE
+    """The address range of Services, as a CIDR."""
+    ignored_namespaces: Sequence[str] = ()
+    """Namespaces whose pods kwok ignores, because another simulated kubelet runs these pods."""
+    service_accounts: bool = False
+    """Whether the API server requires that the ServiceAccount of a pod exists, as in a cluster.
+
+    Without this setting, pods can be created before the controller manager creates the ServiceAccount default.
+    """
 
 
 @dataclass
@@ -72,44 +104,40 @@ class Site:
         self,
         name: str,
         arguments: Iterable[str],
-        ready_url: str | Callable[[], bool],
+        ready: str | Callable[[], bool],
         environment: Mapping[str, str] | None = None,
+        program: Path | None = None,
     ) -> Process:
-        """Starts a program that `gpuc tools` builds. The program ends with the control plane.
+        """Starts a program that ends with the control plane.
 
         Args:
-            name: name of the program.
+            name: name of the process.
             arguments: arguments of the command line.
-            ready_url: a URL that returns status 200 when the program is ready, or a function that returns True then.
+            ready: a URL that returns status 200 when the program is ready, or a function that returns True then.
             environment: additional environment variables.
+            program: the program; by default, the one that `gpuc tools` builds with this name.
         """
-        return self.run_program(name, self.programs.path(name), arguments, ready_url, environment or {})
-
-    def run_program(
-        self,
-        name: str,
-        program: Path,
-        arguments: Iterable[str],
-        ready_url: str | Callable[[], bool],
-        environment: Mapping[str, str],
-    ) -> Process:
-        """Starts any program. The program ends with the control plane. The arguments are those of `run`."""
-        process = self.spawn(name, program, arguments, ready_url, environment)
+        process = self.spawn(name, program or self.programs.path(name), arguments, ready, environment or {})
         self.processes.append(process)
         return process
+
+    def stop(self, names: Collection[str]) -> None:
+        """Stops the running programs with these names."""
+        stop(process for process in self.processes if process.name in names)
+        self.processes[:] = [process for process in self.processes if process.name not in names]
 
     def spawn(
         self,
         name: str,
         program: Path,
         arguments: Iterable[str],
-        ready_url: str | Callable[[], bool],
+        ready: str | Callable[[], bool],
         environment: Mapping[str, str],
     ) -> Process:
         """Starts a program that the caller must stop. A second program with the same name overwrites the log."""
-        ready = http_probe(ready_url) if isinstance(ready_url, str) else ready_url
+        probe = http_probe(ready) if isinstance(ready, str) else ready
         log = self.subfolder("logs") / f"{name}.log"
-        process = replace(start(program, arguments, log, ready, environment), name=name)
+        process = replace(start(program, arguments, log, probe, environment), name=name)
         record_process(self.folder, process.child.pid)
         return process
 

@@ -1,7 +1,7 @@
-"""Test suites for a rehearsed cluster: one module per suite, with the test cases and the expected outcomes.
+"""Test suites for a rehearsed cluster: the test cases and the expected outcomes.
 
-Every module has a function `cases(cluster) -> Iterator[Case]`, which reads only the model. Expected outcomes therefore
-do not depend on the run. The test cases of a batch run at the same time, even if they belong to different suites; the
+Every suite is a function `(cluster) -> Iterator[Case]`, which reads only the model. Expected outcomes therefore do not
+depend on the run. The test cases of a batch run at the same time, even if they belong to different suites; the
 outcome of a test case does not depend on the other test cases of the batch. Batches run one after another. The objects
 of a batch are deleted before the next batch starts.
 """
@@ -10,31 +10,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.outcome import Outcome, Request
 
-SUITES = (
-    "smallest",
-    "full_node",
-    "efa",
-    "shares",
-    "gangs",
-    "borrowing",
-    "preemption",
-    "reclaim",
-    "topology",
-    "policies",
-    "boundaries",
-    "counted",
-    "deletion",
-    "serving",
-    "open_pools",
-)
-"""Modules of this package, in the order of the run."""
+SUITES = {
+    "smallest": "nodes.smallest",
+    "full_node": "nodes.full_node",
+    "efa": "nodes.efa",
+    "shares": "nodes.shares",
+    "gangs": "gangs.cases",
+    "borrowing": "gangs.borrowing",
+    "preemption": "gangs.preemption",
+    "reclaim": "gangs.reclaim",
+    "topology": "nodes.topology",
+    "policies": "policies.cases",
+    "boundaries": "boundaries.cases",
+    "counted": "counted.cases",
+    "deletion": "deletion.cases",
+    "serving": "serving.cases",
+    "open_pools": "serving.open_pools",
+}
+"""Module and function of each suite, in the order of the run."""
 NODES_BATCH = "nodes"
 """Name of the batch of test cases whose pods can run on the same node as other pods."""
 
@@ -67,18 +66,10 @@ class Case:
         return self.expected.verdict in ("refused", "pending")
 
 
-class Suite(Protocol):
-    """A module of this package."""
-
-    def cases(self, cluster: Cluster) -> Iterator[Case]:
-        """Yields all test cases for a cluster."""
-        ...
-
-
-def all_cases(cluster: Cluster, suites: Iterable[str] = SUITES) -> Iterator[Case]:
+def all_cases(cluster: Cluster, suites: Iterable[str] = tuple(SUITES)) -> Iterator[Case]:
     """Yields all test cases for a cluster, suite by suite."""
     from importlib import import_module
 
     for name in suites:
-        suite: Suite = import_module(f"{__name__}.{name}")
-        yield from suite.cases(cluster)
+        module, _, function = SUITES[name].partition(".")
+        yield from getattr(import_module(f"{__name__}.{module}"), function)(cluster)

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from threading import Lock
 from typing import Literal
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
+from gpuc.kubernetes.kueue import GATE as KUEUE_GATE
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
 from gpuc.rehearse.classify_response import classify_response
-from gpuc.rehearse.client import Client, Object, condition
-from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.client import Object, condition
+from gpuc.rehearse.context import POD, RehearsalContext
 from gpuc.rehearse.examples import GATE
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.rbac_requests import AccessRequest, auditor_requests, member_requests
-from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories, max_per_pod
+from gpuc.rehearse.sample_workloads import WorkloadFactory, creator, distinct_factories, factories, max_per_pod
 from gpuc.rehearse.suites import Case
-from gpuc.rehearse.suites.observe import KARPENTER_MESSAGE
-from gpuc.rehearse.users import KUEUE_GATE, creator, with_user
+from gpuc.rehearse.suites.jobs import scheduling_refusal
 
 SUITE = "boundaries"
 FILLED_PODS = 32
@@ -28,9 +29,8 @@ FILLED_PODS = 32
 
 def cases(cluster: Cluster) -> Iterator[Case]:
     """Yields test cases for RBAC in every tenant namespace, and for the rest in the namespaces that differ in pools."""
-    for tenant, namespace in cluster.namespaces:
-        factory = WorkloadFactory(cluster, tenant, namespace)
-        for role, groups in tenant.groups_by_role(namespace).items():
+    for factory in factories(cluster):
+        for role, groups in factory.tenant.groups_by_role(factory.namespace).items():
             yield from _member_cases(factory, role or "no role", groups[0])
     yield from _auditor_cases(cluster)
     for factory in distinct_factories(cluster):
@@ -82,16 +82,8 @@ def _quota_cases(factory: WorkloadFactory) -> Iterator[Case]:
             expected = Outcome("refused", by="quota", message=message)
             amounts = [*(per_pod for _ in range(quota // per_pod)), *([quota % per_pod] if quota % per_pod else []), 1]
             pods = [_gated_pod(factory, pool, resource, number, amount) for number, amount in enumerate(amounts)]
-            yield Case(
-                SUITE,
-                title,
-                factory.tenant.path,
-                expected,
-                _fill_quota_action(lock, pods),
-                pool=pool.name,
-                request=title,
-                batch="boundaries: quota",
-            )
+            action, path = partial(_fill_quota, lock=lock, pods=pods), factory.tenant.path
+            yield Case(SUITE, title, path, expected, action, "", pool.name, title, "boundaries: quota")
 
 
 def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -99,24 +91,20 @@ def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
     A ResourceQuota refuses the pod, unless the policy priority-classes refuses it before.
     """
-    stage = factory.cluster.policy_stage("priority-classes")
-    by_policy = Outcome("refused", by="policy", message="is for system components")
-    by_quota = Outcome("refused", by="quota", message="exceeded quota: gpuc-system-priority")
+    expected = Outcome("refused", by="quota", message="exceeded quota: gpuc-system-priority")
+    if factory.cluster.policy_stage("priority-classes") == "deny":
+        expected = Outcome("refused", by="policy", message="is for system components")
     for name in SYSTEM_PRIORITY_CLASSES:
         pod = factory.default_pod(name)
         pod["spec"]["priorityClassName"] = name
         title = f"{factory.namespace.name} pod with PriorityClass {name}"
-        expected = by_policy if stage == "deny" else by_quota
-        action = _dry_run_action(pod, creator(factory, pod))
+        action = partial(_dry_run, pod=pod, user=creator(factory, pod))
         yield Case(SUITE, title, factory.tenant.path, expected, action, request=title, batch="boundaries: quota")
 
 
-def _dry_run_action(pod: Object, user: str) -> Callable[[RehearsalContext], Outcome]:
-    def action(context: RehearsalContext) -> Outcome:
-        client = with_user(context.client, user)
-        return classify_response(client, lambda: client.create(pod, dry_run=True))
-
-    return action
+def _dry_run(context: RehearsalContext, pod: Object, user: str) -> Outcome:
+    client = context.client.with_user(user)
+    return classify_response(client, lambda: client.create(pod, dry_run=True))
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:
@@ -127,26 +115,23 @@ def unfilled_quotas(cluster: Cluster) -> list[str]:
     return sorted(devices - filled)
 
 
-def _fill_quota_action(lock: Lock, pods: list[Object]) -> Callable[[RehearsalContext], Outcome]:
-    def action(context: RehearsalContext) -> Outcome:
-        client = context.client
-        with lock:
-            actual = Outcome("admitted")
-            for pod in pods:
-                actual = classify_response(client, lambda: client.create(pod))  # noqa: B023
-                if actual.verdict == "refused":
-                    break
-            _delete(client, pods)
-        return actual
-
-    return action
+def _fill_quota(context: RehearsalContext, lock: Lock, pods: list[Object]) -> Outcome:
+    with lock:
+        actual = Outcome("admitted")
+        for pod in pods:
+            actual = classify_response(context.client, partial(context.client.create, pod))
+            if actual.verdict == "refused":
+                break
+        for pod in pods:
+            context.client.delete_object(pod)
+    return actual
 
 
 def _gated_pod(factory: WorkloadFactory, pool: Pool, resource: str, number: int, amount: int) -> Object:
-    name = f"{resource.rpartition('/')[2].replace('.', '-')}-{number}"
     """Returns a pod that no controller starts. Kueue's gate is the only gate that counts a pod of a queue."""
+    name = f"{resource.rpartition('/')[2].replace('.', '-')}-{number}"
     pod = factory.pod(name, pool, {resource: amount})
-    pod["spec"]["schedulingGates"] = [dict(KUEUE_GATE if pool.counted == "kueue" else GATE)]
+    pod["spec"]["schedulingGates"] = [{"name": KUEUE_GATE} if pool.counted == "kueue" else dict(GATE)]
     return pod
 
 
@@ -156,50 +141,31 @@ def _taint_cases(factory: WorkloadFactory) -> Iterator[Case]:
         name = f"{factory.namespace.name} pod without a toleration on {pool.name}"
         pod = factory.pod(f"bare-{pool.name}", pool, {pool.gpu_resource_names[0]: 1})
         del pod["spec"]["tolerations"]
-        by_scheduler = Outcome("pending", by="scheduler", message="untolerated taint")
-        by_karpenter = Outcome("pending", by="Karpenter", message="did not tolerate taint")
-        yield Case(
-            SUITE,
-            name,
-            (*pool.path, "sharing"),
-            by_scheduler if pool.is_static else by_karpenter,
-            refusal_action(pod, pool, creator(factory, pod)),
-            pool=pool.name,
-            request="no toleration",
-            batch="boundaries: nodes",
-        )
+        expected = pending(pool, "did not tolerate taint", static="untolerated taint")
+        action, path = partial(refusal, pod=pod, pool=pool, user=creator(factory, pod)), (*pool.path, "sharing")
+        yield Case(SUITE, name, path, expected, action, "", pool.name, "no toleration", "boundaries: nodes")
 
 
-def refusal_action(pod: Object, pool: Pool, user: str) -> Callable[[RehearsalContext], Outcome]:
-    """Returns an action that creates a pod as a user, and waits until the scheduler or Karpenter refuses the pod."""
-
-    def action(context: RehearsalContext) -> Outcome:
-        created = with_user(context.client, user).create(pod)
-        message = ""
-
-        def is_refused() -> bool:
-            nonlocal message
-            message = _scheduling_refusal(context, created, pool)
-            return bool(message)
-
-        try:
-            description = f"scheduling decision about Pod {pod['metadata']['name']}"
-            context.until(description, is_refused, context.timeouts.node_s)
-            return Outcome("pending", by="scheduler" if pool.is_static else "Karpenter", message=message)
-        finally:
-            _delete(context.client, [created])
-
-    return action
-
-
-def _scheduling_refusal(context: RehearsalContext, created: Object, pool: Pool) -> str:
-    """Returns the scheduler's message for a static pool, else Karpenter's message; empty before the decision."""
+def pending(pool: Pool, message: str, static: str = "") -> Outcome:
+    """Returns the outcome of a pod that gets no node: a part of Karpenter's or, for a static pool, another message."""
     if pool.is_static:
-        metadata = created["metadata"]
-        pod = context.client.get("v1", "Pod", metadata["name"], metadata["namespace"])
-        return str(condition(pod, "PodScheduled").get("message", ""))
-    messages = (message for _, message in context.events_of(created) if message.startswith(KARPENTER_MESSAGE))
-    return next(messages, "")
+        return Outcome("pending", by="scheduler", message=static)
+    return Outcome("pending", by="Karpenter", message=message)
+
+
+def refusal(context: RehearsalContext, pod: Object, pool: Pool, user: str = "") -> Outcome:
+    """Creates a pod as a user, and waits until the scheduler or Karpenter refuses the pod."""
+    created = context.client.with_user(user).create(pod)
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
+
+    def message() -> str:
+        return scheduling_refusal(context, context.client.get(*POD, name, namespace), pool.is_static)
+
+    try:
+        found = context.until(f"scheduling decision about Pod {name}", message, context.timeouts.node_s)
+        return pending(pool, found, static=found)
+    finally:
+        context.client.delete_object(created)
 
 
 def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -218,41 +184,20 @@ def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
         job = factory.job(factory.pod("stray"), queue)
         job["metadata"]["name"] += f"-{queue or 'none'}"
         del job["spec"]["suspend"]
-        yield Case(
-            SUITE,
-            name,
-            factory.tenant.path,
-            expected,
-            _submit_job_action(job),
-            queue=queue,
-            request=name,
-            batch="boundaries: nodes",
-        )
+        action, path = partial(_submit_job, job=job), factory.tenant.path
+        yield Case(SUITE, name, path, expected, action, queue, "", name, "boundaries: nodes")
 
 
-def _submit_job_action(job: Object) -> Callable[[RehearsalContext], Outcome]:
-    def action(context: RehearsalContext) -> Outcome:
-        created = context.client.create(job)
-        quota_reserved: Object = {}
+def _submit_job(context: RehearsalContext, job: Object) -> Outcome:
+    created = context.client.create(job)
 
-        def is_decided() -> bool:
-            nonlocal quota_reserved
-            quota_reserved = condition(context.workload_of(created) or {}, "QuotaReserved")
-            return bool(quota_reserved)
+    def decision() -> Object:
+        return condition(context.workload_of(created) or {}, "QuotaReserved")
 
-        try:
-            context.until(
-                f"Kueue's decision about Job {job['metadata']['name']}", is_decided, context.timeouts.admission_s
-            )
-        finally:
-            _delete(context.client, [created])
-        verdict: Literal["admitted", "pending"] = "admitted" if quota_reserved["status"] == "True" else "pending"
-        return Outcome(verdict, by="Kueue", message=quota_reserved["message"])
-
-    return action
-
-
-def _delete(client: Client, documents: list[Object]) -> None:
-    for document in documents:
-        metadata = document["metadata"]
-        client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata["namespace"])
+    try:
+        description = f"Kueue's decision about Job {job['metadata']['name']}"
+        reserved = context.until(description, decision, context.timeouts.admission_s)
+    finally:
+        context.client.delete_object(created)
+    verdict: Literal["admitted", "pending"] = "admitted" if reserved["status"] == "True" else "pending"
+    return Outcome(verdict, by="Kueue", message=reserved["message"])

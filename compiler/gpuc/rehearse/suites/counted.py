@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.controllers import JOBSET
-from gpuc.kubernetes.kueue import MANAGED_LABEL, POD_FRAMEWORKS, PODSET_LABEL, QUEUE_LABEL
+from gpuc.emit.controllers import kueue_user
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOBSET, user
+from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, POD_FRAMEWORKS, PODSET_LABEL, QUEUE_LABEL
 from gpuc.model import Cluster, Pool
-from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
+from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.context import POD, RehearsalContext
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.sample_namespaces import SampleNamespaces
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.suites import Case
-from gpuc.rehearse.suites.jobs import NO_CONTROLLER
-from gpuc.rehearse.suites.observe import kueue_decision
-from gpuc.rehearse.suites.policies import emitted_name, origin
-from gpuc.rehearse.users import KUEUE_GATE, job_controller, kueue_controller, with_user
+from gpuc.rehearse.suites.jobs import NO_CONTROLLER, kueue_decision
+from gpuc.rehearse.suites.policies import ADMITTED, emitted_name, origin, policy_outcome
 
 SUITE = "counted"
 GPU_QUOTA, QUEUE_REQUIRED, OWNED = "gpu-quota", "queue-required", "owned-workloads"
@@ -33,13 +31,15 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     """Yields test cases for the namespaces that differ in pools, if the policies are emitted."""
     emitted = SampleNamespaces(cluster).emitted
     for factory in distinct_factories(cluster):
+        pool = next((pool for pool in factory.queued_pools if pool.is_gpu), None)
         if GPU_QUOTA in emitted:
             yield from _pod_cases(factory)
-            yield from _gate_cases(factory)
-            yield from _forged_pod_cases(factory)
-        if QUEUE_REQUIRED in emitted:
-            yield from _forged_job_cases(factory)
-            yield from _enlarged_job_cases(factory)
+        if GPU_QUOTA in emitted and pool is not None:
+            yield from _gate_cases(factory, pool)
+            yield _forged_pod_case(factory, pool)
+        if QUEUE_REQUIRED in emitted and pool is not None:
+            yield from _forged_job_cases(factory, pool)
+            yield from _enlarged_job_cases(factory, pool)
 
 
 def _pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
@@ -63,52 +63,38 @@ def _pod_case(factory: WorkloadFactory, pool: Pool, expected: Outcome, name: str
     return _case(factory, GPU_QUOTA, name, _create(_pod(factory, pool)), expected, pool)
 
 
-def _gate_cases(factory: WorkloadFactory) -> Iterator[Case]:
+def _gate_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
     """Yields attempts to remove Kueue's scheduling gate: only Kueue may remove it, when it admits the workload."""
-    pool = _first_queued_pool(factory)
-    if pool is None:
-        return
-    kueue = kueue_controller(factory.cluster)
+    kueue = kueue_user(factory.cluster)
     labels = {PODSET_LABEL: "main"}
-    for user, by, added, expected in (
+    for sender, by, added, expected in (
         ("", "a user", labels, _decision(factory, GPU_QUOTA)),
-        (job_controller(), "the Job controller", labels, _decision(factory, GPU_QUOTA)),
+        (user(JOB_CONTROLLER), "the Job controller", labels, _decision(factory, GPU_QUOTA)),
         (kueue, "Kueue without an admission", {}, _decision(factory, GPU_QUOTA)),
-        (kueue, "Kueue", labels, Outcome("admitted", message=NO_OBJECTION)),
+        (kueue, "Kueue", labels, ADMITTED),
     ):
         pod = _pod(factory, pool, f"gated-{'-'.join(by.lower().split())}")
-        pod["spec"]["schedulingGates"] = [dict(KUEUE_GATE)]
+        pod["spec"]["schedulingGates"] = [{"name": GATE}]
         name = f"Kueue's scheduling gate removed by {by}"
-        yield _case(factory, GPU_QUOTA, name, _remove_gate(pod, user, added), expected, pool)
+        yield _case(factory, GPU_QUOTA, name, _remove_gate(pod, sender, added), expected, pool)
 
 
-def _forged_pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
-    """Yields pods that claim to belong to an admitted Job, with the labels of Kueue and of the Job controller."""
-    pool = _first_queued_pool(factory)
-    if pool is None:
-        return
+def _forged_pod_case(factory: WorkloadFactory, pool: Pool) -> Case:
+    """Returns a pod that claims to belong to an admitted Job, with the labels of Kueue and of the Job controller."""
     queue = _queue_of(factory, pool)
 
     def forged(owner: Object) -> Object:
         pod = _owned(_pod(factory, pool, "forged"), owner)
-        pod["metadata"]["labels"] = {
-            JOB_LABEL: owner["metadata"]["name"],
-            QUEUE_LABEL: queue,
-            MANAGED_LABEL: "true",
-        }
+        pod["metadata"]["labels"] = {JOB_LABEL: owner["metadata"]["name"], QUEUE_LABEL: queue, MANAGED_LABEL: "true"}
         return pod
 
     name = "pod with a forged owner reference and Kueue's labels"
     action = _forge(_admitted_job(factory, queue, "owner-of-pod"), forged)
-    expected = _forgery(factory, GPU_QUOTA)
-    yield _job_case(factory, GPU_QUOTA, name, action, expected, pool)
+    return _job_case(factory, GPU_QUOTA, name, action, _forgery(factory, GPU_QUOTA), pool)
 
 
-def _forged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
+def _forged_job_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
     """Yields Jobs without a queue that claim to belong to an admitted Job or JobSet."""
-    pool = _first_queued_pool(factory)
-    if pool is None:
-        return
     queue = _queue_of(factory, pool)
     owners = {"Job": _admitted_job(factory, queue, "owner-of-job")}
     if JOBSET in factory.cluster.frameworks:
@@ -116,17 +102,15 @@ def _forged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
     expected = _forgery(factory, QUEUE_REQUIRED)
     for kind, owner in owners.items():
         name = f"Job with a forged owner reference to an admitted {kind}"
-        yield _job_case(factory, QUEUE_REQUIRED, name, _forge(owner, _forged_job(factory, pool)), expected, pool)
+        action = _forge(owner, lambda owner: _owned(factory.job(_pod(factory, pool, "forged"), ""), owner))
+        yield _job_case(factory, QUEUE_REQUIRED, name, action, expected, pool)
 
 
-def _enlarged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
+def _enlarged_job_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
     """Yields attempts to raise the parallelism of an admitted Job: refused while it runs, allowed if it is suspended.
 
     Kueue suspends a Job that does not match its Workload, but only after the Job controller has created more pods.
     """
-    pool = _first_queued_pool(factory)
-    if pool is None:
-        return
     queue = _queue_of(factory, pool)
     for name, changes, expected in (
         ("parallelism raised in a running Job", {}, _decision(factory, QUEUE_REQUIRED)),
@@ -136,10 +120,6 @@ def _enlarged_job_cases(factory: WorkloadFactory) -> Iterator[Case]:
         job["spec"] |= {"completionMode": "Indexed", "completions": 1, "parallelism": 1}
         action = _change_running(job, {"spec": {"parallelism": 2, "completions": 2, **changes}})
         yield _job_case(factory, QUEUE_REQUIRED, name, action, expected, pool, pods=2)
-
-
-def _forged_job(factory: WorkloadFactory, pool: Pool) -> Callable[[Object], Object]:
-    return lambda owner: _owned(factory.job(_pod(factory, pool, "forged"), ""), owner)
 
 
 def _forgery(factory: WorkloadFactory, policy: str) -> Outcome:
@@ -157,18 +137,15 @@ def _decision(factory: WorkloadFactory, policy: str) -> Outcome:
     """
     integrated = POD_FRAMEWORKS & set(factory.cluster.frameworks)
     message = "" if integrated else emitted_name(factory, policy)
-    stage = factory.cluster.policy_stage(policy)
-    if stage == "deny":
-        return Outcome("refused", by="policy", message=message)
-    return Outcome("admitted", by="policy", message=message) if stage == "warn" else Outcome("admitted")
+    return policy_outcome(factory.cluster.policy_stage(policy), message)
 
 
 def _case(
     factory: WorkloadFactory, policy: str, name: str, action: Action, expected: Outcome, pool: Pool | None = None
 ) -> Case:
-    path: Path = origin(factory.cluster, policy)
     title = f"{factory.namespace.name} {name}"
-    return Case(SUITE, title, path, expected, action, pool=pool.name if pool else "", request=title)
+    pool_name = pool.name if pool else ""
+    return Case(SUITE, title, origin(factory.cluster, policy), expected, action, pool=pool_name, request=title)
 
 
 def _job_case(
@@ -181,10 +158,6 @@ def _job_case(
 
 def _pod(factory: WorkloadFactory, pool: Pool, name: str = "uncounted") -> Object:
     return factory.pod(f"{name}-{pool.name}", pool, {pool.gpu_resource_names[0]: 1})
-
-
-def _first_queued_pool(factory: WorkloadFactory) -> Pool | None:
-    return next((pool for pool in factory.queued_pools if pool.is_gpu), None)
 
 
 def _queue_of(factory: WorkloadFactory, pool: Pool) -> str:
@@ -210,13 +183,8 @@ def _admitted_job_set(factory: WorkloadFactory, queue: str) -> Object:
 
 def _owned(document: Object, owner: Object) -> Object:
     """Adds a reference to the owner as the controller of a document."""
-    reference = {
-        "apiVersion": owner["apiVersion"],
-        "kind": owner["kind"],
-        "name": owner["metadata"]["name"],
-        "uid": owner["metadata"]["uid"],
-        "controller": True,
-    }
+    reference = {"apiVersion": owner["apiVersion"], "kind": owner["kind"], "controller": True}
+    reference |= {key: owner["metadata"][key] for key in ("name", "uid")}
     document["metadata"]["ownerReferences"] = [reference]
     return document
 
@@ -234,12 +202,18 @@ def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
 
     def action(context: RehearsalContext) -> Outcome:
         created = context.client.create(owner)
-        decision = kueue_decision(context, created)
-        if decision.verdict != "admitted":
-            return Outcome("unanswered", message=f"Kueue must admit the owner: {decision.message}")
-        return _created(context.client, forged(created))
+        refused = _refused(context, created, "the owner")
+        return refused or _created(context.client, forged(created))
 
     return action
+
+
+def _refused(context: RehearsalContext, job: Object, title: str) -> Outcome | None:
+    """Waits for Kueue's decision; returns None if Kueue admits the Job."""
+    decision = kueue_decision(context, job)
+    if decision.verdict == "admitted":
+        return None
+    return Outcome("unanswered", message=f"Kueue must admit {title}: {decision.message}")
 
 
 def _change_running(job: Object, patch: Object) -> Action:
@@ -248,32 +222,29 @@ def _change_running(job: Object, patch: Object) -> Action:
     def action(context: RehearsalContext) -> Outcome:
         client = context.client
         created = client.create(job)
-        api, kind, metadata = created["apiVersion"], created["kind"], created["metadata"]
-        decision = kueue_decision(context, created)
-        if decision.verdict != "admitted":
-            return Outcome("unanswered", message=f"Kueue must admit Job {metadata['name']}: {decision.message}")
+        api, kind, name = created["apiVersion"], created["kind"], created["metadata"]["name"]
+        namespace = created["metadata"]["namespace"]
+        if refused := _refused(context, created, f"Job {name}"):
+            return refused
 
         def is_resumed() -> bool:
-            current = client.get(api, kind, metadata["name"], metadata["namespace"])
-            return current["spec"].get("suspend") is False
+            return client.get(api, kind, name, namespace)["spec"].get("suspend") is False
 
-        context.until(f"Kueue resumes Job {metadata['name']}", is_resumed, context.timeouts.admission_s)
-        return classify_response(
-            client, lambda: client.patch(api, kind, metadata["name"], patch, metadata["namespace"], dry_run=True)
-        )
+        context.until(f"Kueue resumes Job {name}", is_resumed, context.timeouts.admission_s)
+        return classify_response(client, lambda: client.patch(api, kind, name, patch, namespace, dry_run=True))
 
     return action
 
 
-def _remove_gate(pod: Object, user: str, labels: dict[str, str]) -> Action:
+def _remove_gate(pod: Object, sender: str, labels: dict[str, str]) -> Action:
     """Returns an action that removes all gates of a gated pod, and adds labels, as a user."""
 
     def action(context: RehearsalContext) -> Outcome:
-        metadata = with_user(context.client, job_controller()).create(pod)["metadata"]
-        client = with_user(context.client, user)
+        metadata = context.client.with_user(user(JOB_CONTROLLER)).create(pod)["metadata"]
+        client = context.client.with_user(sender)
         patch = {"metadata": {"labels": labels}, "spec": {"schedulingGates": None}}
         return classify_response(
-            client, lambda: client.patch("v1", "Pod", metadata["name"], patch, metadata["namespace"], dry_run=True)
+            client, lambda: client.patch(*POD, metadata["name"], patch, metadata["namespace"], dry_run=True)
         )
 
     return action

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from gpuc.emit.pod_deletion import GPU_QUOTA, NAME, grace_limits
 from gpuc.model import Cluster
-from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
+from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.suites import Case
-from gpuc.rehearse.suites.policies import origin
+from gpuc.rehearse.suites.policies import ADMITTED, origin, policy_outcome
 
 SUITE = "deletion"
 NODE = "gpuc-rehearsal-no-node"
@@ -48,7 +48,8 @@ def cases(cluster: Cluster) -> Iterator[Case]:
         if not editors:
             continue
         for deletion in _deletions(grace_limits(cluster)[factory.tenant.name]):
-            expected = _above_limit(cluster) if deletion.is_above else Outcome("admitted", message=NO_OBJECTION)
+            above = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME)
+            expected = above if deletion.is_above else ADMITTED
             name = f"{factory.namespace.name} {deletion.name}"
             action = _delete(factory, deletion, editors[0])
             yield Case(SUITE, name, origin(cluster, GPU_QUOTA), expected, action, request=name, batch="counted")
@@ -67,13 +68,6 @@ def _deletions(limit: int) -> Iterator[Deletion]:
     yield Deletion("all pods deleted above the limit", above, is_above=True, selects=True)
     yield Deletion("all pods deleted within the limit", limit, selects=True)
     yield Deletion("all slow pods deleted", None, of_pod=slow, selects=True)
-
-
-def _above_limit(cluster: Cluster) -> Outcome:
-    stage = cluster.policy_stage(GPU_QUOTA)
-    if stage == "deny":
-        return Outcome("refused", by="policy", message=NAME)
-    return Outcome("admitted", by="policy", message=NAME) if stage == "warn" else Outcome("admitted")
 
 
 def _delete(factory: WorkloadFactory, deletion: Deletion, group: str) -> Callable[[RehearsalContext], Outcome]:
@@ -96,7 +90,7 @@ def _delete(factory: WorkloadFactory, deletion: Deletion, group: str) -> Callabl
             member = context.client.impersonate(user, group)
             one, many = member.path("v1", "Pod", namespace, name), member.path("v1", "Pod", namespace)
             address = f"{many}?labelSelector={LABEL}={name}" if deletion.selects else one
-            return classify_response(member, lambda: member.send("DELETE", address, _json(options), JSON))
+            return classify_response(member, lambda: member.send("DELETE", address, json.dumps(options).encode(), JSON))
         finally:
             context.client.delete("v1", "Pod", name, namespace)
 
@@ -108,8 +102,4 @@ def _bind(client: Client, metadata: Object) -> None:
     target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": metadata["name"]}, "target": target}
     path = client.path("v1", "Pod", metadata["namespace"], metadata["name"], "binding")
-    client.send("POST", path, _json(binding), JSON)
-
-
-def _json(document: Object) -> bytes:
-    return json.dumps(document).encode()
+    client.send("POST", path, json.dumps(binding).encode(), JSON)

@@ -19,9 +19,8 @@ from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.examples import Example
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.sample_namespaces import SampleNamespaces, constraint_name
-from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, permitted_samples
+from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, creator, factories, permitted_samples
 from gpuc.rehearse.suites import Case
-from gpuc.rehearse.users import creator, with_user
 from gpuc.rehearse.violations import violations
 
 SUITE = "policies"
@@ -35,9 +34,8 @@ def cases(cluster: Cluster) -> Iterator[Case]:
     """Yields test cases for examples, for tenant and platform namespaces, and for the compiled workload templates."""
     namespaces = SampleNamespaces(cluster)
     yield from _example_cases(cluster, namespaces)
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            yield from _tenant_cases(WorkloadFactory(cluster, tenant, namespace), namespaces)
+    for factory in factories(cluster):
+        yield from _tenant_cases(factory, namespaces)
     yield from _platform_cases(cluster, namespaces)
     for template in workloads(cluster):
         if isinstance(template, Manifest):
@@ -68,7 +66,7 @@ def _expected_for_example(name: str, example: Example) -> Outcome:
 def _example_action(namespaces: SampleNamespaces, example: Example) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
-        client = with_user(context.client, example.user)
+        client = context.client.with_user(example.user)
         return classify_response(client, lambda: namespaces.send(client, example))
 
     return action
@@ -82,7 +80,9 @@ def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Ite
         path = origin(factory.cluster, sample.policy) if sample.policy else factory.namespace.path
         expected = _expected(factory, sample)
         ignored = fleet_warnings(factory.cluster, sample.policy)
-        action = _create_action(namespaces, sample.document, _sender(factory, sample), ignored)
+        # A policy that decides by the user tests a member of the tenant instead of the creator in a cluster.
+        user = "" if sample.policy in DECIDED_BY_USER else creator(factory, sample.document)
+        action = _create_action(namespaces, sample.document, user, ignored)
         request = f"{factory.namespace.name}: {sample.name}"
         yield Case(SUITE, name, path, expected, action, pool=sample.pool, request=request)
 
@@ -90,10 +90,7 @@ def _tenant_cases(factory: WorkloadFactory, namespaces: SampleNamespaces) -> Ite
 def _platform_cases(cluster: Cluster, namespaces: SampleNamespaces) -> Iterator[Case]:
     """Yields, for each policy, an object that the policy denies to tenants and allows in a platform namespace."""
     tested: set[str] = set()
-    factories = (
-        WorkloadFactory(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces
-    )
-    for sample in (sample for factory in factories for sample in violations(factory)):
+    for sample in (sample for factory in factories(cluster) for sample in violations(factory)):
         if sample.policy in namespaces.emitted and sample.policy not in tested:
             tested.add(sample.policy)
             document = {**sample.document, "metadata": {**sample.document["metadata"], "namespace": PLATFORM}}
@@ -110,12 +107,19 @@ def _expected(factory: WorkloadFactory, sample: SampleObject) -> Outcome:
     stage = factory.cluster.policy_stage(sample.policy) if sample.policy else ""
     constraint = emitted_name(factory, sample.policy) if sample.policy else ""
     if stage == "deny":
-        return Outcome("refused", by="policy", message=constraint)
+        return policy_outcome(stage, constraint)
     metered = {name for pool in factory.cluster.pools for name in pool.advertised_names}
     quota = factory.namespace.hard
     if any(name in metered and amount > quota.get(name, 0) for name, amount in sample.devices.items()):
         return Outcome("refused", by="quota", message="exceeded quota: gpuc")
-    return Outcome("admitted", by="policy", message=constraint) if stage == "warn" else ADMITTED
+    return policy_outcome(stage, constraint) if stage == "warn" else ADMITTED
+
+
+def policy_outcome(stage: str, message: str) -> Outcome:
+    """Returns the outcome of a request that a policy forbids, by the stage of the policy."""
+    if stage == "deny":
+        return Outcome("refused", by="policy", message=message)
+    return Outcome("admitted", by="policy", message=message) if stage == "warn" else Outcome("admitted")
 
 
 def emitted_name(factory: WorkloadFactory, policy: str) -> str:
@@ -126,11 +130,6 @@ def emitted_name(factory: WorkloadFactory, policy: str) -> str:
 def origin(cluster: Cluster, policy: str) -> Path:
     """Returns the spec path of a policy's stage, or of the default stage if the spec does not name the policy."""
     return ("spec", "policies", policy if policy in cluster.policy_specs else "default")
-
-
-def _sender(factory: WorkloadFactory, sample: SampleObject) -> str:
-    """Returns the user that creates a sample: the creator in a cluster, unless the policy decides by the user."""
-    return sample.user if sample.policy in DECIDED_BY_USER else sample.user or creator(factory, sample.document)
 
 
 def fleet_warnings(cluster: Cluster, tested: str = "") -> tuple[str, ...]:
@@ -156,7 +155,7 @@ def _create_action(
 ) -> Callable[[RehearsalContext], Outcome]:
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
-        client = with_user(context.client, user)
+        client = context.client.with_user(user)
         return classify_response(client, lambda: client.create(document, dry_run=True), ignored)
 
     return action

@@ -1,26 +1,31 @@
-"""Test cases for Deployments, StatefulSets and pods that a ResourceQuota or Kueue counts."""
+"""Test cases for Deployments, StatefulSets and pods that a ResourceQuota or Kueue counts, and for open pools.
+
+Open pools are those of clusters without tenants: their workload templates run in the namespace default.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
 from functools import partial
 
-from gpuc.catalog.records import InstanceType
+from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
-from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS, QUEUE_LABEL
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS, QUEUE_LABEL
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, ClusterQueue, Pool
-from gpuc.model.names import POOL_LABEL, SHARED_GPU
+from gpuc.model.names import POOL_LABEL
 from gpuc.model.tenant import NamespaceQuota
-from gpuc.rehearse.client import Object, condition
-from gpuc.rehearse.context import RehearsalContext
+from gpuc.rehearse.client import Object, is_true, new_object
+from gpuc.rehearse.context import HOLD, POD, WORKLOAD, RehearsalContext
 from gpuc.rehearse.expectation import expect, pods_per_node
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories, max_per_pod
-from gpuc.rehearse.suites import Case
-from gpuc.rehearse.suites.boundaries import refusal_action
-from gpuc.rehearse.suites.full_node import NO_NODE
+from gpuc.rehearse.suites import NODES_BATCH, Case
+from gpuc.rehearse.suites.boundaries import pending, refusal
+from gpuc.rehearse.suites.jobs import flavor_of, object_name
+from gpuc.rehearse.suites.nodes import NO_NODE, STEPS, full_amounts, largest_instance
 
 SUITE = "serving"
 APP_LABEL = "app"
@@ -55,28 +60,19 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
             continue
         name = f"{factory.namespace.name} Deployment with {pods} pods of {amount} {resource} and one more"
         used = f"requests.{resource}={pods * amount}, limited: requests.{resource}={limit}"
-        expected = Outcome("refused", by="quota", pool=pool.name, message=used)
         runs = pods * amount <= pool.nodes_max * min(pool.advertised(instance)[resource] for instance in pool.instances)
         pod = factory.pod(f"serve-{pool.name}-{number}", pool, {resource: amount})
         document = replicated(factory, "Deployment", pod, pods + 1)
         action = partial(_exhaust, document=document, pods=pods if runs else 0, limit=pods)
-        yield Case(
-            SUITE,
-            name,
-            quota.path,
-            expected if runs else Outcome("refused", by="quota", message=used),
-            action,
-            pool=pool.name,
-            request=name,
-            batch=f"serving {number}",
-        )
+        expected = Outcome("refused", by="quota", pool=pool.name if runs else "", message=used)
+        yield Case(SUITE, name, quota.path, expected, action, "", pool.name, name, f"serving {number}")
 
 
 def _full_node_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
     """Yields pods that request a complete node of each instance type, and a pod that is larger than every node."""
     pool = quota.pool
     for number, instance in enumerate(pool.instances):
-        full = {name: 1 if name == SHARED_GPU else size for name, size in pool.tenant_allocatable(instance).items()}
+        full = full_amounts(pool, instance)
         if any(size > factory.namespace.hard.get(name, size) for name, size in full.items()):
             continue
         types = tuple(other.type for other in pool.instances if pods_per_node(pool, other, full))
@@ -85,22 +81,15 @@ def _full_node_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterato
         name = f"{factory.namespace.name} pod as large as a {instance.type} of {pool.name}"
         # One pod at a time in a namespace: a ResourceQuota in nodes is smaller than the sum of its complete nodes.
         batch = f"serving nodes {number}"
-        yield Case(SUITE, name, quota.path, expected, bind(pod), pool=pool.name, request=name, batch=batch)
-    largest = max(pool.instances, key=lambda candidate: pool.tenant_allocatable(candidate)[CPU])
-    yield from _too_large_case(factory, quota, largest)
-
-
-def _too_large_case(factory: WorkloadFactory, quota: NamespaceQuota, largest: InstanceType) -> Iterator[Case]:
-    pool = quota.pool
-    size = {CPU: pool.tenant_allocatable(largest)[CPU] + 1, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
-    if size[CPU] > factory.namespace.hard.get(CPU, size[CPU]):
-        return
-    pod = _sized_pod(factory, pool, "too-large", size)
-    name = f"{factory.namespace.name} pod with a little more cpu than a node of {pool.name}"
-    static = Outcome("pending", by="scheduler")
-    expected = static if pool.is_static else Outcome("pending", by="Karpenter", message=NO_NODE)
-    action = refusal_action(pod, pool, "")
-    yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
+        action = partial(_bind, pod=pod)
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch=batch)
+    cpu = pool.tenant_allocatable(largest_instance(pool))[CPU] + 1
+    if cpu <= factory.namespace.hard.get(CPU, cpu):
+        size = {CPU: cpu, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
+        name = f"{factory.namespace.name} pod with a little more cpu than a node of {pool.name}"
+        action = partial(refusal, pod=_sized_pod(factory, pool, "too-large", size), pool=pool)
+        expected = pending(pool, NO_NODE)
+        yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
 
 
 def _queued_cases(factory: WorkloadFactory, kind: str) -> Iterator[Case]:
@@ -137,7 +126,40 @@ def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
     pod = factory.pod("plain", pool)
     expected = Outcome("bound", pool=pool.name) if pool else Outcome("admitted")
     path = ("spec", "kueue", "frameworks")
-    yield Case(SUITE, name, path, expected, bind(pod) if pool else partial(_create, pod=pod), request=name)
+    yield Case(SUITE, name, path, expected, partial(_bind if pool else _create, pod=pod), request=name)
+
+
+def open_pools(cluster: Cluster) -> Iterator[Case]:
+    """Yields a pod of each workload template, a pod without tolerations, and a pod that is larger than each node."""
+    if cluster.tenants:
+        return
+    for template in workloads(cluster):
+        if isinstance(template, Manifest) and template.kind in ("Job", "Deployment"):
+            (pool,) = (pool for pool in cluster.pools if pool.path == template.origin)
+            yield from _open_cases(pool, template)
+
+
+def _open_cases(pool: Pool, template: Manifest) -> Iterator[Case]:
+    spec = deepcopy(template.body["spec"]["template"]["spec"])
+    bound = Outcome("bound", pool=pool.name, instance_types=tuple(instance.type for instance in pool.instances))
+    yield _open_case(pool, f"{template.name} pod of the workload template", bound, spec)
+    if pool.taints:
+        without = {key: value for key, value in spec.items() if key != "tolerations"}
+        yield _open_case(pool, f"{template.name} pod without tolerations", pending(pool, ""), without)
+    too_large = deepcopy(spec)
+    cpu = texts({CPU: pool.tenant_allocatable(largest_instance(pool))[CPU] + STEPS[CPU]})
+    resources = too_large["containers"][0]["resources"]
+    too_large["containers"][0]["resources"] = {key: {**amounts, **cpu} for key, amounts in resources.items()}
+    name = f"{template.name} pod with a little more cpu than a node"
+    yield _open_case(pool, name, pending(pool, NO_NODE), too_large)
+
+
+def _open_case(pool: Pool, name: str, expected: Outcome, spec: Object) -> Case:
+    spec["terminationGracePeriodSeconds"] = 0
+    metadata = {"annotations": dict(HOLD)}
+    pod = new_object(*POD, object_name(name), "default", metadata=metadata, spec=spec)
+    action = partial(_bind, pod=pod) if expected.verdict == "bound" else partial(refusal, pod=pod, pool=pool)
+    return Case("open pools", name, pool.path, expected, action, pool=pool.name, request=name, batch=NODES_BATCH)
 
 
 def replicated(factory: WorkloadFactory, kind: str, pod: Object, replicas: int) -> Object:
@@ -165,28 +187,22 @@ def _exhaust(context: RehearsalContext, document: Object, pods: int, limit: int)
     pods is the number of pods that must get nodes before the outcome is known.
     """
     context.client.create(document)
-    found: list[Object] = []
-    refusals: list[str] = []
 
-    def is_settled() -> bool:
-        nonlocal found, refusals
-        found = _pods(context, document)
+    def settled() -> tuple[list[Object], list[str]] | None:
+        found = _labelled(context, document, *POD)
         refusals = [
             message
             for replica_set in _labelled(context, document, "apps/v1", "ReplicaSet")
             for reason, message in context.events_of(replica_set)
             if reason == FAILED_CREATE
         ]
-        if len(found) > limit:
-            return True
         bound = sum(bool(pod["spec"].get("nodeName")) for pod in found)
-        return bool(refusals) and len(found) == limit and bound >= pods
+        is_settled = len(found) > limit or (bool(refusals) and len(found) == limit and bound >= pods)
+        return (found, refusals) if is_settled else None
 
-    context.until(
-        f"{limit} pods of Deployment {document['metadata']['name']} and a refused pod",
-        is_settled,
-        context.timeouts.node_s + context.timeouts.admission_s,
-    )
+    description = f"{limit} pods of Deployment {document['metadata']['name']} and a refused pod"
+    seconds = context.timeouts.node_s + context.timeouts.admission_s
+    found, refusals = context.until(description, settled, seconds)
     if len(found) > limit:
         return Outcome("admitted", message=f"{len(found)} pods exist")
     by_quota = [message for message in refusals if "exceeded quota" in message]
@@ -199,48 +215,38 @@ def _exhaust(context: RehearsalContext, document: Object, pods: int, limit: int)
 def _start(context: RehearsalContext, document: Object) -> Outcome:
     """Creates a workload in a queue, and waits until Kueue admits its pods and the pods have nodes."""
     created = context.client.create(document)
-    found: list[Object] = []
 
-    def is_bound() -> bool:
-        nonlocal found
-        found = _pods(context, document)
-        return len(found) == REPLICAS and all(pod["spec"].get("nodeName") for pod in found)
+    def bound() -> list[Object] | None:
+        found = _labelled(context, document, *POD)
+        is_bound = len(found) == REPLICAS and all(pod["spec"].get("nodeName") for pod in found)
+        return found if is_bound else None
 
     description = f"nodes for {document['kind']} {document['metadata']['name']}"
-    context.until(description, is_bound, context.timeouts.node_s + context.timeouts.admission_s)
-    owners = {owner["metadata"]["uid"] for owner in (created, *found)}
-    flavors = {
-        flavor
-        for workload in context.client.list_all(KUEUE_API, "Workload", document["metadata"]["namespace"])
-        if condition(workload, "Admitted").get("status") == "True"
+    pods = context.until(description, bound, context.timeouts.node_s + context.timeouts.admission_s)
+    owners = {owner["metadata"]["uid"] for owner in (created, *pods)}
+    workloads_of_pods = [
+        workload
+        for workload in context.client.list_all(*WORKLOAD, document["metadata"]["namespace"])
+        if is_true(workload, "Admitted")
         and owners & {reference["uid"] for reference in workload["metadata"].get("ownerReferences", ())}
-        for pod_set in workload["status"]["admission"]["podSetAssignments"]
-        for flavor in pod_set.get("flavors", {}).values()
-    }
-    return Outcome("bound", flavor="+".join(sorted(flavors)), pool=_pools(context, found))
+    ]
+    return Outcome("bound", flavor=flavor_of(*workloads_of_pods), pool=_pools(context, pods))
 
 
-def bind(pod: Object) -> Callable[[RehearsalContext], Outcome]:
-    """Returns an action that creates a pod and waits until the pod has a node."""
+def _bind(context: RehearsalContext, pod: Object) -> Outcome:
+    """Creates a pod and waits until the pod has a node."""
+    refused = _create(context, pod)
+    if refused.verdict != "admitted":
+        return refused
+    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
 
-    def action(context: RehearsalContext) -> Outcome:
-        refused = _create(context, pod)
-        if refused.verdict != "admitted":
-            return refused
-        metadata = pod["metadata"]
-        bound: Object = {}
+    def bound() -> Object | None:
+        found = context.client.get(*POD, name, namespace)
+        return found if found["spec"].get("nodeName") else None
 
-        def is_bound() -> bool:
-            nonlocal bound
-            bound = context.client.get("v1", "Pod", metadata["name"], metadata["namespace"])
-            return bool(bound["spec"].get("nodeName"))
-
-        context.until(f"a node for Pod {metadata['name']}", is_bound, context.timeouts.node_s)
-        labels = _labels_of_nodes(context, [bound])
-        types = tuple(sorted({row[INSTANCE_TYPE] for row in labels}))
-        return Outcome("bound", pool=_pools(context, [bound]), instance_types=types)
-
-    return action
+    found = [context.until(f"a node for Pod {name}", bound, context.timeouts.node_s)]
+    types = tuple(sorted({labels[INSTANCE_TYPE] for labels in context.node_labels(found)}))
+    return Outcome("bound", pool=_pools(context, found), instance_types=types)
 
 
 def _create(context: RehearsalContext, pod: Object) -> Outcome:
@@ -252,19 +258,10 @@ def _create(context: RehearsalContext, pod: Object) -> Outcome:
     return Outcome("admitted")
 
 
-def _pods(context: RehearsalContext, document: Object) -> list[Object]:
-    return _labelled(context, document, "v1", "Pod")
-
-
 def _labelled(context: RehearsalContext, document: Object, api: str, kind: str) -> list[Object]:
     metadata = document["metadata"]
     return context.client.list_all(api, kind, metadata["namespace"], f"{APP_LABEL}={metadata['name']}")
 
 
 def _pools(context: RehearsalContext, pods: list[Object]) -> str:
-    return "+".join(sorted({labels.get(POOL_LABEL, "") for labels in _labels_of_nodes(context, pods)}))
-
-
-def _labels_of_nodes(context: RehearsalContext, pods: list[Object]) -> list[Object]:
-    names = {pod["spec"]["nodeName"] for pod in pods}
-    return [node["metadata"]["labels"] for node in context.nodes() if node["metadata"]["name"] in names]
+    return "+".join(sorted({labels.get(POOL_LABEL, "") for labels in context.node_labels(pods)}))

@@ -16,13 +16,14 @@ from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.model import Cluster
 from gpuc.rehearse.argocd.object_diff import ObjectKey
 from gpuc.rehearse.classify_response import classify_response, refusing_component
-from gpuc.rehearse.client import ApiError, Client, Object, condition
+from gpuc.rehearse.client import ApiError, Client, Object, condition, is_true, reason_text
+from gpuc.rehearse.context import EVENT, POD, WORKLOAD
 from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.plane.site import ADMINISTRATORS
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.outcomes import Attempt
-from gpuc.rehearse.transition.snapshot import EVENT, OWNERS, POD, WORKLOAD, Snapshot, is_deleting, take_snapshot
+from gpuc.rehearse.transition.snapshot import OWNERS, Snapshot, is_deleting, take_snapshot
 from gpuc.rehearse.transition.start import stop_work
+from gpuc.rehearse.transition.user_work import without_generated
 
 DECISION_SECONDS = 20
 """Seconds to wait for the decision about a workload that was started again."""
@@ -36,7 +37,6 @@ _SHARED_KINDS = {"Cohort", "Topology", "WorkloadPriorityClass"}
 """Kinds of Kueue that concern the work of all queues."""
 _NAMESPACE_KINDS = ("ResourceQuota", "LimitRange")
 _REPLICA_SET_CONTROLLER = "kube-system/replicaset-controller"
-_GENERATED = ("uid", "resourceVersion", "creationTimestamp", "generateName", "managedFields", "selfLink", "generation")
 
 
 @dataclass(frozen=True)
@@ -160,10 +160,10 @@ def _answer(snapshot: Snapshot, filling: Filling) -> Attempt:
     workload = snapshot.workload_of(owner)
     if workload is None:
         return Attempt("waiting", "Kueue")
-    if condition(workload, "Admitted").get("status") == "True":
+    if is_true(workload, "Admitted"):
         return Attempt("kept")
     reserved = condition(workload, "QuotaReserved")
-    message = f"{reserved.get('reason', '')}: {reserved.get('message', '')}" if reserved else ""
+    message = reason_text(reserved) if reserved else ""
     return Attempt("waiting", "Kueue", message)
 
 
@@ -171,11 +171,8 @@ def _pods_answer(snapshot: Snapshot, filling: Filling, owner: Object) -> Attempt
     pods = [pod for pod in snapshot.pods_of(owner) if not is_deleting(pod)]
     if len(pods) >= filling.document["spec"]["replicas"]:
         return Attempt("kept")
-    messages = [
-        text
-        for replica_set in snapshot.owned("ReplicaSet", owner)
-        for text in snapshot.events_of(replica_set, "FailedCreate")
-    ]
+    replica_sets = snapshot.owned("ReplicaSet", owner)
+    messages = [text for replica_set in replica_sets for text in snapshot.events_of(replica_set, "FailedCreate")]
     if messages:
         return Attempt("refused", refusing_component(messages[-1]), messages[-1])
     return Attempt("waiting", "Kubernetes")
@@ -197,16 +194,16 @@ def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome
         return None
     replacement = _replacement(pods[0])
     controller = JOB_CONTROLLER if filling.kind == "Job" else _REPLICA_SET_CONTROLLER
-    sender = client.impersonate(user(controller), ADMINISTRATORS)
+    sender = client.with_user(user(controller))
     return classify_response(sender, lambda: sender.create(replacement, dry_run=True))
 
 
 def _replacement(pod: Object) -> Object:
     """Returns the pod as its controller created it: without the fields that the API server and the scheduler set."""
-    document = deepcopy({key: value for key, value in pod.items() if key != "status"})
-    metadata = {key: value for key, value in document["metadata"].items() if key not in _GENERATED}
-    document["metadata"] = metadata | {"name": f"{metadata['name']}{PROBE}"}
-    spec = document["spec"]
+    document, given = without_generated(pod), pod["metadata"]
+    owners = {key: given[key] for key in ("ownerReferences",) if key in given}
+    document["metadata"] |= {"name": f"{given['name']}{PROBE}", **owners}
+    document["metadata"].pop("generateName", None)
     for key in ("nodeName", "serviceAccount", "priority", "preemptionPolicy"):
-        spec.pop(key, None)
+        document["spec"].pop(key, None)
     return document

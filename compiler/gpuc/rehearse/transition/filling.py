@@ -7,18 +7,18 @@ that no controller gives pods, or by pods that no scheduler places.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.model import Cluster, Pool
-from gpuc.model.queue import ClusterQueue, PoolQuota, Queue
-from gpuc.model.tenant import Namespace, NamespaceQuota, Tenant
+from gpuc.model.tenant import NamespaceQuota
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.outcome import Request
-from gpuc.rehearse.sample_workloads import WorkloadFactory, max_per_pod
+from gpuc.rehearse.expectation import cluster_queues
+from gpuc.rehearse.quota import owner
+from gpuc.rehearse.sample_workloads import WorkloadFactory, factories, max_per_pod
 from gpuc.rehearse.suites.gangs import gangs
-from gpuc.rehearse.suites.jobs import Work, job_of
+from gpuc.rehearse.suites.jobs import DO_NOT_DISRUPT, Work, job_of
 from gpuc.rehearse.suites.serving import replicated
 
 NODES = 2
@@ -29,11 +29,6 @@ Two nodes are enough for two zones, two capacity types and two instance types.
 REST_PODS = 128
 """Maximum number of pods that use the rest of a ResourceQuota. A larger rest stays unused."""
 NO_SCHEDULER = "gpuc-rehearsal-no-scheduler"
-DO_NOT_DISRUPT = {"karpenter.sh/do-not-disrupt": "true"}
-"""Annotation of the pods of runs, as in the workload templates.
-
-Source: sigs.k8s.io/karpenter v1.14.1 pkg/apis/v1/labels.go (DoNotDisruptAnnotationKey)
-"""
 
 
 @dataclass(frozen=True)
@@ -89,40 +84,29 @@ def fillings(cluster: Cluster, *, keeps_all: bool = False) -> list[Filling]:
 
 def _of_queues(cluster: Cluster) -> Iterator[Filling]:
     """Yields for each queue, pool and GPU resource Jobs with one node, and a Job that uses the rest of the quota."""
-    for queue in cluster.queues:
-        for part in queue.cluster_queues:
-            if not any(part.name in namespace.local_queues for _, namespace in cluster.namespaces):
-                continue
-            for pool_quota in part.pool_quotas:
-                for number, gang in enumerate(gangs(pool_quota).values(), 1):
-                    yield from _of_gang(cluster, queue, part, pool_quota, (number, gang))
+    for queue in cluster_queues(cluster):
+        for pool_quota in queue.pool_quotas:
+            pool = pool_quota.pool
+            for number, gang in enumerate(gangs(pool_quota).values(), 1):
+                # One unit of the quota stays for the Job without nodes, which is started again after the change.
+                nodes = min(NODES, max(1, gang.pods - 1)) if number == 1 and pool.admits_workloads else 0
+                name = f"fill-{queue.name}-{pool.name}"
+                for index in range(nodes):
+                    work = Work(f"{name}-node-{index + 1}", queue, replace(gang, pods=1), keeps_running=True)
+                    yield _job(cluster, work, _selector(pool, index))
+                if gang.pods > nodes:
+                    rest = replace(gang, pods=gang.pods - nodes)
+                    yield _job(cluster, Work(f"{name}-rest-{number}", queue, rest, without_pods=True), {})
 
 
-def _of_gang(
-    cluster: Cluster, queue: Queue, part: ClusterQueue, pool_quota: PoolQuota, numbered: tuple[int, Request]
-) -> Iterator[Filling]:
-    number, gang = numbered
-    pool = pool_quota.pool
-    # At least one unit of the quota stays for the Job without nodes, which is started again after the change.
-    nodes = min(NODES, max(1, gang.pods - 1)) if number == 1 and pool.admits_workloads else 0
-    for index in range(nodes):
-        request = Request(gang.pod, 1, pool.name)
-        name = f"fill-{part.name}-{pool.name}-node-{index + 1}"
-        yield _job(cluster, queue, Work(name, part, request, keeps_running=True), pool, index)
-    if gang.pods > nodes:
-        request = Request(gang.pod, gang.pods - nodes, pool.name)
-        name = f"fill-{part.name}-{pool.name}-rest-{number}"
-        yield _job(cluster, queue, Work(name, part, request, without_pods=True), pool, None)
-
-
-def _job(cluster: Cluster, queue: Queue, work: Work, pool: Pool, index: int | None) -> Filling:
+def _job(cluster: Cluster, work: Work, selector: dict[str, str]) -> Filling:
     document = job_of(cluster, work)
     metadata = document["metadata"]
     metadata["name"] = work.name
-    if index is not None:
-        document["spec"]["template"]["spec"]["nodeSelector"] |= _selector(pool, index)
+    document["spec"]["template"]["spec"]["nodeSelector"] |= selector
     tenant = next(tenant.name for tenant, namespace in cluster.namespaces if namespace.name == metadata["namespace"])
-    return Filling(document, tenant, queue.name, pool.name, 0 if index is None else work.request.pods)
+    pods = 0 if work.without_pods else work.request.pods
+    return Filling(document, tenant, owner(cluster, work.queue).name, work.request.pool, pods)
 
 
 def _selector(pool: Pool, index: int) -> dict[str, str]:
@@ -140,32 +124,28 @@ def _selector(pool: Pool, index: int) -> dict[str, str]:
 
 def _of_namespaces(cluster: Cluster) -> Iterator[Filling]:
     """Yields for each quota of a namespace Deployments with one node, and a Deployment that uses the rest."""
-    for tenant, namespace in cluster.namespaces:
-        for quota in namespace.quotas:
+    for factory in factories(cluster):
+        for quota in factory.namespace.quotas:
             for number, resource in enumerate(quota.pool.gpu_resource_names, 1):
-                yield from _of_resource(cluster, tenant, namespace, quota, (number, resource))
+                yield from _of_resource(factory, quota, resource, number)
 
 
-def _of_resource(
-    cluster: Cluster, tenant: Tenant, namespace: Namespace, quota: NamespaceQuota, numbered: tuple[int, str]
-) -> Iterator[Filling]:
-    number, resource = numbered
-    pool, factory = quota.pool, WorkloadFactory(cluster, tenant, namespace)
+def _of_resource(factory: WorkloadFactory, quota: NamespaceQuota, resource: str, number: int) -> Iterator[Filling]:
+    pool, tenant = quota.pool, factory.tenant.name
     amount = max_per_pod(pool, resource)
     pods = quota.amounts.get(resource, 0) // amount
     nodes = min(NODES, pods) if number == 1 else 0
     for index in range(nodes):
         pod = factory.pod(f"fill-{pool.name}-node-{index + 1}", pool, {resource: amount})
         pod["spec"]["nodeSelector"] |= _selector(pool, index)
-        yield Filling(_deployment(factory, pod, 1), tenant.name, "", pool.name, 1)
+        yield Filling(_deployment(factory, pod, 1), tenant, "", pool.name, 1)
     if pods > nodes:
         pod = factory.pod(f"fill-{pool.name}-rest-{number}", pool, {resource: amount})
         pod["spec"]["schedulerName"] = NO_SCHEDULER
-        yield Filling(_deployment(factory, pod, min(REST_PODS, pods - nodes)), tenant.name, "", pool.name)
+        yield Filling(_deployment(factory, pod, min(REST_PODS, pods - nodes)), tenant, "", pool.name)
 
 
 def _deployment(factory: WorkloadFactory, pod: Object, replicas: int) -> Object:
     document = replicated(factory, "Deployment", pod, replicas)
-    name = pod["metadata"]["name"].removeprefix("rehearsal-")
-    document["metadata"]["name"] = name
+    document["metadata"]["name"] = pod["metadata"]["name"].removeprefix("rehearsal-")
     return document

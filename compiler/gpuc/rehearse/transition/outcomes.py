@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpuc.kubernetes.node_pool import NODE_POOL
-from gpuc.rehearse.client import Object, condition
+from gpuc.rehearse.client import Object, condition, is_true, reason_text
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
 from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, pool_of
@@ -88,8 +88,7 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
     since = str(condition(claim, _DRIFTED).get("lastTransitionTime", ""))
     messages = [
         message
-        for document in (claim, node)
-        if document
+        for document in filter(None, (claim, node))
         for message in snapshot.events_of(document, BLOCKED, since=since)
         if not message.lower().endswith(_OF_STARTS)
     ]
@@ -127,7 +126,7 @@ def _disturbance(filling: Filling, owner: Object, before: Snapshot, after: Snaps
     lost = _lost_pods(before, after, owner)
     workload = after.workload_of(current)
     if eviction := _eviction(before.workload_of(owner), workload):
-        is_admitted = workload is not None and condition(workload, "Admitted").get("status") == "True"
+        is_admitted = workload is not None and is_true(workload, "Admitted")
         return Attempt("requeued" if is_admitted else "evicted", "Kueue", eviction)
     if lost:
         return Attempt("drained", "Karpenter", f"{len(lost)} pods were deleted: {', '.join(sorted(lost))}")
@@ -149,11 +148,10 @@ def _eviction(before: Object | None, after: Object | None) -> str:
         return "the Workload was deleted"
     evicted, earlier = condition(after, "Evicted"), condition(before, "Evicted")
     if evicted and evicted.get("lastTransitionTime") != earlier.get("lastTransitionTime"):
-        return f"{evicted.get('reason', '')}: {evicted.get('message', '')}"
-    if condition(after, "Admitted").get("status") == "True":
+        return reason_text(evicted)
+    if is_true(after, "Admitted"):
         return ""
-    reserved = condition(after, "QuotaReserved")
-    return f"{reserved.get('reason', '')}: {reserved.get('message', '')}"
+    return reason_text(condition(after, "QuotaReserved"))
 
 
 def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
@@ -167,9 +165,8 @@ def queue_outcomes(before: Snapshot, after: Snapshot) -> Iterator[QueueOutcome]:
                 message = "is deleted when its Workloads have finished" if current else ""
                 yield QueueOutcome(kind, namespace, name, "gone", message, count)
                 continue
-            active = condition(current, _ACTIVE)
-            is_active = active.get("status") == "True"
-            message = "" if is_active else f"{active.get('reason', '')}: {active.get('message', '')}"
+            is_active = is_true(current, _ACTIVE)
+            message = "" if is_active else reason_text(condition(current, _ACTIVE))
             yield QueueOutcome(kind, namespace, name, "active" if is_active else "inactive", message, count)
 
 
@@ -181,7 +178,7 @@ def _unfinished(after: Snapshot, kind: str, namespace: str, name: str) -> int:
     """Returns the number of unfinished Workloads that use a queue."""
     count = 0
     for workload in after.of("Workload"):
-        if condition(workload, "Finished").get("status") == "True":
+        if is_true(workload, "Finished"):
             continue
         if kind == "LocalQueue":
             is_in = workload["metadata"]["namespace"] == namespace and workload["spec"].get("queueName") == name

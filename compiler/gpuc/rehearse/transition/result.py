@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 UNCHANGED = ("kept", "applied", "active")
 """Outcomes that no report lists one by one."""
@@ -67,20 +66,26 @@ class QueueOutcome:
     """Number of unfinished Workloads in the queue."""
 
 
-@dataclass(frozen=True)
-class TransitionResult:
+@dataclass
+class Observed:
+    """What happened after a change."""
+
+    nodes: list[NodeOutcome] = field(default_factory=list)
+    workloads: list[WorkloadOutcome] = field(default_factory=list)
+    objects: list[ObjectOutcome] = field(default_factory=list)
+    queues: list[QueueOutcome] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Duration by step."""
+
+
+@dataclass(kw_only=True)
+class TransitionResult(Observed):
     """The result of a transition of one cluster."""
 
     cluster: str
     file: str
     before: str
     """The state before: a revision or a folder."""
-    nodes: tuple[NodeOutcome, ...] = ()
-    workloads: tuple[WorkloadOutcome, ...] = ()
-    objects: tuple[ObjectOutcome, ...] = ()
-    queues: tuple[QueueOutcome, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences about simulated parts, caps of the work, and workloads that did not start before the change."""
-    seconds: Mapping[str, float] | None = None
-    """Duration by step."""
     kubeconfig: str = ""

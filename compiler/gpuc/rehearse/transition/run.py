@@ -5,10 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpuc.pipeline.stages import CompiledSpec
+from gpuc.extra.files import read_files
+from gpuc.pipeline.fleet_catalog import fleet_catalog
+from gpuc.pipeline.fleet_policies import fleet_policies
+from gpuc.pipeline.rehearsed_spec import without_namespaces
+from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.not_tested import split_by_kind
@@ -19,6 +23,7 @@ from gpuc.rehearse.transition.programs import shared_settings
 from gpuc.rehearse.transition.result import TransitionResult
 from gpuc.rehearse.transition.running import RunningState
 from gpuc.rehearse.transition.user_work import create_others, user_work
+from gpuc.source import Source, read
 
 Progress = Callable[[str], None]
 _NODE_CLASS = "EC2NodeClass"
@@ -67,19 +72,44 @@ def transition(
         observed = state.change_to(change.after)
         plane.require_alive()
         _, unserved = split_by_kind(plane.client, change.after.synced)
-        notes = [*_notes(change, not_started, problems), *(f"not applied, no such kind: {kind}" for kind in unserved)]
+        notes = [*_notes(change, not_started, problems)]
+        notes += [f"not applied, no such kind: {manifest}" for manifest in unserved]
+        observed.seconds = seconds | observed.seconds
+        cluster, kubeconfig = change.after.cluster, str(plane.kubeconfig)
         yield TransitionResult(
-            cluster=change.after.cluster.name,
-            file=change.after.cluster.file,
+            **vars(observed),
+            cluster=cluster.name,
+            file=cluster.file,
             before=change.name,
-            nodes=tuple(observed.nodes),
-            workloads=tuple(observed.workloads),
-            objects=tuple(observed.objects),
-            queues=tuple(observed.queues),
             notes=tuple(notes),
-            seconds=seconds | observed.seconds,
-            kubeconfig=str(plane.kubeconfig),
+            kubeconfig=kubeconfig,
         )
+
+
+def compiled_state(root: Path, file: str) -> CompiledSpec:
+    """Compiles a spec file of a fleet in memory.
+
+    Raises:
+        StageError: when the spec, a policy or a fact of the fleet has errors.
+    """
+    return compiled_from(root, read(root, file))
+
+
+def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:
+    """Compiles a merged spec. Elements that leave stay marked, because marking them is a change of people.
+
+    All components are in their usual namespaces, because the control plane runs them there.
+
+    keeps_namespaces: whether the components are in the namespaces of the spec instead.
+
+    Raises:
+        StageError: when the spec, a policy or a fact of the fleet has errors.
+    """
+    tree, moved = (source.tree, ()) if keeps_namespaces else without_namespaces(source.tree)
+    catalog = fleet_catalog(root).catalog
+    files = read_files(root, source.file)
+    compiled = compile_source(replace(source, tree=tree), fleet_policies(root), files=files, catalog=catalog)
+    return replace(compiled, moved=moved)
 
 
 def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[str]) -> Iterator[str]:

@@ -6,22 +6,20 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from gpuc.rehearse.client import Client, Object, condition_is_true
-from gpuc.rehearse.transition.outcomes import blocked_by
-from gpuc.rehearse.transition.snapshot import (
+from gpuc.kubernetes.node_pool import NODE_POOL
+from gpuc.rehearse.client import Client, Object, condition, is_true
+from gpuc.rehearse.context import (
     CLAIM,
     CLUSTER_QUEUE,
     EVENT,
+    KARPENTER_POOL,
     LOCAL_QUEUE,
     NODE,
     POD,
-    POOL,
     WORKLOAD,
-    Snapshot,
-    is_deleting,
-    pool_of,
-    take_snapshot,
 )
+from gpuc.rehearse.transition.outcomes import blocked_by
+from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, pool_of, take_snapshot
 
 DISRUPTION_SECONDS = 12
 """Maximum wait for Karpenter's decision about a drifted node. Karpenter looks for such nodes every 10 seconds.
@@ -38,7 +36,7 @@ On a machine that other programs use, the controllers are as slow as the API ser
 SETTLE_SECONDS = 60
 """Maximum wait."""
 _POLL_SECONDS = 0.6
-_DECIDED = (CLAIM, POOL, NODE, EVENT)
+_DECIDED = (CLAIM, KARPENTER_POOL, NODE, EVENT)
 _OBSERVED = (CLAIM, POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 _HASH = "karpenter.sh/nodepool-hash"
 
@@ -90,28 +88,21 @@ def _is_stale(client: Client, snapshot: Snapshot) -> bool:
 
     Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areStaticFieldsDrifted)
     """
-    pools = client.list_all("karpenter.sh/v1", "NodePool")
-    hashes = {pool["metadata"]["name"]: pool["metadata"].get("annotations", {}).get(_HASH) for pool in pools}
+    pools = (pool["metadata"] for pool in client.list_all(*KARPENTER_POOL))
+    hashes = {metadata["name"]: metadata.get("annotations", {}).get(_HASH) for metadata in pools}
     for claim in snapshot.of("NodeClaim"):
         metadata = claim["metadata"]
-        wanted = hashes.get(metadata.get("labels", {}).get("karpenter.sh/nodepool", ""))
+        wanted = hashes.get(metadata.get("labels", {}).get(NODE_POOL, ""))
         actual = metadata.get("annotations", {}).get(_HASH)
-        conditions = {row["type"] for row in claim.get("status", {}).get("conditions") or ()}
-        if (
-            wanted
-            and actual
-            and wanted != actual
-            and "Drifted" not in conditions
-            and not metadata.get("deletionTimestamp")
-        ):
+        is_changed = bool(wanted and actual and wanted != actual)
+        if is_changed and not condition(claim, "Drifted") and not is_deleting(claim):
             return True
     return False
 
 
 def drifted(snapshot: Snapshot) -> set[str]:
     """Returns the names of the NodeClaims that have drifted."""
-    is_drifted = condition_is_true("Drifted")
-    return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_drifted(claim)}
+    return {claim["metadata"]["name"] for claim in snapshot.of("NodeClaim") if is_true(claim, "Drifted")}
 
 
 def await_decisions(client: Client, before: Snapshot) -> bool:

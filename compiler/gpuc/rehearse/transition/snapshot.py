@@ -6,22 +6,22 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from gpuc.kubernetes.api_groups import KARPENTER_API
-from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model.names import POOL_LABEL
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.client import Client, Object, event_time
+from gpuc.rehearse.context import (
+    CLAIM,
+    CLUSTER_QUEUE,
+    EVENT,
+    KARPENTER_POOL,
+    LOCAL_QUEUE,
+    NODE,
+    POD,
+    WORKLOAD,
+)  # fmt: skip
 
-CLAIM = (KARPENTER_API, "NodeClaim")
-POOL = (KARPENTER_API, "NodePool")
-NODE = ("v1", "Node")
-POD = ("v1", "Pod")
-EVENT = ("v1", "Event")
-WORKLOAD = (KUEUE_API, "Workload")
-CLUSTER_QUEUE = (KUEUE_API, "ClusterQueue")
-LOCAL_QUEUE = (KUEUE_API, "LocalQueue")
 OWNERS = (("batch/v1", "Job"), ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("apps/v1", "ReplicaSet"))
-_KINDS = (CLAIM, POOL, NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
+_KINDS = (CLAIM, KARPENTER_POOL, NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
 _THREADS = 6
 _SECONDS = len("2026-01-31T23:59:59")
 """The length of a time without the fraction of a second."""
@@ -59,7 +59,7 @@ class Snapshot:
     def pods_of(self, owner: Object) -> list[Object]:
         """Returns the pods of a Job, a StatefulSet, or a Deployment."""
         owners = list(self.owned("ReplicaSet", owner)) if owner["kind"] == "Deployment" else [owner]
-        return [pod for owner in owners for pod in self.owned("Pod", owner)]
+        return [pod for parent in owners for pod in self.owned("Pod", parent)]
 
     def events_of(self, document: Object, *reasons: str, since: str = "") -> list[str]:
         """Returns the messages of the events about an object that have one of the reasons, oldest first.
@@ -73,9 +73,9 @@ class Snapshot:
             for event in self.of("Event")
             if event.get("reason") in reasons
             and event.get("involvedObject", {}).get("uid") == uid
-            and _time(event)[:_SECONDS] >= since[:_SECONDS]
+            and event_time(event)[:_SECONDS] >= since[:_SECONDS]
         ]
-        return [str(event.get("message", "")) for event in sorted(events, key=_time)]
+        return [str(event.get("message", "")) for event in sorted(events, key=event_time)]
 
 
 def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] = _KINDS) -> Snapshot:
@@ -95,7 +95,3 @@ def pool_of(document: Object) -> str:
 def is_deleting(document: Object) -> bool:
     """Returns whether the API server is deleting an object."""
     return bool(document["metadata"].get("deletionTimestamp"))
-
-
-def _time(event: Object) -> str:
-    return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp", ""))

@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text
+from gpuc.rehearse.client import ApiError, Client, Object, condition, conditions_text, is_true, now_text
+from gpuc.rehearse.context import EVENT, POD, WORKLOAD
 from gpuc.rehearse.suites.jobs import NO_CONTROLLER
 from gpuc.rehearse.transition.filling import Filling
-from gpuc.rehearse.transition.snapshot import EVENT, OWNERS, POD, WORKLOAD, Snapshot, is_deleting, take_snapshot
+from gpuc.rehearse.transition.snapshot import OWNERS, Snapshot, is_deleting, take_snapshot
 
 START_SECONDS = 120
 _POLL_SECONDS = 0.6
@@ -22,26 +24,21 @@ def start_work(client: Client, work: Sequence[Filling], timeout_s: float = START
 
     Returns why a workload does not run, by the text of the workload. Workloads that run are not in the result.
     """
-    waiting: dict[int, Filling] = {}
-    problems: dict[int, str] = {}
     with ThreadPoolExecutor(_THREADS) as pool:
-        for index, problem in enumerate(pool.map(lambda filling: _create(client, filling), work)):
-            if problem:
-                problems[index] = problem
-            else:
-                waiting[index] = work[index]
+        answers = dict(zip(map(str, work), pool.map(partial(_create, client), work), strict=True))
+    problems = {text: problem for text, problem in answers.items() if problem}
+    waiting = {str(filling): filling for filling in work if str(filling) not in problems}
     deadline = time.monotonic() + timeout_s
     while waiting and time.monotonic() < deadline:
         snapshot = take_snapshot(client, _KINDS)
         report_ready(client, snapshot, waiting.values())
-        problems_now = {index: why_not_running(snapshot, filling) for index, filling in waiting.items()}
-        waiting = {index: filling for index, filling in waiting.items() if problems_now[index]}
+        waiting = {text: filling for text, filling in waiting.items() if why_not_running(snapshot, filling)}
         if waiting:
             time.sleep(_POLL_SECONDS)
     if waiting:
         snapshot = take_snapshot(client, (*_KINDS, EVENT))
-        problems |= {index: why_not_running(snapshot, filling) for index, filling in waiting.items()}
-    return {str(work[index]): problem for index, problem in sorted(problems.items())}
+        problems |= {text: why_not_running(snapshot, filling) for text, filling in waiting.items()}
+    return {text: problems[text] for text in answers if text in problems}
 
 
 def why_not_running(snapshot: Snapshot, filling: Filling) -> str:
@@ -51,7 +48,7 @@ def why_not_running(snapshot: Snapshot, filling: Filling) -> str:
         return f"{filling.kind} {filling.name} does not exist"
     if filling.local_queue and filling.kind == "Job":
         workload = snapshot.workload_of(owner)
-        if workload is None or condition(workload, "Admitted").get("status") != "True":
+        if workload is None or not is_true(workload, "Admitted"):
             return "Kueue has created no Workload" if workload is None else conditions_text(workload)
     running = [pod for pod in snapshot.pods_of(owner) if is_running(pod)]
     if len(running) >= filling.pods:
@@ -78,7 +75,7 @@ def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) ->
             continue
         if owner["spec"].get("suspend"):
             continue
-        status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": _now()}
+        status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": now_text()}
         api, kind, name, namespace = filling.address
         client.patch(api, kind, name, {"status": status}, namespace, "status")
 
@@ -96,7 +93,7 @@ def stop_work(client: Client, work: Iterable[Filling], timeout_s: float = START_
             if not dependents and not any(snapshot.find(kind, name, space) for kind, space, name in names):
                 return
             # The garbage collector needs several seconds for some dependents.
-            list(pool.map(lambda document: _delete(client, document), dependents))
+            list(pool.map(client.delete_object, dependents))
             time.sleep(_POLL_SECONDS / 2)
 
 
@@ -113,11 +110,6 @@ def _dependents(snapshot: Snapshot, kind: str, namespace: str, name: str) -> lis
     return found
 
 
-def _delete(client: Client, document: Object) -> None:
-    metadata = document["metadata"]
-    client.delete(document["apiVersion"], document["kind"], metadata["name"], metadata["namespace"])
-
-
 def _create(client: Client, filling: Filling) -> str:
     """Creates a workload, and returns why the API server refuses it. A workload that exists is not an error."""
     try:
@@ -129,12 +121,8 @@ def _create(client: Client, filling: Filling) -> str:
 
 def _reasons(snapshot: Snapshot, owner: Object) -> list[str]:
     owners = [owner, *snapshot.owned("ReplicaSet", owner)]
-    messages = [message for owner in owners for message in snapshot.events_of(owner, "FailedCreate")]
+    messages = [message for parent in owners for message in snapshot.events_of(parent, "FailedCreate")]
     for pod in snapshot.pods_of(owner):
         messages += [str(condition(pod, "PodScheduled").get("message", ""))]
         messages += snapshot.events_of(pod, "FailedScheduling")[-1:]
     return [f"; {message}" for message in dict.fromkeys(filter(None, messages))]
-
-
-def _now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
-from typing import Any
 
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig
 from gpuc.plan.applications import wave_of
+from gpuc.rehearse.apply import ARGO_CD
 from gpuc.rehearse.argocd.object_diff import (
     ARGO_CD_API,
     NO_PRUNE,
@@ -16,19 +17,19 @@ from gpuc.rehearse.argocd.object_diff import (
     ObjectKey,
     diff_objects,
     is_deleted,
+    is_unpruned,
     key_of,
 )
 from gpuc.rehearse.client import ApiError, Client, Object, WaitError
 from gpuc.rehearse.health import UnhealthyObject, wait_healthy
 from gpuc.rehearse.substitute import simulated_document
 from gpuc.rehearse.transition.result import ObjectOutcome
-from gpuc.rehearse.waves import Step, namespaces, steps
+from gpuc.rehearse.waves import namespaces, steps
 
 HEALTH_SECONDS = 15
 """Seconds to wait until the policies of a wave are enforced."""
 _POLICY_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "admissionregistration.k8s.io")
 """API groups whose objects must be healthy. Queues and node pools are observed later, also those that are inactive."""
-_MANAGER = "argocd"
 
 
 def apply_change(
@@ -42,7 +43,7 @@ def apply_change(
     written = {key_of(manifest) for manifest in change.written}
     ignored = ignored_fields(after)
     for document in namespaces(after):
-        client.apply(document, manager=_MANAGER, dry_run=dry_run)
+        client.apply(document, manager=ARGO_CD, dry_run=dry_run)
     outcomes: list[ObjectOutcome] = []
     for step in steps(after):
         changed = [manifest for manifest in step.manifests if key_of(manifest) in written]
@@ -60,14 +61,14 @@ def _apply_step(
         try:
             client.apply(with_live_fields(client, manifest, ignored), dry_run=dry_run)
         except ApiError as error:
-            yield ObjectOutcome(key.kind, key.namespace, key.name, "refused", str(error))
+            yield _outcome(key, "refused", str(error))
             continue
         accepted.append(manifest)
-    unhealthy = {key_of(outcome.manifest): outcome for outcome in ([] if dry_run else _unhealthy(client, accepted))}
+    unhealthy = {key_of(found.manifest): found for found in ([] if dry_run else _unhealthy(client, accepted))}
     for manifest in accepted:
         key = key_of(manifest)
         message = f"not healthy: {unhealthy[key].message}" if key in unhealthy else ""
-        yield ObjectOutcome(key.kind, key.namespace, key.name, "applied", message)
+        yield _outcome(key, "applied", message)
 
 
 def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[UnhealthyObject]:
@@ -103,9 +104,9 @@ def with_live_fields(client: Client, manifest: Manifest, ignored: dict[tuple[str
     document = deepcopy(document)
     for pointer in pointers:
         path = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
-        value = _value(live, path)
-        if value is not None and _value(document, path) is not None:
-            _set(document, path, value)
+        value = dig(live, *path)
+        if value is not None and dig(document, *path) is not None:
+            dig(document, *path[:-1])[path[-1]] = value
     return document
 
 
@@ -117,18 +118,19 @@ def _prune(
     for manifest in sorted(change.removed, key=wave_of, reverse=True):
         key = key_of(manifest)
         if key in orphans:
-            yield _left(key, "its Application is removed, and Argo CD keeps the objects of a removed Application")
-        elif NO_PRUNE in manifest.annotations.get(OPTIONS, ""):
-            yield _left(key, f"the annotation {OPTIONS} has {NO_PRUNE}")
+            message = "its Application is removed, and Argo CD keeps the objects of a removed Application"
+            yield _outcome(key, "left", message)
+        elif is_unpruned(manifest):
+            yield _outcome(key, "left", f"the annotation {OPTIONS} has {NO_PRUNE}")
         else:
             if not dry_run:
                 client.delete(*key.address, now=False)
             message = "" if dry_run or is_deleted(client, key) else "the deletion waits for a finalizer"
-            yield ObjectOutcome(key.kind, key.namespace, key.name, "pruned", message)
+            yield _outcome(key, "pruned", message)
 
 
-def _left(key: ObjectKey, message: str) -> ObjectOutcome:
-    return ObjectOutcome(key.kind, key.namespace, key.name, "left", message)
+def _outcome(key: ObjectKey, outcome: str, message: str) -> ObjectOutcome:
+    return ObjectOutcome(key.kind, key.namespace, key.name, outcome, message)
 
 
 def _without_application(before: Sequence[Manifest], after: Sequence[Manifest]) -> Iterator[ObjectKey]:
@@ -139,27 +141,10 @@ def _without_application(before: Sequence[Manifest], after: Sequence[Manifest]) 
     Source: Argo CD documentation, application deletion: without the finalizer, the resources are not deleted
     """
     kept = {manifest.name for manifest in after if _is_application(manifest)}
-    for step in _steps_without(before, kept):
-        yield from (key_of(manifest) for manifest in step.manifests if not manifest.api.startswith(ARGO_CD_API))
-
-
-def _steps_without(before: Sequence[Manifest], kept: set[str]) -> Iterator[Step]:
-    return (step for step in steps(before) if step.application not in kept)
+    for step in steps(before):
+        if step.application not in kept:
+            yield from (key_of(manifest) for manifest in step.manifests if not manifest.api.startswith(ARGO_CD_API))
 
 
 def _is_application(manifest: Manifest) -> bool:
     return manifest.kind == "Application" and manifest.api.startswith("argoproj.io/")
-
-
-def _value(document: Any, path: Sequence[str]) -> Any:
-    for step in path:
-        if not isinstance(document, dict) or step not in document:
-            return None
-        document = document[step]
-    return document
-
-
-def _set(document: Object, path: Sequence[str], value: Any) -> None:
-    for step in path[:-1]:
-        document = document[step]
-    document[path[-1]] = value

@@ -16,15 +16,9 @@ from gpuc.rehearse.transition.filling import Filling
 
 OBSERVED_KINDS = ("Job", "Deployment", "StatefulSet")
 """The kinds whose controllers run, so that their objects get pods."""
-_GENERATED = (
-    "uid",
-    "resourceVersion",
-    "creationTimestamp",
-    "managedFields",
-    "selfLink",
-    "generation",
-    "ownerReferences",
-)
+_GENERATED = {
+    *("uid", "resourceVersion", "creationTimestamp", "managedFields", "selfLink", "generation", "ownerReferences"),
+}
 """Metadata that the API server sets. It refuses most of it in a new object."""
 _JOB_LABELS = ("controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 """Labels that the API server adds to the pods of a Job.
@@ -65,8 +59,7 @@ def user_work(documents: Iterable[Object], cluster: Cluster) -> UserWork:
 
 def as_written(given: Object) -> Object:
     """Returns an object without the fields that the API server sets. The pods of Jobs run until their deletion."""
-    document = deepcopy({key: value for key, value in given.items() if key != "status"})
-    document["metadata"] = {key: value for key, value in document["metadata"].items() if key not in _GENERATED}
+    document = without_generated(given)
     if document["kind"] in OBSERVED_KINDS:
         document["metadata"].setdefault("namespace", "default")
     template = dig(document, "spec", "template")
@@ -77,6 +70,13 @@ def as_written(given: Object) -> Object:
         labels = {key: value for key, value in pairs(metadata.get("labels")) if key not in _JOB_LABELS}
         annotations = dict(pairs(metadata.get("annotations"))) | HOLD
         template["metadata"] = metadata | {"labels": labels, "annotations": annotations}
+    return document
+
+
+def without_generated(given: Object) -> Object:
+    """Returns a copy of an object without its status and without the metadata that the API server sets."""
+    document = deepcopy({key: value for key, value in given.items() if key != "status"})
+    document["metadata"] = {key: value for key, value in document["metadata"].items() if key not in _GENERATED}
     return document
 
 
