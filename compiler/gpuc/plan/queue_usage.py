@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpuc.cluster.queue import Member, cluster_queue
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.flavors import choose
 from gpuc.trace.kueue_scope import queue_of, why_unmanaged
 from gpuc.trace.limits import container_limits
-from gpuc.trace.quota import Node
 from gpuc.trace.workload import Workload, pod_requests, workload_of
 
 
@@ -43,7 +42,7 @@ def uses(change: Change) -> list[Use]:
         if workload is None or why_unmanaged(index, workload):
             continue
         local = index.objects.find(KUEUE, "LocalQueue", queue_of(index, workload), workload.namespace)
-        name = str(dig(local.body, "spec", "clusterQueue")) if local else ""
+        name = cluster_queue(local) if local else ""
         if local is None or name not in index.quotas:
             continue
         usage: dict[Key, int] = {}
@@ -66,7 +65,7 @@ def named(manifests: list[Manifest], most: int = 3) -> str:
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
 
-def _place(index: ClusterIndex, queue: Node, workload: Workload, used: dict[Key, int]) -> Iterator[tuple[Key, int]]:
+def _place(index: ClusterIndex, queue: Member, workload: Workload, used: dict[Key, int]) -> Iterator[tuple[Key, int]]:
     """Yields the usage of one workload, and adds the usage to `used`."""
     for pods in workload.pod_sets:
         requests = pod_requests(pods.pod, container_limits(index, workload.namespace), template=workload.kind != "Pod")

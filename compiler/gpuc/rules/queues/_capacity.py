@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import accumulate
 from typing import NamedTuple
 
 from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Path, Related
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
-from gpuc.rules import Findings
+from gpuc.rules import Findings, Found
 from gpuc.rules.queues._units import (
     CountedQuota,
     amount_in_unit,
@@ -18,6 +22,19 @@ from gpuc.rules.queues._units import (
     unit_of,
     with_unit,
 )
+
+_MOST_OWNERS = 10
+"""The most owners of quotas in one message."""
+
+
+class Counted(NamedTuple):
+    """A quota that counts nodes."""
+
+    owner: str
+    amount: int | Fraction
+    path: Path
+    manifest: Manifest | None = None
+    """The object with the path; None for a quota of the spec."""
 
 
 class _Capacity(NamedTuple):
@@ -43,11 +60,29 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
             limit = smallest if is_possible else largest
             total = sum(quota.amounts[resource] for quota in pool_quotas)
             if limit.amount < total and (not is_possible or total <= largest.amount):
-                path = _first_path_beyond(limit.amount, pool_quotas, resource)
-                if path not in reported:
-                    reported.add(path)
-                    message = _message(pool, resource, pool_quotas, (limit, largest), in_nodes=in_nodes)
-                    yield path, message, "", _related(pool, resource, path, pool_quotas, in_nodes=in_nodes)
+                found = _exceeding(pool, resource, pool_quotas, (limit, largest), in_nodes=in_nodes)
+                if found.path not in reported:
+                    reported.add(found.path)
+                    yield found
+
+
+def beyond(
+    rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, words: Callable[[int | Fraction], str]
+) -> Found:
+    """Returns the finding about quotas whose sum exceeds a limit, at the first quota with which it exceeds the limit.
+
+    Args:
+        of: what the quotas count in words, for example "node pool train".
+        owner_of_nodes: what has the nodes in words, for example "the node pool".
+        words: returns an amount with its unit.
+    """
+    *_, total = sums = list(accumulate(row.amount for row in rows))
+    first = next(row for row, subtotal in zip(rows, sums, strict=True) if subtotal > limit)
+    parts = [f"{row.owner} {words(row.amount).partition(' ')[0]}" for row in rows if row.amount]
+    more = f" and {len(parts) - _MOST_OWNERS} more" if len(parts) > _MOST_OWNERS else ""
+    message = f"the sum of the quotas for {of} is {words(total)} ({', '.join(parts[:_MOST_OWNERS])}{more}); expected "
+    message += f"at most {words(limit).partition(' ')[0]}, the capacity of {owner_of_nodes}"
+    return Found(first.path, message, manifest=first.manifest)
 
 
 def _capacities(pool: Pool, resource: str, *, in_nodes: bool) -> tuple[_Capacity, _Capacity]:
@@ -60,16 +95,6 @@ def _capacities(pool: Pool, resource: str, *, in_nodes: bool) -> tuple[_Capacity
     largest, instance = max(by_type, key=lambda row: row[0])
     certain = _Capacity(pool.capacity[resource], smallest)
     return certain, certain if in_nodes else _Capacity(largest * pool.nodes_max, instance)
-
-
-def _first_path_beyond(limit: int, pool_quotas: list[CountedQuota], resource: str) -> Path:
-    """Returns the path of the first quota with which the sum exceeds the limit."""
-    subtotal = 0
-    for quota in pool_quotas:
-        subtotal += quota.amounts[resource]
-        if subtotal > limit:
-            return quota_path(quota.path, quota.spec, resource)
-    raise ValueError("the sum of the quotas does not exceed the limit")
 
 
 def _related(
@@ -90,21 +115,24 @@ def _related(
     return [*related, Related(most, nodes)]
 
 
-def _message(
+def _exceeding(
     pool: Pool, resource: str, pool_quotas: list[CountedQuota], limits: tuple[_Capacity, _Capacity], *, in_nodes: bool
-) -> str:
-    def count(amount: int) -> int:
-        return amount_in_unit(pool, resource, amount, in_nodes=in_nodes)
+) -> Found:
+    def words(amount: int | Fraction) -> str:
+        count = amount_in_unit(pool, resource, int(amount), in_nodes=in_nodes)
+        return with_unit(count, unit_of(pool, resource, in_nodes=in_nodes))
 
-    parts = [f"{quota.owner} {count(quota.amounts[resource])}" for quota in pool_quotas if quota.amounts[resource]]
-    total = count(sum(quota.amounts[resource] for quota in pool_quotas))
+    rows = [
+        Counted(quota.owner, quota.amounts[resource], quota_path(quota.path, quota.spec, resource))
+        for quota in pool_quotas
+    ]
     limit, largest = limits
-    unit = unit_of(pool, resource, in_nodes=in_nodes)
-    message = f"the sum of the quotas for node pool {pool.name} is {with_unit(total, unit)} ({', '.join(parts)}); "
-    message += f"expected at most {count(limit.amount)}, the capacity of the node pool"
-    if in_nodes or len(pool.instances) == 1:
-        return message
-    message += f" with {pool.nodes_max} {limit.instance.type}"
-    if limit is largest:
-        return message
-    return f"{message}; {pool.nodes_max} {largest.instance.type} would have {count(largest.amount)}"
+    found = beyond(rows, limit.amount, f"node pool {pool.name}", "the node pool", words)
+    message = found.message
+    if not in_nodes and len(pool.instances) > 1:
+        message += f" with {pool.nodes_max} {limit.instance.type}"
+        if limit is not largest:
+            other = words(largest.amount).partition(" ")[0]
+            message += f"; {pool.nodes_max} {largest.instance.type} would have {other}"
+    related = _related(pool, resource, found.path, pool_quotas, in_nodes=in_nodes)
+    return found._replace(message=message, related=related)

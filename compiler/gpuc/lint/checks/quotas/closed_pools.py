@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.queue import from_objects
+from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks.object_consistency import TOO_FEW_NODES
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
-from gpuc.trace.closed_flavors import NODEPOOL, flavors_with_quota
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields findings about static node pools with a limit of 0 nodes whose flavor has quota."""
     closed = [
-        (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODEPOOL: pool.name})
+        (pool, {**dict(pairs(dig(pool.body, "spec", "template", "metadata", "labels"))), NODE_POOL: pool.name})
         for pool in objects.of("karpenter.sh", "NodePool")
         if quantity(dig(pool.body, "spec", "limits", "nodes")) == 0 and dig(pool.body, "spec", "replicas")
     ]
-    with_quota = flavors_with_quota(objects) if closed else set()
+    with_quota = from_objects(objects).with_quota
     for pool, labels in closed:
         for flavor in objects.of("kueue.x-k8s.io", "ResourceFlavor"):
             wanted = dict(pairs(dig(flavor.body, "spec", "nodeLabels")))

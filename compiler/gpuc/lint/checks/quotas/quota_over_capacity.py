@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from math import inf
 
+from gpuc.cluster.queue import Member, Tree
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks.quotas.capacity import FlavorCapacity
-from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.rules.queues._capacity import Counted, beyond
+from gpuc.rules.queues._words import place
+from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
 from gpuc.trace.instance_capacity import EFA, GPU
-from gpuc.trace.quota import Node
 
 OVER_KNOWN_CAPACITY = declare_rule(
     "QTA002",
@@ -39,79 +42,50 @@ OUT_OF_PROPORTION = declare_rule(
     "Pods that request cpu, memory and EFA in proportion to their GPUs use up the smaller quota first. The rest of the "
     "GPU quota is not used.",
 )
-Part = tuple[int, CohortTree]
-"""The nominal quota of one cohort tree, and the tree."""
 _UNKNOWN_OR_REMOTE = (None, "kueue.x-k8s.io/multikueue")
 _TOLERANCE = 4
 """Pods rarely request less than a quarter of the cpu and memory that a node has for each of its GPUs."""
 _WITH_GPUS = ("cpu", "memory", EFA)
 
 
-def quota_over_capacity(pools: FlavorCapacity, cohorts: list[CohortTree]) -> Iterator[ObjectFinding]:
+def quota_over_capacity(pools: FlavorCapacity, trees: list[Tree]) -> Iterator[ObjectFinding]:
     """Yields findings about nominal quotas that exceed the capacity of the flavor's node pools.
 
     A flavor has one finding, for the resource with the largest excess, because all resources depend on the same nodes.
     """
-    sums: dict[str, dict[Key, list[Part]]] = defaultdict(lambda: defaultdict(list))
-    for cohort, total in _totals(pools.objects, cohorts):
-        for key, value in total.items():
-            sums[key[0]][key].append((value, cohort))
-    for by_key in sums.values():
+    remote = _remote_queues(pools.objects)
+    by_flavor: dict[str, dict[Key, list[Counted]]] = defaultdict(lambda: defaultdict(list))
+    for member in (member for tree in trees for member in tree.members):
+        for key, quota in member.quotas.items():
+            if not (member.is_queue and member.name in remote):
+                row = Counted(member.name, quota.nominal, *place(member, key, "nominalQuota"))
+                by_flavor[key[0]][key].append(row)
+    for flavor, by_key in by_flavor.items():
         exceeded = [
-            (key, parts, maximum)
-            for key, parts in by_key.items()
-            if (maximum := _exceeded(pools, key, parts)) is not None
+            (key, rows, most) for key, rows in by_key.items() if (most := _exceeded(pools, key, rows)) is not None
         ]
         if exceeded:
-            key, parts, maximum = max(exceeded, key=lambda row: _excess(row[1], row[2]))
-            others = [other[1] for other, _, _ in exceeded if other != key]
-            yield from _over_capacity(pools, key, parts, maximum, others)
+            (_, resource), rows, most = max(exceeded, key=lambda row: _excess(row[1], row[2]))
+            rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
+            names = ", ".join(pool.name for pool in pools.by_flavor[flavor])
+            found = beyond(rows, most, f"ResourceFlavor {flavor}", f"NodePool {names}", partial(rounded, resource))
+            others = [other for (_, other), _, _ in exceeded if other != resource]
+            more = f"; also exceeded: {', '.join(others)}" if others else ""
+            yield found._replace(message=found.message + more).on_object(rule)
 
 
-def _totals(objects: ObjectSet, cohorts: list[CohortTree]) -> Iterator[tuple[CohortTree, dict[Key, int]]]:
-    remote = _remote_queues(objects)
-    for cohort in cohorts:
-        total: dict[Key, int] = defaultdict(int)
-        for member in cohort.members:
-            for key, quota in member.quotas.items():
-                if not (member.is_queue and member.name in remote):
-                    total[key] += quota.nominal
-        yield cohort, total
-
-
-def _exceeded(pools: FlavorCapacity, key: Key, parts: list[Part]) -> int | None:
+def _exceeded(pools: FlavorCapacity, key: Key, rows: list[Counted]) -> int | None:
     """Returns the capacity of the nodes if it is known and less than the nominal quotas; else None."""
-    total = sum(value for value, _ in parts)
+    total = sum(row.amount for row in rows)
     if total <= 0 or total >= UNLIMITED:  # an unlimited quota exceeds the capacity on purpose
         return None
-    maximum = pools.maximum(key)
-    return maximum if maximum is not None and total > maximum else None
+    most = pools.maximum(key)
+    return most if most is not None and total > most else None
 
 
-def _excess(parts: list[Part], maximum: int) -> float:
+def _excess(rows: list[Counted], most: int) -> float:
     """Returns the nominal quotas as a multiple of the capacity."""
-    return sum(value for value, _ in parts) / maximum if maximum > 0 else inf
-
-
-def _over_capacity(
-    pools: FlavorCapacity, key: Key, parts: list[Part], maximum: int, others: list[str]
-) -> Iterator[ObjectFinding]:
-    flavor, resource = key
-    from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
-
-    rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
-    names = ", ".join(pool.name for pool in pools.by_flavor[flavor])
-    more = f"; also exceeded: {', '.join(others)}" if others else ""
-    too_large = [part for part in parts if part[0] > maximum]
-    for value, cohort in too_large or [max(parts, key=lambda part: part[0])]:
-        rows = (member for member in cohort.members if key in member.quotas)
-        member = max(rows, key=lambda row: row.quotas[key].nominal)
-        assert member.manifest is not None, "a member with quotas has an object"
-        owner = str(cohort) if too_large else f"{cohort} and {len(parts) - 1} more"
-        nominal = rounded(resource, value if too_large else sum(part[0] for part in parts))
-        text = f"the nominal quota of {owner} for ResourceFlavor {flavor} is {nominal}, but the flavor's node pools "
-        text += f"have at most {rounded(resource, maximum)}: {names}{more}"
-        yield ObjectFinding(rule, member.manifest, (*member.path(key), "nominalQuota"), text)
+    return float(sum(row.amount for row in rows) / most) if most > 0 else inf
 
 
 def _remote_queues(objects: ObjectSet) -> set[str]:
@@ -129,10 +103,10 @@ def _remote_queues(objects: ObjectSet) -> set[str]:
     return remote
 
 
-def quota_proportions(pools: FlavorCapacity, cohort: CohortTree) -> Iterator[ObjectFinding]:
+def quota_proportions(pools: FlavorCapacity, tree: Tree) -> Iterator[ObjectFinding]:
     """Yields findings about GPU quotas below one node, and about too little cpu, memory or EFA for the GPU quota."""
-    for queue in cohort.queues:
-        for flavor, quotas in by_flavor(queue).items():
+    for queue in tree.queues:
+        for flavor, quotas in queue.by_flavor.items():
             types = pools.unshared_types(flavor)
             gpus = queue.capacity((flavor, GPU))
             if gpus and types and gpus < UNLIMITED:
@@ -140,7 +114,7 @@ def quota_proportions(pools: FlavorCapacity, cohort: CohortTree) -> Iterator[Obj
 
 
 def _of_gpus(
-    queue: Node, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
+    queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
 ) -> Iterator[ObjectFinding]:
     assert queue.manifest is not None, "a queue has an object"
     gpu_path = (*queue.path((flavor, GPU)), "nominalQuota")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from gpuc.cluster.queue import from_objects
 from gpuc.kubernetes.quota import Quota
 from gpuc.manifest.manifest import Manifest
-from gpuc.trace.quota import quota_nodes
+from gpuc.objects.object_set import ObjectSet
 
 API = "kueue.x-k8s.io/v1beta2"
 
@@ -21,7 +22,7 @@ def test_quotas_are_read_with_their_limits_and_places() -> None:
         {"name": "memory", "nominalQuota": "much"},
         "odd",
     ]
-    (node,) = quota_nodes([queue(rows)], [])
+    (node,) = from_objects(ObjectSet([queue(rows)], is_complete=True)).members
     assert node.quotas == {("f", "cpu"): Quota(1500, 0), ("f", "nvidia.com/gpu"): Quota(8, None, 4)}
     assert node.path(("f", "nvidia.com/gpu")) == ("spec", "resourceGroups", 0, "flavors", 0, "resources", 1)
     assert node.path(("f", "pods")) == ()
@@ -29,6 +30,7 @@ def test_quotas_are_read_with_their_limits_and_places() -> None:
 
 def test_parents_are_read_by_both_versions_names() -> None:
     above = Manifest("c.yaml", (), API, "Cohort", "left", {"spec": {"parent": "root"}})
-    nodes = {node.name: node for node in quota_nodes([queue([], cohort="left")], [above])}
+    objects = ObjectSet([queue([], cohort="left"), above], is_complete=True)
+    nodes = {node.name: node for node in from_objects(objects).members}
     assert [node.name for node in nodes["a"].to_root] == ["a", "left", "root"]
     assert nodes["root"].manifest is None
