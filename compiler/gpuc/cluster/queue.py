@@ -50,10 +50,6 @@ class Group(NamedTuple):
     """The resources of coveredResources."""
     flavors: tuple[Flavor, ...]
 
-    def covered_path(self, resource: str) -> Path:
-        """Returns the path of a resource in coveredResources."""
-        return (*self.path, "coveredResources", self.covered.index(resource))
-
 
 @dataclass(eq=False)
 class Member(quota.Node):
@@ -78,6 +74,12 @@ class Member(quota.Node):
         """The resources of coveredResources of all groups."""
         return [resource for group in self.groups for resource in group.covered]
 
+    def covered_path(self, resource: str) -> Path:
+        """Returns the path of a resource in coveredResources; empty if it is not covered."""
+        paths = ((*group.path, "coveredResources", group.covered.index(resource)) for group in self.groups
+                 if resource in group.covered)  # fmt: skip
+        return next(paths, ())
+
     @property
     def by_flavor(self) -> dict[str, dict[str, Quota]]:
         """The quotas by flavor, then by resource."""
@@ -85,12 +87,6 @@ class Member(quota.Node):
         for (flavor, resource), of_resource in self.quotas.items():
             quotas.setdefault(flavor, {})[resource] = of_resource
         return quotas
-
-    @property
-    def root(self) -> quota.Node:
-        """The root of the tree."""
-        *_, root = self.to_root
-        return root
 
     def path(self, key: Key) -> Path:
         """Returns the path of a quota: ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2), or an empty path.
@@ -139,8 +135,8 @@ class Queues:
 
     members: list[Member]
     """Parents before children."""
-    objects: ObjectSet | None = None
-    """The objects; None if the queues are those of a spec."""
+    objects: ObjectSet
+    """The objects with the queues; empty if the queues are those of a spec."""
 
     @cached_property
     def by_name(self) -> dict[str, Member]:
@@ -162,7 +158,7 @@ class Queues:
     def local_queues(self) -> dict[str, list[Manifest]]:
         """The LocalQueues by the name of their ClusterQueue."""
         by_queue: dict[str, list[Manifest]] = {}
-        for local in self.objects.of(GROUP, "LocalQueue") if self.objects else ():
+        for local in self.objects.of(GROUP, "LocalQueue"):
             by_queue.setdefault(cluster_queue(local), []).append(local)
         return by_queue
 
@@ -170,7 +166,7 @@ class Queues:
     def in_namespace(self) -> dict[str, list[str]]:
         """The names of the ClusterQueues of LocalQueues by namespace; a ClusterQueue may be missing."""
         by_namespace: dict[str, list[str]] = {}
-        for local in self.objects.of(GROUP, "LocalQueue") if self.objects else ():
+        for local in self.objects.of(GROUP, "LocalQueue"):
             by_namespace.setdefault(local.namespace, []).append(cluster_queue(local))
         return by_namespace
 
@@ -189,13 +185,12 @@ class Queues:
 
         Source: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits), pkg/controllers/provisioning/provisioner.go
         """
-        nodes = Nodes(self.objects) if self.objects else None
-        pools = nodes.pools if nodes else []
-        closed = [pool for pool in pools if quantity(dig(pool.manifest.body, "spec", "limits", "nodes")) == 0]
+        nodes = Nodes(self.objects)
+        closed = [pool for pool in nodes.pools if quantity(dig(pool.manifest.body, "spec", "limits", "nodes")) == 0]
         names = set()
-        for flavor in self.objects.of(GROUP, "ResourceFlavor") if self.objects and closed else ():
+        for flavor in self.objects.of(GROUP, "ResourceFlavor") if closed else ():
             labels = dig(flavor.body, "spec", "nodeLabels")
-            selected = nodes.matching(labels) if nodes and labels else []
+            selected = nodes.matching(labels) if labels else []
             if selected and all(pool in closed for pool in selected):
                 names.add(flavor.name)
         return frozenset(names - self.with_quota)
@@ -224,7 +219,7 @@ def from_model(cluster: Cluster) -> Queues:
         for cluster_queue in queue.cluster_queues
     ]
     cohorts = [Member(cohort.name, parent_name=cohort.spec.parent or "") for cohort in cluster.cohorts]
-    return Queues(connect(queues, cohorts, Member))
+    return Queues(connect(queues, cohorts, Member), ObjectSet((), is_complete=True, catalog=cluster.catalog))
 
 
 def parent(manifest: Manifest) -> tuple[str, str]:

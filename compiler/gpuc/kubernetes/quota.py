@@ -48,6 +48,12 @@ class Node:
             yield node
             node = node.parent
 
+    @property
+    def root(self) -> Node:
+        """The root of the tree of the node."""
+        *_, root = self.to_root
+        return root
+
     def local_quota(self, key: Key) -> int:
         """Returns the quota that the node does not lend because of its lending limit (localQuota in Kueue)."""
         quota = self.quotas.get(key)

@@ -33,13 +33,10 @@ def uncovered(queue: Member, closed: Collection[str] = ()) -> Iterator[Found]:
         if resource in done:
             continue
         done.add(resource)
-        what, path = (
-            resource,
-            next((group.covered_path(resource) for group in queue.groups if resource in group.covered), ()),
-        )
+        what, path = resource, queue.covered_path(resource)
         if pool_quota := queue.pool_quotas.get(flavor):
             what = f"{unit_of(pool_quota.pool, resource)} of node pool {flavor}"
-            path = (*pool_quota.path, "slices" if queue.queue and queue.queue.spec.quota[flavor].slices else "gpus")
+            path = (*pool_quota.path, "slices" if pool_quota.spec.slices else "gpus")
         if path:  # otherwise the resource is not covered, which is another mistake
             message = f"{owner(queue)} has no quota for {what} and cannot borrow any"
             yield Found(path, message, manifest=queue.manifest)

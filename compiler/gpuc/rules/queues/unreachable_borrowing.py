@@ -23,7 +23,7 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
         for pool, pool_quota in member.pool_quotas.items():
             path, name = (*pool_quota.path, "borrow"), f"queue {queue.name}"
             keys = [key for key in counted_keys(member) if key[0] == pool]
-            if queue.spec.quota[pool].borrow == 0:
+            if pool_quota.spec.borrow == 0:
                 continue
             if cohort is None:
                 message = f"{name} borrows quota of node pool {pool}, but has no cohort"

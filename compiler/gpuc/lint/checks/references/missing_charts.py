@@ -102,10 +102,9 @@ def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Iterator[Ob
 
 def _covering(objects: ObjectSet, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
     for queue in from_objects(objects).by_name.values():
-        for resource_group in queue.groups:
-            for name in resource_group.covered:
-                if name.startswith(prefix) and queue.manifest:
-                    yield queue.manifest, resource_group.covered_path(name), name
+        for name in queue.covered:
+            if name.startswith(prefix) and queue.manifest:
+                yield queue.manifest, queue.covered_path(name), name
 
 
 def _requesting(index: Index, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
