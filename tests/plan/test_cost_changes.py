@@ -45,8 +45,8 @@ def test_the_figures_are_of_instances() -> None:
 
 
 def test_reserved_capacity_has_a_sentence() -> None:
-    assert change("reserved").reserved_text == ("reserved capacity costs the same without nodes",)
-    assert change("on-demand").reserved_text == ()
+    assert change("reserved").is_reserved
+    assert not change("on-demand").is_reserved
 
 
 def test_two_equal_quotas_without_a_price_are_not_one() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
+from gpuc.diagnostics.words import first_names
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
@@ -109,10 +110,9 @@ def _alternatives(root: Path, spec: str) -> str:
         return suggestion
     if not names:
         return ", which has no clusters"
-    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     if len(names) == 1:
         return f"; the only cluster is {names[0]}"
-    return f"; the clusters are {', '.join(names[:_MAX_NAMES])}{more}"
+    return f"; the clusters are {first_names(names, _MAX_NAMES)}"
 
 
 def _path(root: Path, directory: Path, spec: str) -> str:

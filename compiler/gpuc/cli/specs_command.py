@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpuc.cli.specs import find_root
 from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.words import first_names
 from gpuc.plan.changed_specs import ClusterFiles
 
 _NAMED_FILES = 3
@@ -75,9 +76,7 @@ def _columns(clusters: Sequence[ClusterFiles]) -> tuple[list[str], list[str]]:
 def _reason(cluster: ClusterFiles) -> str:
     if cluster.change != "changed":
         return "added" if cluster.is_new else ""
-    more = len(cluster.different) - _NAMED_FILES
-    named = ", ".join(cluster.different[:_NAMED_FILES])
-    return f"changed: {named}" + (f" and {more} more" if more > 0 else "")
+    return f"changed: {first_names(cluster.different, _NAMED_FILES)}"
 
 
 def _nothing(against: str | None) -> str:

@@ -20,6 +20,7 @@ from gpuc.kubernetes.quota import Key, Quota, connect
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.quota import quotas_of
+from gpuc.model.units import Unit, quota_unit
 from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_set import ObjectSet, dig, items
 
@@ -99,6 +100,21 @@ class Member(quota.Node):
                 if flavor.name == key[0] and key[1] in flavor.resources:
                     return (*flavor.path, "resources", flavor.resources.index(key[1]))
         return ()
+
+    @property
+    def words(self) -> str:
+        """The queue in words: "queue research", or "ClusterQueue research" for an object."""
+        return f"queue {self.queue.name}" if self.queue else str(self.manifest)
+
+    def flavor_words(self, flavor: str) -> str:
+        """Returns a flavor in words: "node pool train", or "ResourceFlavor train" for an object."""
+        return f"{'node pool' if self.queue else 'ResourceFlavor'} {flavor}"
+
+    def unit(self, key: Key) -> Unit:
+        """Returns the unit in which messages count a quota: the unit of the spec, or of the resource for an object."""
+        if (row := self.pool_quotas.get(key[0])) is None:
+            return Unit(key[1], "")
+        return quota_unit(row.pool, key[1], in_nodes=row.spec.nodes is not None)
 
     def setting(self, *path: str) -> Any:
         """Returns the value at a path of the object's spec; None without an object."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from gpuc.diagnostics.words import first_names
+
 _SEPARATORS = re.compile(r"[-_./ ]+")
 _DIGITS = re.compile(r"\d+")
 _MIN_WORD = 5
@@ -68,9 +70,7 @@ def alternatives(known: Collection[str], suggestion: str = "") -> str:
         return f', did you mean "{suggestion}"'
     if not known:
         return ""
-    listed = sorted(known)[:_MAX_LISTED]
-    more = f" and {len(known) - len(listed)} more" if len(known) > len(listed) else ""
-    return f"; existing: {', '.join(listed)}{more}"
+    return f"; existing: {first_names(sorted(known), _MAX_LISTED)}"
 
 
 def write(suggestion: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.constraints import HOST_NETWORK, ROLLOUT_ACTIONS, Constraints, pod_security
 from gpuc.isolation.proof import Allowance, Connection, Reachability
-from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described

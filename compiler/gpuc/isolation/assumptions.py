@@ -8,12 +8,12 @@ from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
+from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.access import excess_permissions
 from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Reachability
-from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.kubernetes.addresses import Ranges, contains_pods, is_internet
 from gpuc.kubernetes.network_policy import EGRESS, Peer
 from gpuc.objects.object_set import ObjectSet, dig, pairs

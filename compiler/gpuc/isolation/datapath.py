@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from gpuc.catalog.rows import read
+from gpuc.diagnostics.words import short_list
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.proof import Reachability
-from gpuc.isolation.short_list import short_list
 from gpuc.kubernetes.addresses import Ranges, block
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.objects.object_set import ObjectSet

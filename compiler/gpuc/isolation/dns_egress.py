@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.dns_servers import CACHE, DNS_NAMESPACE, LABELS, PORT, PROTOCOLS, DnsServers
-from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.isolation.tenancy import TENANT_LABEL
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, TrafficRule
 from gpuc.kubernetes.ports import ALL

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, summarize_address_range
 from typing import NamedTuple
 
+from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.proof import Reachability
-from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.kubernetes.addresses import PUBLIC, Range, is_internet, overlap
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import Ports

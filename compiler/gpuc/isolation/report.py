@@ -11,11 +11,11 @@ from typing import Any
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.diagnostics.words import first_names, short_list
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.matrix import State, Verdict
 from gpuc.isolation.outside import public_paths
 from gpuc.isolation.proof import Allowance, Connection, Reachability
-from gpuc.isolation.short_list import short_list
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
@@ -160,16 +160,10 @@ def _unisolated_namespaces(proof: Proof) -> Iterator[str]:
                     unisolated.setdefault(allowance.direction, set()).add(allowance.namespace)
     for direction, namespaces in sorted(unisolated.items()):
         if len(namespaces) > 1:
-            yield visible(f"{len(namespaces)} namespaces have no {direction} policy: {_first_names(namespaces)}")
+            names = first_names(sorted(namespaces), _MAX_PAIRS)
+            yield visible(f"{len(namespaces)} namespaces have no {direction} policy: {names}")
     if any(len(namespaces) > 1 for namespaces in unisolated.values()):
         yield ""
-
-
-def _first_names(names: set[str]) -> str:
-    listed = sorted(names)
-    return ", ".join(listed[:_MAX_PAIRS]) + (
-        f" and {len(listed) - _MAX_PAIRS} more" if len(listed) > _MAX_PAIRS else ""
-    )
 
 
 def _allowance(allowance: Allowance, locate: Locate) -> str:

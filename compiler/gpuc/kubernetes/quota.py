@@ -50,9 +50,8 @@ class Node:
 
     @property
     def root(self) -> Node:
-        """The root of the tree of the node."""
-        *_, root = self.to_root
-        return root
+        """The top of the tree of cohorts: the node itself without a parent."""
+        return list(self.to_root)[-1]
 
     def local_quota(self, key: Key) -> int:
         """Returns the quota that the node does not lend because of its lending limit (localQuota in Kueue)."""

@@ -50,6 +50,13 @@ def mig_resource(profile: str) -> str:
     return f"nvidia.com/mig-{profile.replace('+', '.')}"
 
 
+def mig_profile(resource: str) -> str:
+    """Returns the MIG profile of a resource: 1g.10gb+me for nvidia.com/mig-1g.10gb.me; empty for another resource."""
+    _, is_mig, name = resource.partition(mig_resource(""))
+    size, unit, attribute = name.partition("gb")
+    return f"{size}{unit}{attribute.replace('.', '+', 1)}" if is_mig else ""
+
+
 def is_gpu_resource(resource: str) -> bool:
     """Returns whether a resource is a GPU, a MIG slice or a GPU share."""
     return resource.startswith("nvidia.com/")

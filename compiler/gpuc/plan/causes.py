@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import GPU, mig_resource
+from gpuc.model.names import GPU, mig_profile
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.applications import GROUP, chart_source, component_of
 from gpuc.plan.change import Change
@@ -99,7 +99,8 @@ def _names(manifest: Manifest, path: Path) -> set[str]:
     for step in path:
         value = dig(value, step)
         if isinstance(step, int):
-            names |= {str(dig(value, field)).removeprefix(mig_resource("")) for field in ("name", "key")}
+            found = (str(dig(value, field)) for field in ("name", "key"))
+            names |= {mig_profile(name) or name for name in found}
     if GPU in names:
         names.add("gpus")
     return names

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
+from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.difference import MISSING, FieldChange, differences, leaves
 from gpuc.plan.state import HELM_VALUES, State
 
 _NOT_SHOWN = "not shown"
+T, K = TypeVar("T"), TypeVar("K")
 Key = tuple[str, str, str, str]
 """API group, kind, namespace and name. An object without a namespace is in the namespace default."""
 
@@ -106,6 +108,18 @@ class Change:
         """All objects in pairs, and the Helm values of the charts."""
         return iter(self._pairs.values())
 
+    def kept(self, api_group: str, kind: str) -> Iterator[Pair]:
+        """Yields the objects of a kind that both states have, in pairs."""
+        return (pair for pair in self.pairs(api_group, kind) if pair.before and pair.after)
+
+    def by_name(self, api_group: str, kind: str, name: Callable[[Pair], str]) -> dict[str, list[Pair]]:
+        """Returns the objects of a kind in pairs, by the name of what they belong to."""
+        return grouped(self.pairs(api_group, kind), name)
+
+    def values_of(self, component: str) -> Pair | None:
+        """Returns the Helm values of a component; None if neither state has them."""
+        return self.pair("", HELM_VALUES, component)
+
     def helm_values(self) -> Iterator[Pair]:
         """Yields the Helm values of each chart in pairs."""
         return self.pairs("", HELM_VALUES)
@@ -118,6 +132,10 @@ class Change:
         return tuple(
             leaf for changed in differences(self.before.source.tree, self.after.source.tree) for leaf in leaves(changed)
         )
+
+    def changed_paths(self, *prefix: str | int) -> list[Path]:
+        """Returns the paths of the values of the spec that differ, at a path or below the path."""
+        return [changed.path for changed in self.spec_changes if changed.is_below(*prefix)]
 
     @property
     def is_new(self) -> bool:
@@ -135,6 +153,14 @@ class Change:
         return {key: Pair(before.get(key), after.get(key)) for key in dict.fromkeys((*after, *before))}
 
 
+def grouped(elements: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Returns elements by a key, in the order in which the keys first appear."""
+    groups: dict[K, list[T]] = {}
+    for element in elements:
+        groups.setdefault(key(element), []).append(element)
+    return groups
+
+
 def _without_values(field: FieldChange) -> FieldChange:
     values = (value if value is MISSING else _NOT_SHOWN for value in (field.before, field.after))
     return FieldChange(field.path, *values)
@@ -142,7 +168,7 @@ def _without_values(field: FieldChange) -> FieldChange:
 
 def _by_key(state: State) -> dict[Key, Manifest]:
     manifests = (*state.objects.manifests, *state.first_sync, *state.values)
-    return {_key(group(one), one.kind, one.namespace, one.name): one for one in manifests}
+    return {_key(group(manifest), manifest.kind, manifest.namespace, manifest.name): manifest for manifest in manifests}
 
 
 def _key(api_group: str, kind: str, namespace: str, name: str) -> Key:

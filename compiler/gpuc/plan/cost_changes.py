@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster
 from gpuc.plan.change import Change
 from gpuc.plan.costs import Cost, always_costs, difference_text, pool_costs, price_sources, tenant_costs, usd
+from gpuc.plan.impact import Raised
 
 
 @dataclass(frozen=True)
@@ -46,10 +48,9 @@ class CostChange:
         )
 
     @property
-    def reserved_text(self) -> tuple[str, ...]:
-        """A sentence about reserved capacity; nothing without reserved capacity."""
-        purchases = {price.purchase for cost in (self.before, self.after) for price in cost.prices}
-        return ("reserved capacity costs the same without nodes",) if "reserved" in purchases else ()
+    def is_reserved(self) -> bool:
+        """Whether one of the states has reserved capacity."""
+        return any(price.purchase == "reserved" for cost in (self.before, self.after) for price in cost.prices)
 
 
 AT_MAXIMUM, ALWAYS = "at the maximum", "nodes that always run cost"
@@ -65,16 +66,23 @@ def always_changes(change: Change) -> Iterator[CostChange]:
     yield from _changes(change, "pools", always_costs, "min")
 
 
-def described_pool_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
+def described_changes(change: Change) -> Iterator[tuple[str, CostChange]]:
     """Yields the changes of both kinds with what costs. A static pool has the same change twice, and counts once."""
     always = list(always_changes(change))
-    yield from ((AT_MAXIMUM, one) for one in pool_changes(change) if one not in always)
-    yield from ((ALWAYS, one) for one in always)
+    yield from ((AT_MAXIMUM, cost) for cost in pool_changes(change) if cost not in always)
+    yield from ((ALWAYS, cost) for cost in always)
 
 
-def tenant_changes(change: Change) -> Iterator[CostChange]:
-    """Yields the tenants whose costs at quota change, also new and removed tenants."""
-    yield from _changes(change, "tenants", tenant_costs)
+def cost_impacts(change: Change, section: Literal["pools", "tenants"], sign: int) -> Iterator[Raised]:
+    """Yields an impact for each node pool, or each tenant at its quota, that costs more (1) or less (-1)."""
+    costs = described_changes(change)
+    if section == "tenants":
+        costs = (("the quota costs", cost) for cost in _changes(change, "tenants", tenant_costs))
+    for what, cost in costs:
+        if cost.is_priced and cost.monthly_usd * sign > 0:
+            details = ("reserved capacity costs the same without nodes",) if cost.is_reserved else ()
+            subject = f"{'node pool' if section == 'pools' else 'tenant'} {cost.name}"
+            yield Raised(subject, f"{what} {cost.figures}", path=cost.path, details=details)
 
 
 def newly_priced(change: Change) -> Iterator[tuple[str, Cost]]:
@@ -113,20 +121,13 @@ def _changes(
 def _cause(change: Change, section: str, name: str, size: str) -> Path:
     """Returns the path of the value that changes costs: numbers of nodes and quotas first, else the element."""
     element: Path = ("spec", section, name)
-    paths = [one.path for one in change.spec_changes]
     if section == "pools":
-        below = [path for path in paths if path[:3] == element]
+        below = change.changed_paths(*element)
         sizes = [path for path in below if path[3:4] in (("nodes",), ("instances",), ("purchase",), ("reservations",))]
         sizes.sort(key=lambda path: path[3:] not in (("nodes", size), ("nodes", "static")))
         return next(iter((*sizes, *below)), element)
-    queues = {
-        queue.name
-        for state in (change.after, change.before)
-        for tenant in (state.cluster.tenants if state.cluster else ())
-        if tenant.name == name
-        for queue in tenant.queues
-    }
-    quotas = [path for path in paths if path[:2] == ("spec", "queues") and len(path) > 2 and path[2] in queues]
-    quotas += [path for path in paths if path[:3] == element and "quota" in path]
-    pools = [path for path in paths if path[:2] == ("spec", "pools")]
-    return next(iter((*quotas, *pools)), element)
+    tenants = (tenant for state in (change.after, change.before) if state.cluster for tenant in state.cluster.tenants)
+    queues = {queue.name for tenant in tenants if tenant.name == name for queue in tenant.queues}
+    quotas = [path for path in change.changed_paths("spec", "queues") if queues.intersection(path[2:3])]
+    quotas += [path for path in change.changed_paths(*element) if "quota" in path]
+    return next(iter((*quotas, *change.changed_paths("spec", "pools"))), element)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.kueue_configuration import configuration_change
+from gpuc.plan.kueue_configuration import configuration_changes
 from gpuc.plan.quota_changes import parents, queue_name
 
 _DEFAULT = Fraction(1)
@@ -29,23 +29,18 @@ class WeightChange(NamedTuple):
 
 
 def weight_changes(change: Change) -> Iterator[WeightChange]:
-    """Yields each weight that differs, once for all ClusterQueues of a queue. A change of fair sharing is left out.
+    """Yields each weight that differs. A change of fair sharing is left out.
 
     The weight of a ClusterQueue has an effect only in a cohort, and the weight of a cohort only below a parent.
     """
-    configuration = configuration_change(change)
-    if configuration and len(set(map(bool, configuration.values("fairSharing")))) == 2:
+    if any(len(set(map(bool, found.values("fairSharing")))) == 2 for found in configuration_changes(change)):
         return
-    seen = set()
     for kind in ("ClusterQueue", "Cohort"):
-        for pair in change.pairs(GROUP, kind):
-            if pair.is_added or pair.is_removed or not all(parents(pair)):
-                continue
+        for pair in change.kept(GROUP, kind):
             weights = pair.values("spec", "fairSharing", "weight")
             before, after = (_DEFAULT if value is None else quantity(value) for value in weights)
             subject = f"queue {queue_name(pair)}" if kind == "ClusterQueue" else f"cohort {pair.name}"
-            if before is not None and after is not None and before != after and subject not in seen:
-                seen.add(subject)
+            if all(parents(pair)) and before is not None and after is not None and before != after:
                 yield WeightChange(pair, subject, *(_number(float(value)) for value in (before, after)))
 
 

@@ -30,6 +30,11 @@ class Level(Enum):
     NONE = "none"
     """Nothing that runs is disturbed, but a reviewer should know it, for example a tenant that gains a right."""
 
+    @property
+    def rank(self) -> int:
+        """The position of the level: 0 is the most dangerous."""
+        return list(Level).index(self)
+
 
 class Prediction(NamedTuple):
     """What a control plane shows if the impact is true. `gpuc rehearse --from` observes it."""
@@ -79,6 +84,11 @@ class Impact:
     predicts: tuple[Prediction, ...] = ()
     accepted: str = ""
     """The reason for which the spec accepts the impact; empty if the spec does not accept the impact."""
+
+    @property
+    def order(self) -> tuple[int, str, str, str]:
+        """The position in reports: the most dangerous first."""
+        return self.level.rank, self.id, self.subject, self.message
 
 
 Impacts = Iterator[Raised]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.state import State
+from gpuc.plan.impact import Raised
 
 VALUES: Path = ("managerConfig", "controllerManagerConfigYaml")
 """The path of the configuration in the values of the chart.
 
 Source: kueue v0.19.2 charts/kueue/values.yaml
 """
+FRAMEWORKS = ("integrations", "frameworks")
+"""The path of the kinds of jobs in the configuration."""
 
 
 class ConfigurationChange(NamedTuple):
@@ -25,20 +28,26 @@ class ConfigurationChange(NamedTuple):
     before: Any
     after: Any
 
+    def raised(self, message: str, *path: str, details: Iterable[str] = ()) -> Raised:
+        """Returns an impact of the change of a field."""
+        return Raised("component kueue", message, self.pair.after, (*VALUES, *path), tuple(details))
+
+    def frameworks(self, *, added: bool) -> list[str]:
+        """Returns the kinds of jobs that Kueue begins to manage, or does not manage any more."""
+        before, after = (value or () for value in self.values(*FRAMEWORKS))
+        some, others = (after, before) if added else (before, after)
+        return [name for name in some if name not in others]
+
     def values(self, *path: str) -> tuple[Any, Any]:
         """Returns the values at a path before and after the change; None where the path does not exist."""
         return dig(self.before, *path), dig(self.after, *path)
 
 
-def configuration_change(change: Change) -> ConfigurationChange | None:
-    """Returns the configurations of Kueue; None if Kueue is not in both states, or its configuration is the same."""
-    pair = next((pair for pair in change.helm_values() if pair.name == "kueue"), None)
-    if pair is None or not pair.changes(*VALUES):
-        return None
-    before, after = (_configuration(state) for state in (change.before, change.after))
-    return ConfigurationChange(pair, before, after) if before and after and before != after else None
-
-
-def _configuration(state: State) -> Any:
-    values = next((one for one in state.values if one.name == "kueue"), None)
-    return document(state.objects, dig(values.body, *VALUES)) if values else None
+def configuration_changes(change: Change) -> Iterator[ConfigurationChange]:
+    """Yields the configurations of Kueue, if both states have Kueue and the configurations differ."""
+    pair = change.values_of("kueue")
+    if pair and pair.changes(*VALUES):
+        texts = zip((change.before, change.after), pair.values(*VALUES), strict=True)
+        before, after = (document(state.objects, text) for state, text in texts)
+        if before and after and before != after:
+            yield ConfigurationChange(pair, before, after)

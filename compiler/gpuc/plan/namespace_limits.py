@@ -10,9 +10,10 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, Amounts, exact_amount
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model.names import EFA
+from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import dig, pairs
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.quota_changes import GPU_PREFIXES, Unit, quota_changes, unit_name
+from gpuc.plan.quota_changes import GPU_PREFIXES, quota_changes
 from gpuc.plan.tenant_changes import owner_of
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits

@@ -10,7 +10,7 @@ from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.plan.causes import place_of
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.difference import IDENTITIES, MISSING, FieldChange
 
 
@@ -47,9 +47,7 @@ class CauseGroup:
     @property
     def objects(self) -> tuple[tuple[Pair, tuple[ChangedField, ...]], ...]:
         """The fields by object, in the order of the objects."""
-        groups: dict[int, list[ChangedField]] = {}
-        for one in self.fields:
-            groups.setdefault(id(one.pair), []).append(one)
+        groups = grouped(self.fields, lambda changed: id(changed.pair))
         return tuple((group[0].pair, tuple(group)) for group in groups.values())
 
 
@@ -65,13 +63,12 @@ def changed_fields(change: Change, pairs: tuple[Pair, ...]) -> tuple[ChangedFiel
 
 def groups_by_cause(change: Change, pairs: tuple[Pair, ...]) -> list[CauseGroup]:
     """Returns the changed fields by the value of the spec, in the order of the files and lines."""
-    groups: dict[tuple[Path, str], list[ChangedField]] = {}
-    for one in changed_fields(change, pairs):
-        groups.setdefault((one.cause, one.mark.file if one.mark else ""), []).append(one)
+    fields = changed_fields(change, pairs)
+    groups = grouped(fields, lambda changed: (changed.cause, changed.mark.file if changed.mark else ""))
     by_path = {changed.path: changed for changed in change.spec_changes}
     found = [
-        CauseGroup(cause, fields[0].mark, fields[0].is_before, by_path.get(cause), tuple(fields))
-        for (cause, _), fields in groups.items()
+        CauseGroup(cause, group[0].mark, group[0].is_before, by_path.get(cause), tuple(group))
+        for (cause, _), group in groups.items()
     ]
     return sorted(found, key=_order)
 

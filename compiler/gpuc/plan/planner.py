@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.suppressions import acceptances, candidates
+from gpuc.diagnostics.words import counted
 from gpuc.plan.causes import mark_of, place_of
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import IMPACTS, Impact, Level, Raised, is_impact
 
 NOT_NEEDED = declare_rule(
@@ -18,7 +19,6 @@ NOT_NEEDED = declare_rule(
 )  # fmt: skip
 CLUSTER_REMOVED = "IMP508"
 """The impact that describes a removed cluster."""
-_LEVELS = list(Level)
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def plan_cluster(change: Change) -> ClusterPlan:
     """Returns the plan of one cluster."""
     from gpuc.plan.summary import summary
 
-    impacts = sorted(_impacts(change), key=lambda one: (_LEVELS.index(one.level), one.id, one.subject, one.message))
+    impacts = sorted(_impacts(change), key=lambda found: found.order)
     found, findings = _accepted(change, impacts)
     objects = tuple(pair for pair in change.all_pairs if pair.fields)
     plan = ClusterPlan(change.after.name or change.before.name, change, tuple(found), objects, tuple(findings))
@@ -51,11 +51,13 @@ def plan_cluster(change: Change) -> ClusterPlan:
 
 
 def _impacts(change: Change) -> Iterator[Impact]:
+    """Yields the impacts. Several objects of one element, for example the ClusterQueues of a queue, have it once."""
     for check in IMPACTS.discover():
         # Argo CD deletes and changes nothing of a removed cluster, so the other impacts do not happen.
         if change.is_removed and check.rule.id != CLUSTER_REMOVED:
             continue
-        for raised in check.find(change):
+        found = grouped(check.find(change), lambda raised: (raised.subject, raised.message))
+        for raised, *_ in found.values():
             yield located(change, check.rule.id, Level(check.rule.level), raised)
 
 
@@ -79,11 +81,11 @@ def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], 
         return found, []
     reasons = {path: reason for path, reason in acceptances(change.after.source.tree) if is_impact(str(path[-1]))}
     used: set[SpecPath] = set()
-    for index, one in enumerate(found):
-        matching = [path for path in candidates(one.path, one.id) if path in reasons]
+    for index, impact in enumerate(found):
+        matching = [path for path in candidates(impact.path, impact.id) if path in reasons]
         used.update(matching)
-        if reason := next((reasons[path] for path in matching), "") or _removal_reason(change, one):
-            found[index] = replace(one, accepted=reason)
+        if reason := next((reasons[path] for path in matching), "") or _removal_reason(change, impact):
+            found[index] = replace(impact, accepted=reason)
     findings = []
     for path in reasons:
         if path not in used:
@@ -93,10 +95,10 @@ def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], 
     return found, findings
 
 
-def _removal_reason(change: Change, one: Impact) -> str:
+def _removal_reason(change: Change, impact: Impact) -> str:
     """Returns the reason in `removed` for the element of an impact; an empty string without a reason."""
     cluster = change.after.cluster
-    match one.path:
+    match impact.path:
         case ("spec", ("pools" | "queues") as section, str(name), *_) if cluster:
             return str(getattr(cluster.spec.removed, section).get(name, ""))
         case ("spec", "tenants", str(tenant), "namespaces", str(name), *_) if cluster:
@@ -107,6 +109,11 @@ def _removal_reason(change: Change, one: Impact) -> str:
     return ""
 
 
+def objects_change(count: int) -> str:
+    """Returns how many objects change: "1 object changes", or "2 objects change"."""
+    return f"{counted(count, 'object')} change{'s' if count == 1 else ''}"
+
+
 def _notes(change: Change) -> Iterator[str]:
     if change.before.exists and change.before.source is not None and change.before.cluster is None:
         yield "this gpuc cannot compile the spec of the state before, so the plan compares only the objects"
@@ -115,5 +122,4 @@ def _notes(change: Change) -> Iterator[str]:
     if before is not None and after is not None and before.tree == after.tree:
         count = sum(bool(pair.fields) and pair.manifest.written is None for pair in change.all_pairs)
         if count:
-            noun = "object changes" if count == 1 else "objects change"
-            yield f"{count} {noun} without a change of the spec: this gpuc, or a file of the fleet, differs"
+            yield f"{objects_change(count)} without a change of the spec: this gpuc, or a file of the fleet, differs"

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.planner import ClusterPlan
 
-_LEVELS = list(Level)
-
 
 @dataclass(frozen=True)
 class Plans:
@@ -26,19 +24,16 @@ class Plans:
     def changed(self) -> tuple[ClusterPlan, ...]:
         """The clusters with changes, impacts, findings or notes; those with the most dangerous impacts first."""
         found = [plan for plan in self.clusters if plan.objects or plan.impacts or plan.findings or plan.notes]
-        return tuple(sorted(found, key=lambda plan: (min(map(_rank, plan.impacts), default=len(_LEVELS)), plan.name)))
+        ranks = {plan.name: min((impact.level.rank for impact in plan.impacts), default=len(Level)) for plan in found}
+        return tuple(sorted(found, key=lambda plan: (ranks[plan.name], plan.name)))
 
     def impacts(self) -> Iterator[tuple[str, Impact]]:
         """Yields the name of the cluster and the impact, the most dangerous first."""
-        found = [(plan.name, one) for plan in self.clusters for one in plan.impacts]
-        yield from sorted(found, key=lambda row: (_rank(row[1]), row[0], row[1].id, row[1].subject, row[1].message))
+        found = [(plan.name, impact) for plan in self.clusters for impact in plan.impacts]
+        yield from sorted(found, key=lambda row: (row[1].level.rank, row[0], row[1].order))
 
     def fails(self, level: Level | None) -> bool:
         """Returns whether an impact that the spec does not accept has the level, or a more dangerous level."""
         if level is None:
             return False
-        return any(_rank(one) <= _LEVELS.index(level) and not one.accepted for _, one in self.impacts())
-
-
-def _rank(one: Impact) -> int:
-    return _LEVELS.index(one.level)
+        return any(impact.level.rank <= level.rank and not impact.accepted for _, impact in self.impacts())

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from gpuc.diagnostics.finding import Path
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Raised
 
 LABEL = "pod-security.kubernetes.io/enforce"
 _LEVELS = ("privileged", "baseline", "restricted")
 """The levels, the least strict first. A namespace without the label enforces the first."""
 
 
-@dataclass(frozen=True)
-class LevelChange:
-    """Another Pod Security level of a namespace that both states have."""
-
-    pair: Pair
-    before: str
-    after: str
-    path: Path = ("metadata", "labels", LABEL)
-
-    @property
-    def rises(self) -> bool:
-        """Whether the level is stricter after the change."""
-        return _LEVELS.index(self.after) > _LEVELS.index(self.before)
-
-
-def level_changes(change: Change) -> Iterator[LevelChange]:
-    """Yields the namespaces whose level changes."""
-    for pair in change.pairs("", "Namespace"):
-        if pair.is_changed:
-            before, after = (value or _LEVELS[0] for value in pair.values("metadata", "labels", LABEL))
-            if before != after and {before, after} <= set(_LEVELS):
-                yield LevelChange(pair, before, after)
+def level_changes(change: Change, *, rises: bool) -> Iterator[Raised]:
+    """Yields an impact for each namespace of both states whose level rises, or falls."""
+    path = ("metadata", "labels", LABEL)
+    for pair in change.kept("", "Namespace"):
+        before, after = (value or _LEVELS[0] for value in pair.values(*path))
+        is_known = before != after and {before, after} <= set(_LEVELS)
+        if is_known and (_LEVELS.index(after) > _LEVELS.index(before)) == rises:
+            message = f"enforces Pod Security level {after} instead of {before}"
+            yield Raised(f"namespace {pair.name}", message, pair.after, path)

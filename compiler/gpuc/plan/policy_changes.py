@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.objects.object_set import dig, group, items
-from gpuc.plan.change import Change, Pair
-from gpuc.plan.impact import Prediction
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Prediction, Raised
 
 CONSTRAINTS = "constraints.gatekeeper.sh"
 _NATIVE = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")
@@ -43,6 +42,15 @@ class PolicyChange:
         """The name of the policy. Its constraints have this name and the name of a tenant."""
         policy = dig(self.pair.manifest.body, "spec", "policyName")
         return str(policy or self.pair.name.removesuffix(f"-{self.tenant}"))
+
+    @property
+    def stages(self) -> str:
+        """The stages in words: "deny instead of no policy"."""
+        return f"{self.after or 'no policy'} instead of {self.before or 'no policy'}"
+
+    def raised(self, message: str, details: Iterable[str] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
+        """Returns an impact of the change of the stage."""
+        return Raised(f"policy {self.name}", message, self.pair.manifest, self.path, tuple(details), predicts)
 
     @property
     def is_stricter(self) -> bool:
@@ -80,21 +88,17 @@ def policy_changes(change: Change) -> Iterator[PolicyChange]:
         is_policy = group(manifest) == CONSTRAINTS or (group(manifest), manifest.kind) == _BINDING
         if is_policy and pair.fields:
             stages = (_stage(None if state is None else state.document()) for state in (pair.before, pair.after))
-            one = PolicyChange(pair, *stages)
-            if pair.is_changed or one.tenant not in tenants:
-                yield one
+            policy = PolicyChange(pair, *stages)
+            if pair.is_changed or policy.tenant not in tenants:
+                yield policy
 
 
-def by_policy(changes: Iterable[PolicyChange]) -> Iterator[tuple[str, list[PolicyChange]]]:
-    """Yields the changes of the constraints of one policy with the same stages together, with the name of the policy.
+def by_policy(changes: Iterable[PolicyChange]) -> Iterator[list[PolicyChange]]:
+    """Yields the changes of the constraints of one policy with the same stages together.
 
     A policy can have a constraint for each tenant: nccl-profile-research is of the policy nccl-profile.
     """
-    groups: dict[tuple[str, str, str], list[PolicyChange]] = defaultdict(list)
-    for one in changes:
-        groups[one.name, one.before, one.after].append(one)
-    for (name, _, _), found in groups.items():
-        yield name, found
+    yield from grouped(changes, lambda policy: (policy.name, policy.before, policy.after)).values()
 
 
 def policy_data_changes(change: Change) -> Iterator[Pair]:
@@ -135,11 +139,6 @@ def perhaps_refused(change: Change, tenants: Collection[str]) -> tuple[Predictio
     owners = labelled_tenancy(change.after.objects).tenants
     names = sorted(name for name, tenant in owners.items() if not tenants or tenant in tenants)
     return tuple(Prediction(f"workloads of namespace {name}", "perhaps refused") for name in names)
-
-
-def stage_text(stage: str) -> str:
-    """Returns a stage in words."""
-    return stage or "no policy"
 
 
 def _stage(document: Any) -> str:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import first_names, kind_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Raised
 from gpuc.plan.policy_changes import PolicyChange, policy_changes
-from gpuc.plan.tenant_changes import tenants_text
 
 _ALLOWED = {
     "GpucExposure": {"hosts"},
@@ -67,10 +68,10 @@ class PolicySettings:
     manifest: Manifest
     path: Path
 
-    @property
-    def text(self) -> str:
-        """What changes, with the tenants."""
-        return "; ".join(self.words) + (f" for {tenants_text(self.tenants)}" if self.tenants else "")
+    def raised(self, effect: str = "") -> Raised:
+        """Returns an impact: what changes, the tenants, and the effect."""
+        tenants = f" for {kind_of(self.tenants, 'tenant')}" if self.tenants else ""
+        return Raised(f"policy {self.name}", f"{'; '.join(self.words)}{tenants}{effect}", self.manifest, self.path)
 
 
 def policy_settings(change: Change, *, refuses_more: bool) -> Iterator[PolicySettings]:
@@ -80,17 +81,17 @@ def policy_settings(change: Change, *, refuses_more: bool) -> Iterator[PolicySet
     """
     groups: dict[tuple[str, str, tuple[str, ...]], list[tuple[PolicyChange, Path]]] = defaultdict(list)
     namespaces = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
-    for one in policy_changes(change):
-        if one.pair.is_changed and one.after != "dryrun":
-            found = [
-                setting for setting in setting_changes(one.pair, namespaces) if setting.refuses_more == refuses_more
-            ]
-            if one.scope and refuses_more:
-                found.append(SettingChange("checks other objects", True, one.scope))
+    for policy in policy_changes(change):
+        if policy.pair.is_changed and policy.after != "dryrun":
+            settings = setting_changes(policy.pair, namespaces)
+            found = [setting for setting in settings if setting.refuses_more == refuses_more]
+            if policy.scope and refuses_more:
+                found.append(SettingChange("checks other objects", True, policy.scope))
             if found:
-                groups[one.name, one.after, tuple(setting.words for setting in found)].append((one, found[0].path))
+                words = tuple(setting.words for setting in found)
+                groups[policy.name, policy.after, words].append((policy, found[0].path))
     for (name, stage, words), places in groups.items():
-        tenants = tuple(one.tenant for one, _ in places if one.tenant)
+        tenants = tuple(policy.tenant for policy, _ in places if policy.tenant)
         first, path = places[0]
         yield PolicySettings(name, stage, words, tenants, first.pair.manifest, path)
 
@@ -132,8 +133,7 @@ def _listed(
         ([entry for entry in others if entry not in some], allows, False),
     ):
         if found:
-            more = f" and {len(found) - _ENTRIES} more" if len(found) > _ENTRIES else ""
-            yield SettingChange(f"{words} {', '.join(found[:_ENTRIES])}{more}", refuses_more, path)
+            yield SettingChange(f"{words} {first_names(found, _ENTRIES)}", refuses_more, path)
 
 
 def _other_values(old: Mapping[str, float], new: Mapping[str, float], path: Path) -> Iterator[SettingChange]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Raised
 from gpuc.plan.quota_changes import queue_name
 
 _POLICIES = ("Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any")
@@ -32,34 +32,15 @@ _WHICH = {
 }
 
 
-class PreemptionChange(NamedTuple):
-    """Another policy of a queue for the preemption of workloads."""
-
-    pair: Pair
-    queue: str
-    path: Path
-    text: str
-    """The change of the field, in the words of the spec."""
-    effect: str
-    """The workloads that Kueue may preempt after the change."""
-    is_wider: bool
-    """Whether Kueue may preempt more workloads than before."""
-
-
-def preemption_changes(change: Change) -> Iterator[PreemptionChange]:
-    """Yields each policy that differs, once for all ClusterQueues of a queue."""
-    seen = set()
-    for pair in change.pairs(GROUP, "ClusterQueue"):
-        if pair.is_added or pair.is_removed:
-            continue
+def preemption_changes(change: Change, *, wider: bool) -> Iterator[Raised]:
+    """Yields an impact for each policy of a ClusterQueue with which Kueue may preempt more workloads, or fewer."""
+    for pair in change.kept(GROUP, "ClusterQueue"):
         for key, (place, which) in _FIELDS.items():
             path: Path = ("spec", "preemption", *place)
             before, after = (str(value or "Never") for value in pair.values(*path))
-            queue = queue_name(pair)
-            if before == after or (queue, key) in seen or not {before, after} <= set(_POLICIES):
+            if before == after or not {before, after} <= set(_POLICIES):
                 continue
-            seen.add((queue, key))
             text = f"preempt.{key} changes from {_WORDS[before]} to {_WORDS[after]}"
             effect = f"Kueue preempts {'no ' if after == 'Never' else ''}{which.format(_WHICH.get(after, ''))}"
-            is_wider = _POLICIES.index(after) > _POLICIES.index(before)
-            yield PreemptionChange(pair, queue, path, text, effect, is_wider)
+            if (_POLICIES.index(after) > _POLICIES.index(before)) == wider:
+                yield Raised(f"queue {queue_name(pair)}", f"{text}: {effect}", pair.after, path)

@@ -7,11 +7,8 @@ from fractions import Fraction
 
 from gpuc.model import Cluster
 from gpuc.model.pool import Pool
+from gpuc.model.units import number_text, unit_amounts, with_unit
 from gpuc.spec.pools import Nodes
-from gpuc.spec.queues import PoolAmount
-
-Amounts = Mapping[str, int]
-"""Numbers by unit in the words of the spec: "nodes", "GPUs", "slices 1g.10gb", "shares"."""
 
 
 def pool_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
@@ -46,20 +43,20 @@ def tenant_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
                 for cluster in (before, after))  # fmt: skip
     for name in dict.fromkeys((*new, *old)):
         if name not in old:
-            yield f"tenant {name} is new" + (f" and gets {_gpus(new[name])}" if new[name] else "")
+            yield f"tenant {name} is new" + (f" and gets {with_unit(new[name], 'GPUs')}" if new[name] else "")
         elif name not in new:
-            yield f"tenant {name} is removed" + (f" and loses {_gpus(old[name])}" if old[name] else "")
+            yield f"tenant {name} is removed" + (f" and loses {with_unit(old[name], 'GPUs')}" if old[name] else "")
         elif (difference := new[name] - old[name]) != 0:
             verb = "gains" if difference > 0 else "loses"
-            change = f"{_number(old[name])} -> {_number(new[name])}"
-            yield f"tenant {name} {verb} {_gpus(abs(difference))} of quota: {change}"
+            change = f"{number_text(old[name])} -> {number_text(new[name])}"
+            yield f"tenant {name} {verb} {with_unit(abs(difference), 'GPUs')} of quota: {change}"
 
 
 def gpus_at_quota(cluster: Cluster, tenant: str) -> Fraction:
     """Returns the number of GPUs in the quotas of a tenant, in whole GPUs. Tenants of one queue share its quota."""
-    found = next(one for one in cluster.tenants if one.name == tenant)
-    amounts = [(one.pool, one.nominal) for queue in found.queues for one in queue.pool_quotas]
-    amounts += [(one.pool, one.amounts) for namespace in found.namespaces for one in namespace.quotas]
+    found = next(element for element in cluster.tenants if element.name == tenant)
+    amounts = [(quota.pool, quota.nominal) for queue in found.queues for quota in queue.pool_quotas]
+    amounts += [(limit.pool, limit.amounts) for namespace in found.namespaces for limit in namespace.quotas]
     return sum((node_share(pool, nominal) * pool.gpus_per_node for pool, nominal in amounts), Fraction(0))
 
 
@@ -73,19 +70,6 @@ def node_share(pool: Pool, amounts: Mapping[str, int]) -> Fraction:
     return max((Fraction(amounts.get(name, 0), node[name]) for name in names if node[name]), default=Fraction(0))
 
 
-def unit_amounts(spec: PoolAmount) -> dict[str, int]:
-    """Returns the amounts of a quota in the units of the spec."""
-    amounts = {"nodes": spec.nodes, "GPUs": spec.gpus, "shares": spec.shares}
-    amounts |= {f"slices {profile}": count for profile, count in (spec.slices or {}).items()}
-    return {unit: count for unit, count in amounts.items() if count is not None}
-
-
-def amount_text(count: int, unit: str) -> str:
-    """Returns an amount with its unit, for example "1 node" or "4 slices 1g.10gb"."""
-    head, _, rest = unit.partition(" ")
-    return f"{count} {head.removesuffix('s') if count == 1 else head}" + (f" {rest}" if rest else "")
-
-
 def _size_sentences(old: Pool, new: Pool) -> Iterator[str]:
     before, after = old.spec.nodes, new.spec.nodes
     for noun, attribute in (("nodes", "max"), ("constant nodes", "static"), ("nodes", "min")):
@@ -93,7 +77,7 @@ def _size_sentences(old: Pool, new: Pool) -> Iterator[str]:
         if first == second:
             continue
         if attribute == "min":
-            count, most = second or 0, amount_text(after.max or 0, "nodes")
+            count, most = second or 0, with_unit(after.max or 0, "nodes")
             yield f"node pool {new.name}: {count} of at most {most} now always {'runs' if count == 1 else 'run'}"
             continue
         if first is None or second is None:
@@ -105,20 +89,22 @@ def _size_sentences(old: Pool, new: Pool) -> Iterator[str]:
 
 def _nodes_text(nodes: Nodes) -> str:
     if nodes.static is not None:
-        return amount_text(nodes.static, "constant nodes") if nodes.static != 1 else "1 constant node"
-    text = f"at most {amount_text(nodes.max or 0, 'nodes')}"
+        return with_unit(nodes.static, "constant nodes")
+    text = f"at most {with_unit(nodes.max or 0, 'nodes')}"
     return text + (f", of which {nodes.min} always {'runs' if nodes.min == 1 else 'run'}" if nodes.min else "")
 
 
 def _queues(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
+    pools = {pool.name: pool for pool in cluster.pools}
     return {
-        queue.name: {pool: unit_amounts(quota) for pool, quota in queue.spec.quota.items()} for queue in cluster.queues
+        queue.name: {name: unit_amounts(pools[name], quota) for name, quota in queue.spec.quota.items()}
+        for queue in cluster.queues
     }
 
 
 def _namespaces(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
     return {
-        namespace.name: {quota.pool.name: unit_amounts(quota.spec) for quota in namespace.quotas}
+        namespace.name: {quota.pool.name: unit_amounts(quota.pool, quota.spec) for quota in namespace.quotas}
         for tenant in cluster.tenants
         for namespace in tenant.namespaces
     }
@@ -134,12 +120,4 @@ def _gains(
             if difference:
                 verb = "gains" if difference > 0 else "loses"
                 change = f"{old.get(unit, 0)} -> {new.get(unit, 0)}"
-                yield f"{subject} {verb} {amount_text(abs(difference), unit)} of {noun} on {pool}: {change}"
-
-
-def _gpus(count: Fraction) -> str:
-    return f"{_number(count)} {'GPU' if count == 1 else 'GPUs'}"
-
-
-def _number(count: Fraction) -> str:
-    return str(count.numerator) if count.denominator == 1 else f"{float(count):.1f}"
+                yield f"{subject} {verb} {with_unit(abs(difference), unit)} of {noun} on {pool}: {change}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpuc.cluster.queue import Member, cluster_queue
+from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
@@ -58,11 +59,14 @@ def total_use(found: list[Use], cluster_queue: str, key: Key) -> int:
     return sum(use.usage.get(key, 0) for use in found if use.cluster_queue == cluster_queue)
 
 
-def named(manifests: list[Manifest], most: int = 3) -> str:
-    """Returns the names of objects: "Job nlp/train, JobSet nlp/big and 2 more"."""
-    texts = [f"{one.kind} {one.namespace}/{one.name}" for one in manifests[:most]]
-    more = len(manifests) - most
-    return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
+def named(manifests: Sequence[Manifest]) -> str:
+    """Returns the names of objects: "Job nlp/train, JobSet nlp/big, Job nlp/test and 2 more"."""
+    return first_names([f"{manifest.kind} {manifest.namespace}/{manifest.name}" for manifest in manifests], 3)
+
+
+def users_text(what: str, manifests: Sequence[Manifest]) -> tuple[str, ...]:
+    """Returns a sentence about objects of --workloads, for example "in the queue"; none without such objects."""
+    return (f"objects of --workloads {what}: {named(manifests)}",) if manifests else ()
 
 
 def _place(index: ClusterIndex, queue: Member, workload: Workload, used: dict[Key, int]) -> Iterator[tuple[Key, int]]:

@@ -2,64 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
+from gpuc.cluster.queue import Flavor, Member, from_model, from_objects, parent
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import CPU, Amounts, rounded
+from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import GPU, POOL_LABEL, SHARED_GPU, mig_resource
-from gpuc.objects.object_set import dig, items
+from gpuc.model.names import POOL_LABEL
+from gpuc.model.units import Unit, unit_name
+from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.state import State
-from gpuc.trace.quota import Node, parent, quota_nodes
 
 GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
 """The prefixes of the names of GPU resources."""
 
 
-@dataclass(frozen=True)
-class Unit:
-    """The unit in which messages count a quota."""
-
-    resource: str
-    name: str
-    """The unit in the plural: nodes, GPUs, 1g.10gb slices, GPU shares; empty for cpu and bytes."""
-    size: int = 1
-    """How much of the resource one unit has, in the state before."""
-
-    def text(self, count: int | Fraction | None) -> str:
-        """Returns an amount with its unit; "no limit" for None."""
-        if count is None:
-            return "no limit"
-        if not self.name:
-            return rounded(self.resource, count)
-        return f"{count} {self.name.removesuffix('s') if count == 1 else self.name}"
-
-    def span(self, before: int | None, after: int | None) -> str:
-        """Returns two amounts with their unit: "from 10 to 6 nodes"."""
-        first = self.text(before)
-        return f"from {_number(first) if before is not None and after is not None else first} to {self.text(after)}"
-
-    def instead(self, before: int | Fraction | None, after: int | Fraction | None) -> str:
-        """Returns a limit and the limit that it replaces: "at most 2 instead of 6 nodes"."""
-        if before is None or after is None:
-            texts = ["any amount" if count is None else f"at most {self.text(count)}" for count in (after, before)]
-            return f"{texts[0]} instead of {texts[1]}"
-        return f"at most {_number(self.text(after))} instead of {self.text(before)}"
-
-
-def _number(text: str) -> str:
-    """Returns an amount without its unit."""
-    return text.partition(" ")[0]
-
-
-@dataclass(frozen=True)
-class Limits:
+class Limits(NamedTuple):
     """The quota of a ClusterQueue on one flavor, in one unit."""
 
     nominal: int
@@ -85,6 +50,13 @@ class QuotaChange:
     """The path of the quota in the ClusterQueue after the change."""
     stops: bool
     """Whether the queue had quota on the flavor, and has no quota of any resource on it after the change."""
+    place: str
+    """The flavor in words."""
+
+    @property
+    def queue(self) -> str:
+        """The name of the queue in the spec."""
+        return queue_name(self.pair)
 
     @property
     def key(self) -> Key:
@@ -95,6 +67,18 @@ class QuotaChange:
     def has_limits(self) -> bool:
         """Whether the limits for borrowing and lending can be compared: the queue keeps a cohort and some quota."""
         return all(parents(self.pair)) and self.before.nominal > 0 and self.after.nominal > 0
+
+    @property
+    def most_text(self) -> str:
+        """How much the queue can use instead of how much."""
+        instead = self.unit.instead(self.before.most, self.after.most)
+        return f"queue {self.queue} can use {instead} on {self.place}"
+
+    def raised(
+        self, message: str, field: str, details: Iterable[str] = (), predicts: tuple[Prediction, ...] = ()
+    ) -> Raised:
+        """Returns an impact of the change of a field of the quota."""
+        return Raised(f"queue {self.queue}", message, self.pair.after, (*self.path, field), tuple(details), predicts)
 
 
 @lru_cache(maxsize=2)
@@ -107,19 +91,17 @@ def quota_changes(change: Change) -> tuple[QuotaChange, ...]:
         return ()
     before, after = (tree(state) for state in (change.before, change.after))
     return tuple(
-        one
+        quota
         for pair, flavor in common_flavors(change)
-        for one in _of_flavor(change, pair, flavor, before[pair.name], after[pair.name])
+        for quota in _of_flavor(change, pair, flavor, before[pair.name], after[pair.name])
     )
 
 
 def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
     """Yields each ClusterQueue and flavor that exist before and after the change."""
-    for pair in change.pairs(GROUP, "ClusterQueue"):
-        old = flavors(pair, after=False)
-        for flavor in flavors(pair, after=True):
-            if flavor in old:
-                yield pair, flavor
+    for pair in change.kept(GROUP, "ClusterQueue"):
+        old = flavors(change.before, pair.name)
+        yield from ((pair, flavor) for flavor in flavors(change.after, pair.name) if flavor in old)
 
 
 def is_less(first: int | None, second: int | None) -> bool:
@@ -127,7 +109,7 @@ def is_less(first: int | None, second: int | None) -> bool:
     return first is not None and (second is None or first < second)
 
 
-def loses(change: Change, changes: Iterable[QuotaChange], flavor: str = "", other_than: str = "") -> tuple[str, ...]:
+def loses(changes: Iterable[QuotaChange], flavor: str = "", other_than: str = "") -> tuple[str, ...]:
     """Returns a sentence for each queue that can use less quota at most.
 
     Args:
@@ -135,21 +117,35 @@ def loses(change: Change, changes: Iterable[QuotaChange], flavor: str = "", othe
         other_than: the name of a ClusterQueue to leave out.
     """
     return tuple(
-        f"queue {queue_name(one.pair)} can use {one.unit.instead(one.before.most, one.after.most)} on "
-        f"{flavor_text(change, one.flavor)}"
-        for one in changes
-        if one.after.most < one.before.most
-        and one.after.nominal
-        and flavor in ("", one.flavor)
-        and one.pair.name != other_than
+        quota.most_text
+        for quota in changes
+        if quota.after.most < quota.before.most
+        and quota.after.nominal
+        and flavor in ("", quota.flavor)
+        and quota.pair.name != other_than
     )
 
 
-@lru_cache(maxsize=4)
-def tree(state: State) -> dict[str, Node]:
+def tree(state: State) -> dict[str, Member]:
     """Returns the ClusterQueues of a state by name, in the tree of their cohorts."""
-    nodes = quota_nodes(state.objects.of(GROUP, "ClusterQueue"), state.objects.of(GROUP, "Cohort"))
-    return {node.name: node for node in nodes if node.is_queue}
+    return from_objects(state.objects).by_name
+
+
+def cohort_of(state: State, name: str) -> list[Member]:
+    """Returns the ClusterQueues in the same tree of cohorts as a ClusterQueue; none without the ClusterQueue."""
+    queues = tree(state)
+    return [queue for queue in queues.values() if queue.root is queues[name].root] if name in queues else []
+
+
+def flavors(state: State, name: str) -> dict[str, Flavor]:
+    """Returns the flavors of a ClusterQueue in their order; none without the ClusterQueue."""
+    queues = tree(state)
+    return queues[name].flavors if name in queues else {}
+
+
+def queues(change: Change) -> dict[str, list[Pair]]:
+    """Returns the ClusterQueues by the name of the queue in the spec."""
+    return change.by_name(GROUP, "ClusterQueue", queue_name)
 
 
 def parents(pair: Pair) -> tuple[str, str]:
@@ -184,64 +180,50 @@ def pool_cause(change: Change, flavor: str, *keys: str) -> Path:
     Args:
         keys: only these fields of the pool; without keys, all fields except the number of nodes.
     """
-    prefix = ("spec", "pools", flavor)
-    below = [changed.path for changed in change.spec_changes if changed.path[:3] == prefix and len(changed.path) > 3]
+    below = [path for path in change.changed_paths("spec", "pools", flavor) if len(path) > 3]
     return next((path for path in below if (path[3] in keys if keys else path[3] != "nodes")), ())
 
 
-def flavors(pair: Pair, *, after: bool) -> dict[str, Path]:
-    """Returns the flavors of a ClusterQueue in their order, with their paths, of the state after or before."""
-    manifest = pair.after if after else pair.before
-    found: dict[str, Path] = {}
-    for g, group in items(dig(manifest.body if manifest else None, "spec", "resourceGroups")):
-        for f, flavor in items(dig(group, "flavors")):
-            found[str(dig(flavor, "name"))] = ("spec", "resourceGroups", g, "flavors", f)
-    return found
-
-
-def quota_text(state: State, node: Node, flavor: str) -> str:
-    """Returns the nominal quota of a queue on a flavor: "10 nodes", or "56 1g.10gb slices and 4 GPUs"."""
-    pool, size = pool_of(state.cluster, flavor), _node(state.cluster, node, flavor)
-    texts = [
-        Unit(name, "nodes" if size else unit_name(pool, name)).text(
-            node.quotas[flavor, name].nominal // size.get(name, 1)
-        )
-        for name in _counted([node], flavor, is_one=bool(size))
-    ]
+def quota_text(state: State, name: str, flavor: str) -> str:
+    """Returns the nominal quota of a ClusterQueue: "10 nodes", or "56 1g.10gb slices and 4 GPUs"."""
+    node, pool = tree(state)[name], pool_of(state.cluster, flavor)
+    size = _node(state, node, flavor)
+    resources = _counted([node], flavor, is_one=bool(size))
+    units = [Unit(name, "nodes" if size else unit_name(pool, name), size.get(name, 1)) for name in resources]
+    texts = [unit.text(unit.count(node.quotas[flavor, unit.resource].nominal)) for unit in units]
     return " and ".join(texts) or "0, because the pool is closed"
 
 
-def unit_name(pool: Pool | None, resource: str) -> str:
-    """Returns the unit of a resource in the plural; empty for cpu and bytes."""
-    if resource == SHARED_GPU or (resource == GPU and pool and pool.sharing and pool.sharing.mode == "shared"):
-        return "GPU shares"
-    if resource == GPU:
-        is_split = pool is not None and pool.sharing is not None and pool.sharing.mode == "mig"
-        return ("whole GPUs" if pool.sharing.whole_gpus else "slices") if is_split else "GPUs"  # type: ignore[union-attr]
-    if resource.startswith(mig_resource("")):
-        return f"{resource.removeprefix(mig_resource(''))} slices"
-    return ""
+def quotas_text(change: Change, pairs: Iterable[Pair], *, after: bool) -> str:
+    """Returns the nominal quotas of ClusterQueues with their flavors, of the state after or before."""
+    state = change.after if after else change.before
+    return "; ".join(
+        f"{quota_text(state, pair.name, flavor)} on {flavor_text(change, flavor)}"
+        for pair in pairs
+        for flavor in flavors(state, pair.name)
+    )
 
 
-def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) -> Iterator[QuotaChange]:
-    clusters = change.before.cluster, change.after.cluster
-    sizes = [_node(cluster, node, flavor) for cluster, node in zip(clusters, (old, new), strict=True)]
+def _of_flavor(change: Change, pair: Pair, flavor: str, old: Member, new: Member) -> Iterator[QuotaChange]:
+    states = change.before, change.after
+    sizes = [_node(state, node, flavor) for state, node in zip(states, (old, new), strict=True)]
     if not all(sizes):
         sizes = [{}, {}]
-    stops = bool(_counted([old], flavor, is_one=False)) and not _counted([new], flavor, is_one=False)
     new_resources = _counted([new], flavor, is_one=False)
+    stops = not new_resources and bool(_counted([old], flavor, is_one=False))
+    place = flavor_text(change, flavor)
     for resource in _counted([new, old], flavor, is_one=bool(sizes[0])):
         key = flavor, resource
-        pool = pool_of(clusters[0] if resource not in new_resources else clusters[1], flavor)
+        pool = pool_of(states[resource in new_resources].cluster, flavor)
         unit = Unit(resource, "nodes" if sizes[0] else unit_name(pool, resource), sizes[0].get(resource, 1))
         before, after = (
             _limits(node, key, size.get(resource, 1)) for node, size in zip((old, new), sizes, strict=True)
         )
         if before != after:
-            yield QuotaChange(pair, flavor, unit, before, after, new.path(key), stops)
+            yield QuotaChange(pair, flavor, unit, before, after, new.path(key), stops, place)
 
 
-def _counted(nodes: Iterable[Node], flavor: str, *, is_one: bool) -> list[str]:
+def _counted(nodes: Iterable[Member], flavor: str, *, is_one: bool) -> list[str]:
     """Returns the resources whose quotas the spec sets: GPUs, slices and shares; without GPUs cpu, or all resources.
 
     Args:
@@ -255,7 +237,7 @@ def _counted(nodes: Iterable[Node], flavor: str, *, is_one: bool) -> list[str]:
     return chosen[:1] if is_one else chosen
 
 
-def _limits(node: Node, key: Key, size: int) -> Limits:
+def _limits(node: Member, key: Key, size: int) -> Limits:
     """Returns the quota of a queue in a unit that has `size` of the resource."""
     quota = node.quotas.get(key)
     if quota is None:
@@ -271,14 +253,18 @@ def pool_of(cluster: Cluster | None, name: str) -> Pool | None:
     return next((pool for pool in cluster.pools if pool.name == name), None) if cluster else None
 
 
-def _node(cluster: Cluster | None, node: Node, flavor: str) -> Amounts:
+@lru_cache(maxsize=2)
+def _in_spec(state: State) -> Mapping[str, Member]:
+    """Returns the ClusterQueues of the spec of a state by name; none without a spec."""
+    return from_model(state.cluster).by_name if state.cluster else {}
+
+
+def _node(state: State, node: Member, flavor: str) -> Amounts:
     """Returns the resources of one node of a pool; empty if the spec does not set the quota of the queue in nodes."""
-    for queue in cluster.queues if cluster else ():
-        for cluster_queue in queue.cluster_queues:
-            pools = {pool.name: pool for pool in cluster_queue.pools}
-            if cluster_queue.name == node.name and flavor in pools and queue.spec.quota[flavor].nodes is not None:
-                size = pools[flavor].node
-                names = _counted([node], flavor, is_one=True)
-                is_whole = all(size.get(name) and node.quotas[flavor, name].nominal % size[name] == 0 for name in names)
-                return size if is_whole else {}
-    return {}
+    of_spec = _in_spec(state).get(node.name)
+    pool_quota = of_spec.pool_quotas.get(flavor) if of_spec else None
+    if pool_quota is None or pool_quota.spec.nodes is None:
+        return {}
+    size, names = pool_quota.pool.node, _counted([node], flavor, is_one=True)
+    is_whole = all(size.get(name) and node.quotas[flavor, name].nominal % size[name] == 0 for name in names)
+    return size if is_whole else {}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from gpuc.diagnostics.words import first_names
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, group
-from gpuc.plan.change import Change
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.rights import state_with_roles
 from gpuc.plan.state import State
 from gpuc.trace.cluster_index import ClusterIndex
@@ -58,19 +58,14 @@ class RefusedWorkload:
 
 def named(found: list[RefusedWorkload]) -> tuple[str, tuple[str, ...]]:
     """Returns the names of the first workloads in words, and a sentence with the other names if there are more."""
-    names = [one.name for one in found]
-    if len(names) <= _NAMES:
-        return ", ".join(names), ()
-    text = f"{', '.join(names[:_NAMES])} and {len(names) - _NAMES} more"
-    return text, (f"the others: {', '.join(names[_NAMES:])}",)
+    names = [workload.name for workload in found]
+    others = (f"the others: {', '.join(names[_NAMES:])}",) if len(names) > _NAMES else ()
+    return first_names(names, _NAMES), others
 
 
 def by_decision(found: Iterable[RefusedWorkload]) -> Iterator[list[RefusedWorkload]]:
     """Yields the workloads together for which the same object gives the same verdict."""
-    groups: dict[tuple[str, str], list[RefusedWorkload]] = defaultdict(list)
-    for one in found:
-        groups[one.verdict, str(one.step.manifest)].append(one)
-    yield from groups.values()
+    yield from grouped(found, lambda workload: (workload.verdict, str(workload.step.manifest))).values()
 
 
 @lru_cache(maxsize=2)

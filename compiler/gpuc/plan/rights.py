@@ -10,6 +10,7 @@ from itertools import product
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
 from gpuc.isolation.access.builtin import BUILTIN, WITHOUT_NAME, Grant
 from gpuc.isolation.access.subjects import RBAC, Access, BoundRole
 from gpuc.isolation.tenancy import labelled_tenancy
@@ -17,6 +18,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change
+from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State
 
@@ -33,7 +35,7 @@ class Right(NamedTuple):
     def is_in(self, rights: set[Right]) -> bool:
         """Returns whether some rights contain this right or a wider one."""
         wider = product((self.verb, "*"), (self.group, "*"), (self.resource, "*"), (self.name, ""))
-        return any(Right(*one) in rights for one in wider)
+        return any(Right(*right) in rights for right in wider)
 
 
 EVERYWHERE = ""
@@ -79,7 +81,21 @@ class RightsChange:
         """The namespaces in words."""
         if self.namespaces == (EVERYWHERE,):
             return "the complete cluster"
-        return f"{'namespace' if len(self.namespaces) == 1 else 'namespaces'} {', '.join(self.namespaces)}"
+        return kind_of(self.namespaces, "namespace")
+
+    def action(self, new: str, same: str) -> str:
+        """Returns what happens to the roles of the subject.
+
+        Args:
+            new: the action without roles in one of the states.
+            same: the action if the roles are the same, and their rights differ.
+        """
+        before, after = ", ".join(self.roles_before), ", ".join(self.roles_after)
+        if not before or not after:
+            return f"{new} role {after or before} in {self.where}"
+        if before != after:
+            return f"has role {after} instead of {before} in {self.where}"
+        return f"{same} with role {after} in {self.where}"
 
 
 def gained(change: Change) -> Iterator[RightsChange]:
@@ -97,33 +113,25 @@ def lost(change: Change) -> Iterator[RightsChange]:
     yield from _grouped(before, _rights(state_with_roles(change)), is_gain=False)
 
 
-class CloudRole(NamedTuple):
-    """The IAM role of a service account before and after the change; empty without a role."""
-
-    subject: str
-    before: str
-    after: str
-    manifest: Manifest
-    path: Path
-
-
-def cloud_roles(change: Change) -> Iterator[CloudRole]:
-    """Yields the service accounts whose IAM role changes."""
+def cloud_roles(change: Change) -> Iterator[tuple[str, str, Raised]]:
+    """Yields the service accounts whose IAM role changes: the roles before and after, and an impact without message."""
     path = ("metadata", "annotations", IAM_ROLE)
     for pair in change.pairs("", "ServiceAccount"):
         before, after = (str(value or "") for value in pair.values(*path))
         if before != after:
-            yield CloudRole(
-                f"service account {pair.manifest.namespace}/{pair.name}", before, after, pair.manifest, path
+            yield (
+                before,
+                after,
+                Raised(f"service account {pair.manifest.namespace}/{pair.name}", "", pair.manifest, path),
             )
 
 
 def rights_text(rights: Iterable[Right]) -> str:
     """Returns the most important rights in words: rights to write first, for example "write pods, batch/jobs"."""
     verbs: dict[tuple[int, str], set[str]] = defaultdict(set)
-    for one in rights:
-        rank = _SENSITIVE.index(one.resource) if one.resource in _SENSITIVE else len(_SENSITIVE)
-        verbs[rank, f"{one.group}/{one.resource} {one.name}".strip("/ ")].add(one.verb)
+    for right in rights:
+        rank = _SENSITIVE.index(right.resource) if right.resource in _SENSITIVE else len(_SENSITIVE)
+        verbs[rank, f"{right.group}/{right.resource} {right.name}".strip("/ ")].add(right.verb)
     writing = {key: found & set(_WRITING) or found for key, found in verbs.items()}
     ordered = sorted(writing, key=lambda key: (not writing[key] & set(_WRITING), key))
     groups: dict[str, list[str]] = defaultdict(list)
@@ -176,7 +184,7 @@ def _rights(state: State) -> dict[tuple[str, str], Rights]:
 def _granted(grant: Grant) -> set[Right]:
     """Returns the rights of a rule."""
     verbs = grant.verbs - WITHOUT_NAME if grant.names else grant.verbs
-    return {Right(*one) for one in product(verbs, grant.groups, grant.resources, grant.names or ("",))}
+    return {Right(*right) for right in product(verbs, grant.groups, grant.resources, grant.names or ("",))}
 
 
 def _subject(subject: object, binding: Manifest, tenants: object) -> str:

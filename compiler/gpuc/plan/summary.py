@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpuc.plan.change import Change
 from gpuc.plan.cost_changes import ALWAYS, AT_MAXIMUM, CostChange, always_changes, newly_priced, pool_changes
 from gpuc.plan.costs import difference_text, price_sources, usd
-from gpuc.plan.impact import Impact, Level
+from gpuc.plan.impact import Level
 from gpuc.plan.pool_sizes import pool_sizes
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _SENTENCES = 6
 """The maximum number of sentences of one kind."""
-_LEVELS = list(Level)
 _DANGEROUS = (Level.DESTROYS, Level.DISRUPTS)
 
 
@@ -39,10 +38,10 @@ def summary(plan: ClusterPlan) -> Iterator[str]:
         for sentences in (pool_sentences, quota_sentences, tenant_sentences):
             yield from _limited(list(sentences(before, after)))
     yield from _costs(change)
-    dangerous = [one for one in plan.impacts if one.level in _DANGEROUS and not one.accepted]
+    dangerous = [impact for impact in plan.impacts if impact.level in _DANGEROUS and not impact.accepted]
     nodes = {f"node pool {size.name}": size.before for size in pool_sizes(change)}
-    dangerous.sort(key=lambda one: (_LEVELS.index(one.level), one.id, -nodes.get(one.subject, 0)))
-    yield from _limited([_clause(one) for one in dangerous])
+    dangerous.sort(key=lambda impact: (*impact.order[:2], -nodes.get(impact.subject, 0)))
+    yield from _limited([f"{impact.subject}: {impact.message.split('; ')[0]}" for impact in dangerous])
 
 
 def _costs(change: Change) -> Iterator[str]:
@@ -55,7 +54,7 @@ def _costs(change: Change) -> Iterator[str]:
     at_maximum = list(pool_changes(change))
     yield from _total(AT_MAXIMUM, at_maximum)
     yield from _total(ALWAYS, list(always_changes(change)))
-    unknown = sorted(one.name for one in at_maximum if one.missing)
+    unknown = sorted(cost.name for cost in at_maximum if cost.missing)
     if unknown:
         yield f"the costs of {', '.join(unknown)} change, and a price is missing"
     for name, cost in newly_priced(change):
@@ -64,16 +63,11 @@ def _costs(change: Change) -> Iterator[str]:
 
 def _total(what: str, changes: Iterable[CostChange]) -> Iterator[str]:
     """Yields the difference of the costs of all changes with a known difference."""
-    known = [one for one in changes if one.is_priced]
-    total = sum(one.monthly_usd for one in known)
+    known = [cost for cost in changes if cost.is_priced]
+    total = sum(cost.monthly_usd for cost in known)
     if round(total):
-        sources = price_sources(cost for one in known for cost in (one.before, one.after))
+        sources = price_sources(side for cost in known for side in (cost.before, cost.after))
         yield f"{what} {difference_text(total)} ({sources})"
-
-
-def _clause(one: Impact) -> str:
-    """Returns the first clause of an impact."""
-    return f"{one.subject}: {one.message.split('; ')[0]}"
 
 
 def _limited(sentences: list[str]) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpuc.model.names import TENANT_KEY
 from gpuc.plan.change import Change, Pair
+from gpuc.plan.quota_changes import queue_name
 
 
 class TenantNamespaces(NamedTuple):
@@ -49,9 +50,14 @@ def tenant_of(pair: Pair, state: int) -> str:
     return str(manifest.labels.get(TENANT_KEY, "")) if manifest else ""
 
 
-def tenants_text(names: Sequence[str]) -> str:
-    """Returns tenants in words: "tenant red", or "tenants blue, red"."""
-    return f"{'tenant' if len(names) == 1 else 'tenants'} {', '.join(names)}"
+def where_text(owner: str, namespaces: Iterable[str]) -> str:
+    """Returns the namespaces of a tenant in words: " in a, b"; empty if the owner is a namespace."""
+    return f" in {', '.join(dict.fromkeys(namespaces))}" if owner.startswith("tenant") else ""
+
+
+def owner_and_queue(change: Change, local: Pair) -> tuple[str, str]:
+    """Returns the tenant or namespace of a LocalQueue in words, and the name of its queue in the spec."""
+    return owner_of(change, local.manifest.namespace), queue_name(local)
 
 
 def owner_of(change: Change, namespace: str) -> str:

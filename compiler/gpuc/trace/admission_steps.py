@@ -18,6 +18,7 @@ from gpuc.admission.validation import validation_errors, with_defaults
 from gpuc.admission.validation.kueue import CHECK as KUEUE_WEBHOOK
 from gpuc.admission.validation.kueue import ELASTIC
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import first_names
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import dig
 from gpuc.trace.cluster_index import ClusterIndex
@@ -177,10 +178,9 @@ def _steps(stage: Stage, decisions: Iterable[Decision], path: Path, pods: str = 
         yield Step(stage, "passed", message, first.manifest, first.path, pods, field=_place(path, first.field))
     elif allowed := [decision for decision in made if decision.outcome == "allowed"]:
         names = list(dict.fromkeys(decision.message or decision.check for decision in allowed))
-        more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
-        message = (
-            names[0] if len(names) == 1 and allowed[0].message else f"allowed by {', '.join(names[:_MAX_NAMES])}{more}"
-        )
+        message = f"allowed by {first_names(names, _MAX_NAMES)}"
+        if len(names) == 1 and allowed[0].message:
+            message = names[0]
         yield Step(stage, "passed", message, allowed[0].manifest, allowed[0].path, pods)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from gpuc.cluster.queue import Member
 from gpuc.diagnostics.spelling import did_you_mean
+from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import Attempt
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
@@ -61,7 +62,9 @@ def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) ->
         owner = f"only {_one_of(others, 'ClusterQueue')}" if others else "no ClusterQueue"
         elsewhere.append(f"{owner} has quota of {name}")
     covered = sorted({resource for _, resource in queue.quotas})
-    change = f"request only {_list(covered)}" if covered else f"use another ClusterQueue than {queue.name}"
+    change = (
+        f"request only {first_names(covered, _MAX_NAMES)}" if covered else f"use another ClusterQueue than {queue.name}"
+    )
     return f"{change}; {', and '.join(elsewhere)}"
 
 
@@ -109,7 +112,7 @@ def for_quota(queue: Member, requests: Amounts, attempts: Sequence[Attempt]) -> 
         f"{name} in flavor {flavor}" for flavor in exceeded for name in requests if not queue.capacity((flavor, name))
     ]
     if without_quota:
-        return f"add quota of {_list(without_quota)} to ClusterQueue {queue.name}"
+        return f"add quota of {first_names(without_quota, _MAX_NAMES)} to ClusterQueue {queue.name}"
     return "request less in one pod"
 
 
@@ -141,9 +144,4 @@ def _one_of(names: Sequence[str], kind: str = "") -> str:
     """Returns the only name with its kind, "flavor a", or all names: "one of the flavors a, b"."""
     if len(names) == 1:
         return f"{kind} {names[0]}".lstrip()
-    return f"one of the {kind}s {_list(names)}" if kind else f"one of {_list(names)}"
-
-
-def _list(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MAX_NAMES])
-    return f"{shown} and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else shown
+    return f"one of {f'the {kind}s ' if kind else ''}{first_names(names, _MAX_NAMES)}"

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, counted, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.node_pool import AWS
 from gpuc.kubernetes.selector import Requirement, Selector
@@ -283,6 +284,4 @@ def _remove(names: Sequence[str]) -> str:
 
 def several(names: Sequence[str], separator: str = ", ") -> str:
     """Returns a list of names for a message: all names, or the first names and the number of the others."""
-    unique = list(dict.fromkeys(names))
-    shown = separator.join(unique[:_MAX_TYPES])
-    return f"{shown} and {len(unique) - _MAX_TYPES} more" if len(unique) > _MAX_TYPES else shown
+    return first_names(list(dict.fromkeys(names)), _MAX_TYPES, separator)

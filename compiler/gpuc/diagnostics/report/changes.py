@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gpuc.diagnostics.words import counted, first_names
+
 MAX_LINES = 20
 """The largest number of lines that the text report has about changes."""
 _MAX_FILES = 2
@@ -51,7 +53,7 @@ def lines(changes: Sequence[ClusterChange]) -> list[str]:
 
 
 def _cluster(change: ClusterChange) -> Iterator[str]:
-    parts = [_count(change.files)] if change.files else []
+    parts = [counted(change.files, "file")] if change.files else []
     parts += ["gpuc.lock"] if change.lock else []
     yield f"{change.change} cluster {change.cluster}: {' and '.join(parts)}"
     yield from (f"  {subject.change:<7}  {subject.subject}: {_files(subject)}" for subject in change.subjects)
@@ -65,15 +67,9 @@ def _files(subject: SubjectChange) -> str:
         for change, files in groups
         for file in files
     ]
-    shown = names[:_MAX_FILES]
-    more = len(names) - len(shown)
-    return ", ".join(shown) + (f" and {more} more" if more else "")
+    return first_names(names, _MAX_FILES)
 
 
 def _short(file: str) -> str:
     """Returns "karpenter/values.yaml" for "out/prod-use1/karpenter/values.yaml"; a path in clusters/ stays complete."""
     return file.split("/", 2)[2] if file.startswith("out/") else file
-
-
-def _count(number: int) -> str:
-    return "1 file" if number == 1 else f"{number} files"

@@ -9,6 +9,7 @@ from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report import changes
 from gpuc.diagnostics.report.result import Report, ReportRow
 from gpuc.diagnostics.report.terminal import PLAIN, Paint, Style, clipped, column_width, visible, wrapped
+from gpuc.diagnostics.words import counted
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
 _MANY = 12
@@ -83,7 +84,7 @@ def _related(row: ReportRow, report: Report, paint: Paint, width: int | None) ->
             shown += " " * (message_width - column_width(message)) + paint("2", f"  | {source}")
         lines.append(f"{label} {place}{' ' * (place_width - column_width(place))}  {shown}".rstrip())
     rest = len(row.related) - len(related)
-    return [*lines, f"{' ' * (_INDENT + _LABEL)}and {_number(rest, 'other place')}"] if rest else lines
+    return [*lines, f"{' ' * (_INDENT + _LABEL)}and {counted(rest, 'other place')}"] if rest else lines
 
 
 def _position(row: ReportRow) -> str:
@@ -144,11 +145,11 @@ def _summary(report: Report) -> list[str]:
         f"{count} {severity.value if count == 1 else _PLURALS[severity]}" for severity, count in counts.items() if count
     )
     subject = (len(report.clusters), "cluster") if report.objects is None else (report.objects, "object")
-    failures = f"{_number(len(report.failure_rows), 'failure')} of gpuc" if report.failure_rows else ""
-    counted = "; ".join(part for part in (findings, failures) if part)
-    line = f"{_number(*subject)}: {counted or 'no findings'}"
+    failures = f"{counted(len(report.failure_rows), 'failure')} of gpuc" if report.failure_rows else ""
+    numbers = "; ".join(part for part in (findings, failures) if part)
+    line = f"{counted(*subject)}: {numbers or 'no findings'}"
     if report.written or report.removed or report.unchanged:
-        written = _number(len(report.written), "file")
+        written = counted(len(report.written), "file")
         line += f"; {written} written, {len(report.removed)} removed, {report.unchanged} unchanged"
     if report.seconds is not None:
         line += f" ({report.seconds:.2f} s)"
@@ -166,7 +167,3 @@ def _most_frequent(report: Report) -> list[str]:
     most = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_FREQUENT]
     width = len(str(most[0][1]))
     return [f"  {count:>{width}} {name}  {RULES[name].title}" for name, count in most if count > 1]
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path, Rule
+from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.access.permissions import (
     NETWORK,
     OTHER_NAMESPACES,
@@ -18,7 +19,6 @@ from gpuc.isolation.access.permissions import (
 )
 from gpuc.isolation.access.subjects import Access, BoundRole, RoleRule
 from gpuc.isolation.constraints import NETWORK_POLICY, Constraints
-from gpuc.isolation.short_list import short_list, with_kind
 from gpuc.isolation.tenancy import Tenancy, labelled_tenancy
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import GROUP

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.place import place
-from gpuc.plan.change import Pair
+from gpuc.plan.change import Pair, grouped
 from gpuc.plan.difference import MISSING
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import ChangedField, changed_fields
@@ -28,7 +28,7 @@ def render(plans: Plans) -> str:
     document = {
         "version": VERSION,
         "before": plans.before,
-        "impacts": [{"cluster": name, **_impact(one)} for name, one in plans.impacts()],
+        "impacts": [{"cluster": name, **_impact(impact)} for name, impact in plans.impacts()],
         "clusters": [_cluster(plan) for plan in plans.clusters],
     }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
@@ -84,24 +84,22 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-def _impact(one: Impact) -> dict[str, Any]:
+def _impact(impact: Impact) -> dict[str, Any]:
     return {
-        "id": one.id,
-        "level": one.level.value,
-        "subject": one.subject,
-        "message": one.message,
-        **_position(one.mark, one.is_before),
-        **({"path": place(one.path)} if one.path else {}),
-        "details": list(one.details),
-        "accepted": one.accepted,
-        "predicts": [prediction._asdict() for prediction in one.predicts],
+        "id": impact.id,
+        "level": impact.level.value,
+        "subject": impact.subject,
+        "message": impact.message,
+        **_position(impact.mark, impact.is_before),
+        **({"path": place(impact.path)} if impact.path else {}),
+        "details": list(impact.details),
+        "accepted": impact.accepted,
+        "predicts": [prediction._asdict() for prediction in impact.predicts],
     }
 
 
 def _cluster(plan: ClusterPlan) -> dict[str, Any]:
-    by_pair: dict[int, list[ChangedField]] = {}
-    for one in changed_fields(plan.change, plan.objects):
-        by_pair.setdefault(id(one.pair), []).append(one)
+    by_pair = grouped(changed_fields(plan.change, plan.objects), lambda changed: id(changed.pair))
     findings = [
         {
             "id": finding.id,
@@ -130,17 +128,17 @@ def _object(pair: Pair, fields: list[ChangedField]) -> dict[str, Any]:
         "kind": manifest.kind,
         "name": manifest.name,
         **{key: value for key, value in optional.items() if value},
-        "fields": [_field(one) for one in fields],
+        "fields": [_field(changed) for changed in fields],
     }
 
 
-def _field(one: ChangedField) -> dict[str, Any]:
-    values = {"before": one.field.before, "after": one.field.after}
+def _field(changed: ChangedField) -> dict[str, Any]:
+    values = {"before": changed.field.before, "after": changed.field.after}
     return {
-        "field": one.place,
+        "field": changed.place,
         **{key: value for key, value in values.items() if value is not MISSING},
-        **_position(one.mark, one.is_before),
-        **({"path": place(one.cause)} if one.cause else {}),
+        **_position(changed.mark, changed.is_before),
+        **({"path": place(changed.cause)} if changed.cause else {}),
     }
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpuc.diagnostics.words import first_names
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
-from gpuc.plan.planner import ClusterPlan
+from gpuc.plan.planner import ClusterPlan, objects_change
 from gpuc.plan.plans import Plans
 from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
 from gpuc.plan.report.page import Block, fitted, fixed
@@ -19,6 +20,7 @@ from gpuc.plan.report.words import (
     group_place,
     more_fields,
     same_fields,
+    same_objects,
 )
 
 MARKER = "<!-- gpuc plan -->"
@@ -48,7 +50,7 @@ def render(plans: Plans) -> str:
     blocks += [block for plan in changed for block in _objects(plan)]
     shown = fitted(blocks, LIMIT_BYTES)
     head = [f"{MARKER}\n## {_title(changed)}\n"]
-    head.append(f"Compared with {code(plans.before)}: {counted_impacts(one for _, one in plans.impacts())}.\n")
+    head.append(f"Compared with {code(plans.before)}: {counted_impacts(impact for _, impact in plans.impacts())}.\n")
     head += _missing(blocks, shown)
     return "\n".join([*head, *(text for text in shown if text is not None)]).rstrip("\n") + "\n"
 
@@ -58,7 +60,7 @@ def _missing(blocks: Sequence[Block], shown: Sequence[str | None]) -> Iterator[s
     parts = [(block, text) for block, text in zip(blocks, shown, strict=True) if text != block.text]
     if not parts:
         return
-    hidden = [one for block, text in parts if text is None for one in block.impacts]
+    hidden = [impact for block, text in parts if text is None for impact in block.impacts]
     short = sum(len(block.impacts) for block, text in parts if text is not None)
     others = sum(not block.impacts for block, _ in parts)
     sentences = [
@@ -74,26 +76,25 @@ def _title(changed: Sequence[ClusterPlan]) -> str:
     names = [plan.name for plan in changed if plan.name]
     if not changed:
         return "No cluster changes"
-    shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    return f"Plan for {escaped(shown)}" if names else "Plan"
+    return f"Plan for {escaped(first_names(names, 5))}" if names else "Plan"
 
 
 def _impacts(plan: ClusterPlan) -> Iterator[Block]:
     name = f"### {escaped(plan.name)}\n" if plan.name else ""
     sentences = [f"- {escaped(cut(sentence, _SENTENCE))}" for sentence in plan.summary]
     yield Block("\n".join([*([name] if name else []), *sentences, ""]), _STRUCTURE, name)
-    for rank, level in enumerate(Level):
-        if impacts := tuple(one for one in plan.impacts if one.level is level):
-            yield from _level(level, rank, impacts)
+    for level in Level:
+        if impacts := tuple(impact for impact in plan.impacts if impact.level is level):
+            yield from _level(level, impacts)
 
 
-def _level(level: Level, rank: int, impacts: tuple[Impact, ...]) -> Iterator[Block]:
+def _level(level: Level, impacts: tuple[Impact, ...]) -> Iterator[Block]:
     if level is Level.NONE:
-        yield Block(_fold(level, map(_impact, impacts)), rank, _fold(level, map(_short, impacts)), impacts)
+        yield Block(_fold(level, map(_impact, impacts)), level.rank, _fold(level, map(_short, impacts)), impacts)
         return
-    yield fixed(f"**{_TITLES[level]}**\n", rank)
-    for one in impacts:
-        yield Block(_impact(one), rank, _short(one), (one,))
+    yield fixed(f"**{_TITLES[level]}**\n", level.rank)
+    for impact in impacts:
+        yield Block(_impact(impact), level.rank, _short(impact), (impact,))
     yield fixed("", _STRUCTURE)
 
 
@@ -102,27 +103,27 @@ def _fold(level: Level, items: Iterable[str]) -> str:
     return "\n".join([f"<details><summary>{_TITLES[level]} ({len(rows)})</summary>\n", *rows, "</details>\n"])
 
 
-def _impact(one: Impact) -> str:
-    lines = [_item(one, one.message)]
-    if one.accepted:
-        lines.append(f"  - accepted: {escaped(one.accepted)}")
-    if len(one.details) == 1:
-        lines.append(f"  - {escaped(one.details[0])}")
-    elif one.details:
-        rows = "\n".join(f"    - {escaped(detail)}" for detail in one.details)
+def _impact(impact: Impact) -> str:
+    lines = [_item(impact, impact.message)]
+    if impact.accepted:
+        lines.append(f"  - accepted: {escaped(impact.accepted)}")
+    if len(impact.details) == 1:
+        lines.append(f"  - {escaped(impact.details[0])}")
+    elif impact.details:
+        rows = "\n".join(f"    - {escaped(detail)}" for detail in impact.details)
         lines.append(f"  - <details><summary>details</summary>\n\n{rows}\n\n    </details>")
     return "\n".join(lines)
 
 
-def _short(one: Impact) -> str:
-    return _item(one, cut(one.message, _SHORT)) + ("\n  - accepted" if one.accepted else "")
+def _short(impact: Impact) -> str:
+    return _item(impact, cut(impact.message, _SHORT)) + ("\n  - accepted" if impact.accepted else "")
 
 
-def _item(one: Impact, message: str) -> str:
+def _item(impact: Impact, message: str) -> str:
     where = ""
-    if one.mark is not None:
-        where = code(f"{one.mark.file}:{one.mark.line}") + (" before the change" if one.is_before else "")
-    return f"- **{escaped(one.subject)}**: {escaped(message)} ({', '.join(filter(None, (where, one.id)))})"
+    if impact.mark is not None:
+        where = code(f"{impact.mark.file}:{impact.mark.line}") + (" before the change" if impact.is_before else "")
+    return f"- **{escaped(impact.subject)}**: {escaped(message)} ({', '.join(filter(None, (where, impact.id)))})"
 
 
 def _remarks(plan: ClusterPlan) -> Iterator[Block]:
@@ -138,8 +139,7 @@ def _objects(plan: ClusterPlan) -> Iterator[Block]:
     groups = groups_by_cause(plan.change, plan.objects)
     if not groups:
         return
-    noun = "object changes" if len(plan.objects) == 1 else "objects change"
-    title = f"{len(plan.objects)} {noun}" + (f" in {plan.name}" if plan.name else "")
+    title = objects_change(len(plan.objects)) + (f" in {plan.name}" if plan.name else "")
     yield Block(f"**{escaped(title)}**, by the line of the spec:\n", _OBJECTS)
     for group in groups:
         summary = html_code(f"{group_place(group)} {cause_text(group)}")
@@ -151,19 +151,17 @@ def _rows(group: CauseGroup) -> Iterator[str]:
     for pairs, fields in same_fields(group):
         pair = pairs[0]
         sign = "+" if pair.is_added else "-" if pair.is_removed else " "
-        same = " with the same change" if pair.is_changed else ""
-        more = f" and {len(pairs) - 1} more{same}" if len(pairs) > 1 else ""
         verb = "are" if len(pairs) > 1 else "is"
-        yield f"{sign} {pair.manifest}{more}" + ("" if pair.is_changed else f" {verb} {change_word(pair)}")
-        for one in fields[:_FIELDS] if pair.is_changed else ():
-            yield from _field(one)
+        yield f"{sign} {same_objects(pairs)}" + ("" if pair.is_changed else f" {verb} {change_word(pair)}")
+        for field in fields[:_FIELDS] if pair.is_changed else ():
+            yield from _field(field)
         if pair.is_changed and len(fields) > _FIELDS:
             yield f"    {more_fields(len(fields) - _FIELDS)}"
 
 
-def _field(one: ChangedField) -> Iterator[str]:
-    first, *others = change_lines(one.field.before, one.field.after)
-    yield f"    {one.place}: {first}"
+def _field(changed: ChangedField) -> Iterator[str]:
+    first, *others = change_lines(changed.field.before, changed.field.after)
+    yield f"    {changed.place}: {first}"
     for line in others:
         sign, text = (line[0], line[1:]) if line.startswith(("+", "-")) else (" ", line)
         yield f"{sign}      {text}"

@@ -7,13 +7,20 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.terminal import PLAIN, Paint, Style, visible, wrapped
-from gpuc.plan.change import Pair
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
 from gpuc.plan.planner import ClusterPlan
 from gpuc.plan.plans import Plans
 from gpuc.plan.report.values import change_lines
-from gpuc.plan.report.words import cause_text, change_word, counted_impacts, group_place, more_fields, same_fields
+from gpuc.plan.report.words import (
+    cause_text,
+    change_word,
+    counted_impacts,
+    group_place,
+    more_fields,
+    same_fields,
+    same_objects,
+)
 
 _COLOURS = {Level.DESTROYS: "1;31", Level.DISRUPTS: "1;33", Level.RESTRICTS: "1;35", Level.COSTS: "1;36"}
 _FIELDS = 8
@@ -28,7 +35,7 @@ def render(plans: Plans, style: Style = PLAIN) -> str:
     unchanged = [plan.name for plan in plans.clusters if plan not in changed]
     if unchanged:
         lines.append(f"no change: {', '.join(filter(None, unchanged)) or 'the objects are equal'}")
-    lines.append(f"compared with {visible(plans.before)}: {counted_impacts(one for _, one in plans.impacts())}")
+    lines.append(f"compared with {visible(plans.before)}: {counted_impacts(impact for _, impact in plans.impacts())}")
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -37,12 +44,12 @@ def _cluster(plan: ClusterPlan, paint: Paint, width: int | None) -> Iterator[str
     for sentence in plan.summary:
         yield f"  {wrapped(visible(sentence), width, first=2, indent=4)}"
     for level in Level:
-        impacts = [one for one in plan.impacts if one.level is level]
+        impacts = [impact for impact in plan.impacts if impact.level is level]
         if impacts:
             yield ""
             yield paint(_COLOURS.get(level, "1"), level.value)
-        for one in impacts:
-            yield from _impact(one, paint, width)
+        for impact in impacts:
+            yield from _impact(impact, paint, width)
     for finding in plan.findings:
         yield ""
         yield visible(f"{finding.mark}  {finding.severity.value} {finding.id}  {finding.message}")
@@ -53,15 +60,15 @@ def _cluster(plan: ClusterPlan, paint: Paint, width: int | None) -> Iterator[str
     yield from _objects(plan, paint)
 
 
-def _impact(one: Impact, paint: Paint, width: int | None) -> Iterator[str]:
-    where = f"{one.mark}{' (before)' if one.is_before else ''}" if one.mark else place(one.path) or "-"
-    text = wrapped(visible(f"{one.subject}: {one.message}"), width, first=10, indent=10)
-    yield f"  {one.id}  {text}"
+def _impact(impact: Impact, paint: Paint, width: int | None) -> Iterator[str]:
+    where = f"{impact.mark}{' (before)' if impact.is_before else ''}" if impact.mark else place(impact.path) or "-"
+    text = wrapped(visible(f"{impact.subject}: {impact.message}"), width, first=10, indent=10)
+    yield f"  {impact.id}  {text}"
     yield f"          {paint('2', visible(where))}"
-    for detail in one.details:
+    for detail in impact.details:
         yield f"          {wrapped(visible(detail), width, first=10, indent=12)}"
-    if one.accepted:
-        yield f"          accepted: {visible(one.accepted)}"
+    if impact.accepted:
+        yield f"          accepted: {visible(impact.accepted)}"
 
 
 def _objects(plan: ClusterPlan, paint: Paint) -> Iterator[str]:
@@ -78,21 +85,15 @@ def _objects(plan: ClusterPlan, paint: Paint) -> Iterator[str]:
 def _group(group: CauseGroup, paint: Paint) -> Iterator[str]:
     yield f"  {paint('2', visible(group_place(group)))}  {visible(cause_text(group))}".rstrip()
     for pairs, fields in same_fields(group):
-        yield f"    {change_word(pairs[0])} {visible(_names(pairs))}"
+        yield f"    {change_word(pairs[0])} {visible(same_objects(pairs))}"
         if pairs[0].is_changed:
             yield from _fields(fields)
 
 
-def _names(pairs: list[Pair]) -> str:
-    names = [str(pair.manifest) for pair in pairs]
-    same = " with the same change" if pairs[0].is_changed else ""
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more{same}"
-
-
 def _fields(fields: tuple[ChangedField, ...]) -> Iterator[str]:
-    for one in fields[:_FIELDS]:
-        first, *others = change_lines(one.field.before, one.field.after)
-        yield f"      {visible(one.place)}: {visible(first)}"
+    for changed in fields[:_FIELDS]:
+        first, *others = change_lines(changed.field.before, changed.field.after)
+        yield f"      {visible(changed.place)}: {visible(first)}"
         yield from (f"        {visible(line)}" for line in others)
     if len(fields) > _FIELDS:
         yield f"      {more_fields(len(fields) - _FIELDS)}"

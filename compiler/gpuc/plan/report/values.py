@@ -7,6 +7,7 @@ import json
 from itertools import takewhile
 from typing import Any
 
+from gpuc.diagnostics.words import counted
 from gpuc.plan.difference import MISSING
 
 LINES = 12
@@ -62,5 +63,5 @@ def _line_changes(before: str, after: str) -> list[str]:
     if not changed:
         return ["only line breaks change"]
     rest = len(changed) - LINES
-    more = [f"and {rest} more {'line' if rest == 1 else 'lines'}"] if rest > 0 else []
+    more = [f"and {counted(rest, 'more line')}"] if rest > 0 else []
     return ["the text changes", *changed[:LINES], *more]

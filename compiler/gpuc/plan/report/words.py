@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.words import counted
 from gpuc.plan.change import Pair
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import CauseGroup, ChangedField
@@ -22,20 +23,26 @@ def counted_impacts(impacts: Iterable[Impact]) -> str:
     found = list(impacts)
     if not found:
         return "no impacts"
-    accepted = sum(bool(one.accepted) for one in found)
-    noun = "impact" if len(found) == 1 else "impacts"
-    return f"{len(found)} {noun}: {counted_levels(found)}" + (f"; {accepted} accepted" if accepted else "")
+    accepted = sum(bool(impact.accepted) for impact in found)
+    levels = counted_levels(found)
+    return f"{counted(len(found), 'impact')}: {levels}" + (f"; {accepted} accepted" if accepted else "")
 
 
 def counted_levels(impacts: Iterable[Impact]) -> str:
     """Returns the number of impacts of each level, for example "1 destroys, 2 costs"."""
-    count = Counter(one.level for one in impacts)
+    count = Counter(impact.level for impact in impacts)
     return ", ".join(f"{count[level]} {level.value}" for level in Level if count[level])
 
 
 def more_fields(count: int) -> str:
     """Returns the number of fields that are not shown, for example "and 2 more fields"."""
-    return f"and {count} more {'field' if count == 1 else 'fields'}"
+    return f"and {counted(count, 'more field')}"
+
+
+def same_objects(pairs: Sequence[Pair]) -> str:
+    """Returns the first of some objects with equal changes, and the number of the others."""
+    same = " with the same change" if pairs[0].is_changed else ""
+    return str(pairs[0].manifest) + (f" and {len(pairs) - 1} more{same}" if len(pairs) > 1 else "")
 
 
 def cause_text(group: CauseGroup) -> str:
@@ -57,7 +64,7 @@ def same_fields(group: CauseGroup) -> list[tuple[list[Pair], tuple[ChangedField,
     """Returns the objects with equal changes: the objects, and the fields of the first object."""
     found: dict[tuple[object, ...], tuple[list[Pair], tuple[ChangedField, ...]]] = {}
     for pair, fields in group.objects:
-        shown = tuple((one.place, *change_lines(one.field.before, one.field.after)) for one in fields)
+        shown = tuple((changed.place, *change_lines(changed.field.before, changed.field.after)) for changed in fields)
         key = (change_word(pair), pair.manifest.kind, shown if pair.is_changed else ())
         found.setdefault(key, ([], fields))[0].append(pair)
     return list(found.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
 from typing import NamedTuple
@@ -11,17 +11,9 @@ from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
+from gpuc.model.units import Unit, quota_unit, with_unit
 from gpuc.rules import Findings, Found
-from gpuc.rules.queues._units import (
-    CountedQuota,
-    amount_in_unit,
-    counted_resources,
-    owner_kind,
-    quota_path,
-    quotas,
-    unit_of,
-    with_unit,
-)
+from gpuc.rules.queues._units import CountedQuota, counted_resources, owner_kind, quota_path, quotas
 
 _MOST_OWNERS = 10
 """The most owners of quotas in one message."""
@@ -66,22 +58,21 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
                     yield found
 
 
-def beyond(
-    rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, words: Callable[[int | Fraction], str]
-) -> Found:
+def beyond(rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, unit: Unit) -> Found:
     """Returns the finding about quotas whose sum exceeds a limit, at the first quota with which it exceeds the limit.
 
     Args:
         of: what the quotas count in words, for example "node pool train".
         owner_of_nodes: what has the nodes in words, for example "the node pool".
-        words: returns an amount with its unit.
     """
     *_, total = sums = list(accumulate(row.amount for row in rows))
     first = next(row for row, subtotal in zip(rows, sums, strict=True) if subtotal > limit)
-    parts = [f"{row.owner} {words(row.amount).partition(' ')[0]}" for row in rows if row.amount]
+    parts = [f"{row.owner} {unit.number(row.amount)}" for row in rows if row.amount]
     more = f" and {len(parts) - _MOST_OWNERS} more" if len(parts) > _MOST_OWNERS else ""
-    message = f"the sum of the quotas for {of} is {words(total)} ({', '.join(parts[:_MOST_OWNERS])}{more}); expected "
-    message += f"at most {words(limit).partition(' ')[0]}, the capacity of {owner_of_nodes}"
+    message = (
+        f"the sum of the quotas for {of} is {unit.amount(total)} ({', '.join(parts[:_MOST_OWNERS])}{more}); expected "
+    )
+    message += f"at most {unit.number(limit)}, the capacity of {owner_of_nodes}"
     return Found(first.path, message, manifest=first.manifest)
 
 
@@ -97,42 +88,27 @@ def _capacities(pool: Pool, resource: str, *, in_nodes: bool) -> tuple[_Capacity
     return certain, certain if in_nodes else _Capacity(largest * pool.nodes_max, instance)
 
 
-def _related(
-    pool: Pool, resource: str, path: Path, pool_quotas: list[CountedQuota], *, in_nodes: bool
-) -> list[Related]:
-    """Returns the places of the other quotas that count, and of the maximum number of nodes."""
-    kind, unit = owner_kind(pool), unit_of(pool, resource, in_nodes=in_nodes)
-    related = []
-    for quota in pool_quotas:
-        where = quota_path(quota.path, quota.spec, resource)
-        if quota.amounts[resource] and where != path:
-            count = amount_in_unit(pool, resource, quota.amounts[resource], in_nodes=in_nodes)
-            related.append(Related(f"quota of {kind} {quota.owner}: {with_unit(count, unit)}", where))
-    nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
-    most = f"node pool {pool.name} has at most {with_unit(pool.nodes_max, 'nodes')}"
-    if not in_nodes and len(pool.instances) == 1:
-        most += f" with {with_unit(pool.node[resource], unit)} each"
-    return [*related, Related(most, nodes)]
-
-
 def _exceeding(
     pool: Pool, resource: str, pool_quotas: list[CountedQuota], limits: tuple[_Capacity, _Capacity], *, in_nodes: bool
 ) -> Found:
-    def words(amount: int | Fraction) -> str:
-        count = amount_in_unit(pool, resource, int(amount), in_nodes=in_nodes)
-        return with_unit(count, unit_of(pool, resource, in_nodes=in_nodes))
-
+    """Returns the finding with the places of the other quotas that count, and of the maximum number of nodes."""
+    unit, (limit, largest) = quota_unit(pool, resource, in_nodes=in_nodes), limits
     rows = [
         Counted(quota.owner, quota.amounts[resource], quota_path(quota.path, quota.spec, resource))
         for quota in pool_quotas
     ]
-    limit, largest = limits
-    found = beyond(rows, limit.amount, f"node pool {pool.name}", "the node pool", words)
-    message = found.message
-    if not in_nodes and len(pool.instances) > 1:
+    found = beyond(rows, limit.amount, f"node pool {pool.name}", "the node pool", unit)
+    message, most = found.message, f"node pool {pool.name} has at most {with_unit(pool.nodes_max, 'nodes')}"
+    if not in_nodes and len(pool.instances) == 1:
+        most += f" with {unit.amount(pool.node[resource])} each"
+    elif not in_nodes:
         message += f" with {pool.nodes_max} {limit.instance.type}"
         if limit is not largest:
-            other = words(largest.amount).partition(" ")[0]
-            message += f"; {pool.nodes_max} {largest.instance.type} would have {other}"
-    related = _related(pool, resource, found.path, pool_quotas, in_nodes=in_nodes)
-    return found._replace(message=message, related=related)
+            message += f"; {pool.nodes_max} {largest.instance.type} would have {unit.number(largest.amount)}"
+    related = [
+        Related(f"quota of {owner_kind(pool)} {row.owner}: {unit.amount(row.amount)}", row.path)
+        for row in rows
+        if row.amount and row.path != found.path
+    ]
+    nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
+    return found._replace(message=message, related=[*related, Related(most, nodes)])

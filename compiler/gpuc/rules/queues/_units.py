@@ -77,29 +77,3 @@ def counted_by(pool: Pool) -> list[Related]:
     if "counted" not in pool.spec.model_fields_set:
         return []
     return [Related(f"counted of node pool {pool.name} is {pool.counted}", (*pool.path, "counted"))]
-
-
-def unit_of(pool: Pool, resource: str, *, in_nodes: bool = False) -> str:
-    """Returns the unit in which messages count the resource, for example "GPUs"."""
-    if in_nodes:
-        return "nodes"
-    if pool.sharing is None or pool.sharing.mode == "exclusive":
-        return "GPUs"
-    if pool.sharing.mode == "shared":
-        return "GPU shares"
-    profile = next((name for name in pool.sharing.slices() if mig_resource(name) == resource), "")
-    return f"{profile} slices" if profile else ("slices" if pool.sharing.strategy == "single" else "whole GPUs")
-
-
-def with_unit(count: int, unit: str) -> str:
-    """Returns a number with its unit, for example "1 node" or "4 nodes".
-
-    Args:
-        unit: the unit in the plural.
-    """
-    return f"{count} {unit.removesuffix('s') if count == 1 else unit}"
-
-
-def amount_in_unit(pool: Pool, resource: str, amount: int, *, in_nodes: bool = False) -> int:
-    """Returns the number of nodes that have the amount if `in_nodes` is set; otherwise returns the amount."""
-    return amount // pool.node[resource] if in_nodes else amount

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
+from gpuc.model.units import quota_unit
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_in_unit, counted_resources, owner_kind, quotas, unit_of
+from gpuc.rules.queues._units import counted_resources, owner_kind, quotas
 
 
 @rule("VER004", Severity.INFO)
@@ -24,9 +25,8 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
             capacity = pool.capacity[resource]
             rest = capacity - sum(quota.amounts[resource] for quota in pool_quotas)
             if rest > 0:
-                unit = unit_of(pool, resource, in_nodes=in_nodes)
-                total = amount_in_unit(pool, resource, capacity, in_nodes=in_nodes)
-                unused.append(f"{amount_in_unit(pool, resource, rest, in_nodes=in_nodes)} of {total} {unit}")
+                unit = quota_unit(pool, resource, in_nodes=in_nodes)
+                unused.append(f"{unit.count(rest)} of {unit.count(capacity)} {unit.name}")
         if unused:
             path = (*pool.path, "nodes", "static" if pool.is_static else "max")
             amounts = ", ".join(dict.fromkeys(unused))

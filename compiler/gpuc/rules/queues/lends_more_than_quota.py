@@ -6,7 +6,7 @@ from gpuc.cluster.queue import Member, from_model
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule
-from gpuc.rules.queues._words import amount_words, counted_keys, flavor_words, number, owner, place, place_words
+from gpuc.rules.queues._places import counted_keys, place, place_words
 
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
@@ -27,8 +27,9 @@ def lent_above_quota(queue: Member) -> Iterator[Found]:
         if quota.lend is None or quota.lend <= quota.nominal or path in reported:
             continue
         reported.add(path)
-        nominal = number(queue, key, quota.nominal)
-        lent = f"{owner(queue)} lends {amount_words(queue, key, quota.lend)} of {flavor_words(queue, key[0])}"
+        unit = queue.unit(key)
+        nominal = unit.number(quota.nominal)
+        lent = f"{queue.words} lends {unit.amount(quota.lend)} of {queue.flavor_words(key[0])}"
         fix = f"set {place_words(queue, key, 'lendingLimit')} to {nominal}"
         if path[-1] == "lend":
             fix += " or all"

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster, Namespace, Pool
 from gpuc.model.tenant import NamespaceQuota
+from gpuc.model.units import unit_name
 from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import quota_path, unit_of
+from gpuc.rules.queues._units import quota_path
 
 
 @rule("KUE116", source="Kubernetes documentation, resource quotas: a ResourceQuota counts resources by their names")
@@ -36,7 +37,7 @@ def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[NamespaceQ
     queued = list(_queued(namespace))
     for resource in pool.gpu_resource_names:
         path = quota_path(quota.path, quota.spec, resource)
-        actual = f"namespace {namespace.name} has quota for {unit_of(pool, resource)} of node pool {pool.name}"
+        actual = f"namespace {namespace.name} has quota for {unit_name(pool, resource)} of node pool {pool.name}"
         for first in earlier:
             other = first.pool
             if resource in other.gpu_resource_names:

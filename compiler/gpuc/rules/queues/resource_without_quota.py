@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from gpuc.cluster.queue import Member, from_model
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
+from gpuc.model.units import unit_name
 from gpuc.rules import Findings, Found, rule
-from gpuc.rules.queues._units import unit_of
-from gpuc.rules.queues._words import counted_keys, owner
+from gpuc.rules.queues._places import counted_keys
 
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
@@ -35,8 +35,8 @@ def uncovered(queue: Member, closed: Collection[str] = ()) -> Iterator[Found]:
         done.add(resource)
         what, path = resource, queue.covered_path(resource)
         if pool_quota := queue.pool_quotas.get(flavor):
-            what = f"{unit_of(pool_quota.pool, resource)} of node pool {flavor}"
+            what = f"{unit_name(pool_quota.pool, resource)} of node pool {flavor}"
             path = (*pool_quota.path, "slices" if pool_quota.spec.slices else "gpus")
         if path:  # otherwise the resource is not covered, which is another mistake
-            message = f"{owner(queue)} has no quota for {what} and cannot borrow any"
+            message = f"{queue.words} has no quota for {what} and cannot borrow any"
             yield Found(path, message, manifest=queue.manifest)

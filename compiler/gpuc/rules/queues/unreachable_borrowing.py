@@ -8,7 +8,7 @@ from gpuc.kubernetes.quota import Key
 from gpuc.model import Cluster, Queue
 from gpuc.model.queue import Cohort
 from gpuc.rules import Findings, Found, rule
-from gpuc.rules.queues._words import amount_words, counted_keys, flavor_words, number, owner, place, place_words
+from gpuc.rules.queues._places import counted_keys, place, place_words
 
 
 @rule("KUE008", source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
@@ -47,8 +47,8 @@ def borrowed_beyond_lent(member: Member, keys: Iterable[Key]) -> Iterator[Found]
         # One number of the spec can set the limit of several resources.
         if limit is not None and limit > lent and path not in reported:
             reported.add(path)
-            borrowed = f"{owner(member)} borrows {amount_words(member, key, limit)} of {flavor_words(member, key[0])}"
-            available = number(member, key, lent)
+            borrowed = f"{member.words} borrows {member.unit(key).amount(limit)} of {member.flavor_words(key[0])}"
+            available = member.unit(key).number(lent)
             message = f"{borrowed}, but the other queues lend at most {available}"
             fix = f"set {place_words(member, key, 'borrowingLimit')} to {available}"
             yield Found(path, message, fix, manifest=manifest)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from functools import partial
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
 from gpuc.lint.checks.quotas.capacity import Pool
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rules.queues._capacity import Counted, beyond
 from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
@@ -105,7 +105,6 @@ def _over_capacity(group: _Group) -> Iterator[ObjectFinding]:
                 for quota in group.quotas
                 if (outside := quota.outside(resource))
             ]
-            words = partial(rounded, resource)
-            found = beyond(rows, sum(known), "pods outside of Kueue", f"NodePool {names}", words)
+            found = beyond(rows, sum(known), "pods outside of Kueue", f"NodePool {names}", Unit(resource, ""))
             yield found.on_object(quotas_exceed_capacity.rule)
             return

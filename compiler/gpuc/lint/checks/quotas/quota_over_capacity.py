@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
 from math import inf
 
 from gpuc.cluster.queue import Member, Tree
@@ -14,10 +13,11 @@ from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks.quotas.capacity import FlavorCapacity
+from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.rules.queues._capacity import Counted, beyond
-from gpuc.rules.queues._words import place
+from gpuc.rules.queues._places import place
 from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
 from gpuc.trace.instance_capacity import EFA, GPU
 
@@ -68,7 +68,7 @@ def quota_over_capacity(pools: FlavorCapacity, trees: list[Tree]) -> Iterator[Ob
             (_, resource), rows, most = max(exceeded, key=lambda row: _excess(row[1], row[2]))
             rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
             names = ", ".join(pool.name for pool in pools.by_flavor[flavor])
-            found = beyond(rows, most, f"ResourceFlavor {flavor}", f"NodePool {names}", partial(rounded, resource))
+            found = beyond(rows, most, f"ResourceFlavor {flavor}", f"NodePool {names}", Unit(resource, ""))
             others = [other for (_, other), _, _ in exceeded if other != resource]
             more = f"; also exceeded: {', '.join(others)}" if others else ""
             yield found._replace(message=found.message + more).on_object(rule)

@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.rights import cloud_roles
 
 
@@ -10,10 +10,8 @@ def cloud_role_changes(change: Change) -> Impacts:
     EKS Pod Identity knows the role by an association, which an administrator changes with the commands in
     clusters/CLUSTER/README.md. Argo CD does not. Running pods keep their credentials until these expire.
     """
-    for one in cloud_roles(change):
-        if one.before and one.after:
-            message = f"has IAM role {one.after} instead of {one.before}; update the association"
-            yield Raised(one.subject, message, one.manifest, one.path)
-        elif one.before:
-            message = f"loses IAM role {one.before}; delete the association"
-            yield Raised(one.subject, message, one.manifest, one.path)
+    for before, after, raised in cloud_roles(change):
+        if before and after:
+            yield raised._replace(message=f"has IAM role {after} instead of {before}; update the association")
+        elif before:
+            yield raised._replace(message=f"loses IAM role {before}; delete the association")

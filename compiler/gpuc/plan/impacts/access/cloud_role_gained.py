@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.rights import cloud_roles
 
 
@@ -11,7 +11,7 @@ def cloud_role_gained(change: Change) -> Impacts:
     CD does not. Pods of this service account that start after that can use the role; running pods have to be created
     again, because EKS adds the settings of the credentials to a pod when the pod is created.
     """
-    for one in cloud_roles(change):
-        if one.after and not one.before:
-            message = f"gets IAM role {one.after}; create the association, and create running pods again"
-            yield Raised(one.subject, message, one.manifest, one.path)
+    for before, after, raised in cloud_roles(change):
+        if after and not before:
+            message = f"gets IAM role {after}; create the association, and create running pods again"
+            yield raised._replace(message=message)

@@ -9,13 +9,6 @@ def rights_gained(change: Change) -> Impacts:
 
     Nothing that runs is disturbed. The rights apply as soon as Argo CD has synced the bindings.
     """
-    for one in gained(change):
-        new, old = ", ".join(one.roles_after), ", ".join(one.roles_before)
-        if not one.roles_before:
-            action = f"gets role {new} in {one.where}"
-        elif new != old:
-            action = f"has role {new} instead of {old} in {one.where}"
-        else:
-            action = f"can do more with role {new} in {one.where}"
-        message = f"{action}; new rights: {rights_text(one.rights)}"
-        yield Raised(one.subject, message, one.binding, one.path)
+    for rights in gained(change):
+        message = f"{rights.action('gets', 'can do more')}; new rights: {rights_text(rights.rights)}"
+        yield Raised(rights.subject, message, rights.binding, rights.path)

@@ -12,16 +12,9 @@ def rights_lost(change: Change) -> Impacts:
 
     The API server refuses their next requests. Running workloads continue, unless their service account loses rights.
     """
-    for one in lost(change):
-        new, old = ", ".join(one.roles_after), ", ".join(one.roles_before)
-        if not one.roles_after:
-            action = f"loses role {old} in {one.where}"
-        elif new != old:
-            action = f"has role {new} instead of {old} in {one.where}"
-        else:
-            action = f"can do less with role {new} in {one.where}"
-        message = f"{action}; lost rights: {rights_text(one.rights)}"
-        refused = one.namespaces if one.subject.startswith("group ") and _WORK & one.rights else ()
-        outcome = "refused" if one.rights >= _WORK else "perhaps refused"
+    for rights in lost(change):
+        message = f"{rights.action('loses', 'can do less')}; lost rights: {rights_text(rights.rights)}"
+        refused = rights.namespaces if rights.subject.startswith("group ") and _WORK & rights.rights else ()
+        outcome = "refused" if rights.rights >= _WORK else "perhaps refused"
         predicts = (Prediction(f"workloads of namespace {name}", outcome) for name in refused if name != EVERYWHERE)
-        yield Raised(one.subject, message, one.binding, one.path, predicts=tuple(predicts))
+        yield Raised(rights.subject, message, rights.binding, rights.path, predicts=tuple(predicts))

@@ -39,7 +39,7 @@ def change_refused(change: Change) -> Impacts:
         failing = f", and the sync of Application {application.name} fails" if application else ""
         others = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
         message = f"{decision.check} refuses the change of {pair.manifest}{others}{failing}: {decision.message}"
-        predicts = tuple(Prediction(f"object {one.manifest}", "refused") for one, _ in refused)
+        predicts = tuple(Prediction(f"object {other.manifest}", "refused") for other, _ in refused)
         subject = f"{pair.manifest.kind} {pair.name}"
         yield Raised(subject, message, pair.after, pair.fields[0].path, (), predicts)
 
@@ -47,4 +47,4 @@ def change_refused(change: Change) -> Impacts:
 def _denied(policies: Policies, manifest: Manifest) -> Decision | None:
     """Returns the first decision that refuses an object; None if no policy refuses it."""
     request = Request(manifest.document(), user(_ARGO_CD))
-    return next((one for one in policies.decide(request) if one.outcome == "denied"), None)
+    return next((decision for decision in policies.decide(request) if decision.outcome == "denied"), None)

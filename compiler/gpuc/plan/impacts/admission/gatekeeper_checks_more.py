@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.gatekeeper_coverage import coverage_changes
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact("IMP312", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
@@ -9,6 +9,4 @@ def gatekeeper_checks_more(change: Change) -> Impacts:
 
     Running pods stay. While Gatekeeper does not run, a cluster that refuses requests starts no pods again.
     """
-    for one in coverage_changes(change):
-        if one.checks_more:
-            yield Raised("component gatekeeper", one.words, one.manifest, one.path)
+    yield from coverage_changes(change, checks_more=True)

@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.pod_security import level_changes
 
 
@@ -9,7 +9,4 @@ def pod_security_falls(change: Change) -> Impacts:
 
     Nothing that runs is disturbed. Pods of the namespace can get more privileges on their nodes.
     """
-    for one in level_changes(change):
-        if not one.rises:
-            message = f"enforces Pod Security level {one.after} instead of {one.before}"
-            yield Raised(f"namespace {one.pair.name}", message, one.pair.after, one.path)
+    yield from level_changes(change, rises=False)

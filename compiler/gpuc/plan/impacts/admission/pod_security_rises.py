@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.pod_security import level_changes
 
 
@@ -10,7 +10,4 @@ def pod_security_rises(change: Change) -> Impacts:
     Running pods stay. The API server refuses new pods that violate the level, also those that a controller creates
     again. `gpuc plan --workloads DIR` names the workloads.
     """
-    for one in level_changes(change):
-        if one.rises:
-            message = f"enforces Pod Security level {one.after} instead of {one.before}"
-            yield Raised(f"namespace {one.pair.name}", message, one.pair.after, one.path)
+    yield from level_changes(change, rises=True)

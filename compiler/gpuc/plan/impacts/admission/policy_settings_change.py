@@ -10,11 +10,10 @@ def policy_settings_change(change: Change) -> Impacts:
 
     Running pods stay. The settings of many policies follow from node pools, queues and tenants.
     """
-    for one in policy_settings(change, refuses_more=True):
-        if one.stage == "deny":
-            message = f"{one.text}; the API server refuses violations"
-            predicts = perhaps_refused(change, one.tenants)
-            yield Raised(f"policy {one.name}", message, one.manifest, one.path, predicts=predicts)
+    for policy in policy_settings(change, refuses_more=True):
+        if policy.stage == "deny":
+            predicts = perhaps_refused(change, policy.tenants)
+            yield policy.raised("; the API server refuses violations")._replace(predicts=predicts)
     for pair in policy_data_changes(change):
         path = next(field.path for field in pair.fields if field.is_below("spec"))
         yield Raised(f"policy {pair.name}", "its limits or the checked namespaces change", pair.after, path)

@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.policy_settings import policy_settings
 
 
@@ -9,8 +9,8 @@ def policy_settings_relax(change: Change) -> Impacts:
 
     Nothing that runs is disturbed. The settings of many policies follow from node pools, queues and tenants.
     """
-    for one in policy_settings(change, refuses_more=False):
-        yield Raised(f"policy {one.name}", one.text, one.manifest, one.path)
-    for one in policy_settings(change, refuses_more=True):
-        if one.stage == "warn":
-            yield Raised(f"policy {one.name}", f"{one.text}; violations get a warning", one.manifest, one.path)
+    for policy in policy_settings(change, refuses_more=False):
+        yield policy.raised()
+    for policy in policy_settings(change, refuses_more=True):
+        if policy.stage == "warn":
+            yield policy.raised("; violations get a warning")

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.policy_changes import by_policy, policy_changes, stage_text
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.policy_changes import by_policy, policy_changes
 
 
 @impact("IMP310", Level.NONE, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
@@ -9,7 +9,6 @@ def policy_warns(change: Change) -> Impacts:
 
     Nothing is refused. Requests that violate the policy get a warning, which people see before the stage is deny.
     """
-    for name, found in by_policy(one for one in policy_changes(change) if one.is_stricter and one.after == "warn"):
-        first = found[0]
-        message = f"stage warn instead of {stage_text(first.before)}: violations get a warning"
-        yield Raised(f"policy {name}", message, first.pair.after, first.path)
+    stricter = (policy for policy in policy_changes(change) if policy.is_stricter and policy.after == "warn")
+    for first, *_ in by_policy(stricter):
+        yield first.raised(f"stage {first.stages}: violations get a warning")

@@ -1,6 +1,4 @@
-from collections import defaultdict
-
-from gpuc.plan.change import Change
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.refused_workloads import RefusedWorkload, by_decision, named, refused_workloads
 
@@ -12,10 +10,8 @@ def workload_refused(change: Change) -> Impacts:
     `gpuc trace` passes in the state before and fails in the state after. The pods that run continue. After an
     eviction, the loss of a node or a new rollout, the workload has no pods.
     """
-    by_namespace: dict[str, list[RefusedWorkload]] = defaultdict(list)
-    for one in refused_workloads(change):
-        by_namespace[one.manifest.namespace].append(one)
-    for namespace, refused in by_namespace.items():
+    workloads = refused_workloads(change)
+    for namespace, refused in grouped(workloads, lambda workload: workload.manifest.namespace).items():
         for found in by_decision(refused):
             yield _raised(namespace, found)
 

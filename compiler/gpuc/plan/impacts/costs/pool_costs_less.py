@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import described_pool_changes
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.cost_changes import cost_impacts
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact(
@@ -15,7 +15,4 @@ def pool_costs_less(change: Change) -> Impacts:
     maximum is money only if the nodes ran until now. Reserved capacity costs the same without nodes until the
     reservation ends.
     """
-    for what, one in described_pool_changes(change):
-        if one.is_priced and one.monthly_usd < 0:
-            message = f"{what} {one.figures}"
-            yield Raised(f"node pool {one.name}", message, path=one.path, details=one.reserved_text)
+    yield from cost_impacts(change, "pools", -1)

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import described_pool_changes
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.cost_changes import cost_impacts
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact(
@@ -17,7 +17,4 @@ def pool_costs_more(change: Change) -> Impacts:
     types and purchase options, the most expensive one counts. Spot capacity without a price counts as on-demand
     capacity.
     """
-    for what, one in described_pool_changes(change):
-        if one.is_priced and one.monthly_usd > 0:
-            message = f"{what} {one.figures}"
-            yield Raised(f"node pool {one.name}", message, path=one.path, details=one.reserved_text)
+    yield from cost_impacts(change, "pools", 1)

@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import described_pool_changes
+from gpuc.plan.cost_changes import described_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
@@ -15,7 +15,7 @@ def price_missing(change: Change) -> Impacts:
     gpuc has on-demand prices of us-east-1. For reserved capacity and for other regions, write a row in specs/catalog/,
     or import the output of `aws pricing get-products` with `gpuc catalog import`.
     """
-    changes = {one.name: one for _, one in described_pool_changes(change) if one.missing}
-    for name, one in changes.items():
-        message = f"the costs change, but specs/catalog/ has no price of {'; '.join(one.missing)}"
-        yield Raised(f"node pool {name}", message, path=one.path)
+    costs = {cost.name: cost for _, cost in described_changes(change) if cost.missing}
+    for name, cost in costs.items():
+        message = f"the costs change, but specs/catalog/ has no price of {'; '.join(cost.missing)}"
+        yield Raised(f"node pool {name}", message, path=cost.path)

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import tenant_changes
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.cost_changes import cost_impacts
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact(
@@ -15,7 +15,4 @@ def tenant_costs_less(change: Change) -> Impacts:
     only if the quota was used until now. Reserved capacity costs the same without nodes until the reservation
     ends.
     """
-    for one in tenant_changes(change):
-        if one.is_priced and one.monthly_usd < 0:
-            message = f"the quota costs {one.figures}"
-            yield Raised(f"tenant {one.name}", message, path=one.path, details=one.reserved_text)
+    yield from cost_impacts(change, "tenants", -1)

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.cost_changes import tenant_changes
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.cost_changes import cost_impacts
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact(
@@ -16,7 +16,4 @@ def tenant_costs_more(change: Change) -> Impacts:
     larger pool can therefore change the costs of the same quota, for example if only some of its nodes are reserved.
     Tenants of one queue have equal parts of its quota. Reserved capacity costs the same without nodes.
     """
-    for one in tenant_changes(change):
-        if one.is_priced and one.monthly_usd > 0:
-            message = f"the quota costs {one.figures}"
-            yield Raised(f"tenant {one.name}", message, path=one.path, details=one.reserved_text)
+    yield from cost_impacts(change, "tenants", 1)

@@ -1,6 +1,6 @@
 from gpuc.plan.advertised import advertised_changes
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact("IMP120", Level.DISRUPTS, source="NVIDIA MIG User Guide, device placement; catalog/mig.json")
@@ -10,6 +10,4 @@ def node_offers_less(change: Change) -> Impacts:
     Pods that request a resource that no node offers any more stay pending. Running nodes keep what they offer until
     they are replaced, so running pods keep their slices.
     """
-    for one in advertised_changes(change):
-        if one.less:
-            yield Raised(f"node pool {one.name}", f"each node offers {one.words}", path=one.path, details=one.details)
+    yield from (offer.raised for offer in advertised_changes(change) if offer.less)

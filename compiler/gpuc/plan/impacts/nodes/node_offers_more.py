@@ -1,6 +1,6 @@
 from gpuc.plan.advertised import advertised_changes
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 
 
 @impact("IMP121", Level.NONE, source="NVIDIA MIG User Guide, device placement; catalog/mig.json")
@@ -9,6 +9,4 @@ def node_offers_more(change: Change) -> Impacts:
 
     The new resources are on nodes that start after the change.
     """
-    for one in advertised_changes(change):
-        if not one.less:
-            yield Raised(f"node pool {one.name}", f"each node offers {one.words}", path=one.path, details=one.details)
+    yield from (offer.raised for offer in advertised_changes(change) if not offer.less)

@@ -10,11 +10,8 @@ def best_effort_order(change: Change) -> Impacts:
 
     A large workload can wait long, because small workloads use the quota that becomes free.
     """
-    seen = set()
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = pair.values("spec", "queueingStrategy")
-        name = queue_name(pair)
-        if pair.is_changed and before == "StrictFIFO" != after and name not in seen:
-            seen.add(name)
+        if pair.is_changed and before == "StrictFIFO" != after:
             message = "later workloads are admitted while an earlier one waits; large workloads can wait longer"
-            yield Raised(f"queue {name}", message, pair.after, ("spec", "queueingStrategy"))
+            yield Raised(f"queue {queue_name(pair)}", message, pair.after, ("spec", "queueingStrategy"))

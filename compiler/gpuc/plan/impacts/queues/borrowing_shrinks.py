@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import flavor_text, is_less, loses, queue_name, quota_changes
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.quota_changes import is_less, loses, quota_changes
 
 
 @impact("IMP203", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available")
@@ -10,12 +10,8 @@ def borrowing_shrinks(change: Change) -> Impacts:
     Workloads that run with borrowed quota continue: Kueue evicts no workload because of a smaller limit. Kueue admits
     the next workload when the queue uses less than its nominal quota and the new limit together.
     """
-    changes = quota_changes(change)
-    for one in changes:
-        if one.has_limits and is_less(one.after.borrow, one.before.borrow):
-            instead = one.unit.instead(one.before.borrow, one.after.borrow)
-            message = f"may borrow {instead} on {flavor_text(change, one.flavor)}"
-            details = ("workloads that run with borrowed quota continue", *loses(change, [one]))
-            yield Raised(
-                f"queue {queue_name(one.pair)}", message, one.pair.after, (*one.path, "borrowingLimit"), details
-            )
+    for quota in quota_changes(change):
+        if quota.has_limits and is_less(quota.after.borrow, quota.before.borrow):
+            instead = quota.unit.instead(quota.before.borrow, quota.after.borrow)
+            details = ("workloads that run with borrowed quota continue", *loses([quota]))
+            yield quota.raised(f"may borrow {instead} on {quota.place}", "borrowingLimit", details)

@@ -11,13 +11,12 @@ def cohort_moves(change: Change) -> Impacts:
     All queues below the cohort lend to the queues of the new tree and borrow from them. Workloads that run with
     borrowed quota of the old tree continue.
     """
-    changes = quota_changes(change)
-    for pair in change.pairs(GROUP, "Cohort"):
+    for pair in change.kept(GROUP, "Cohort"):
         before, after = parents(pair)
-        if before == after or pair.is_added or pair.is_removed:
+        if before == after:
             continue
         if after:
             message = f"moves from parent {before} to parent {after}" if before else f"gets parent {after}"
         else:
             message = f"leaves parent {before}"
-        yield Raised(f"cohort {pair.name}", message, pair.after, parent_path(pair), loses(change, changes))
+        yield Raised(f"cohort {pair.name}", message, pair.after, parent_path(pair), loses(quota_changes(change)))

@@ -10,7 +10,9 @@ def fair_share_grows(change: Change) -> Impacts:
     The queue gets more of the idle quota of its cohort, and the other queues get less. Workloads that they run with
     borrowed quota can be preempted, if the queue may reclaim quota.
     """
-    for one in weight_changes(change):
-        if one.after > one.before:
-            message = f"weight in fair sharing grows from {one.before} to {one.after}: other queues get less idle quota"
-            yield Raised(one.subject, message, one.pair.after, ("spec", "fairSharing", "weight"))
+    for weight in weight_changes(change):
+        if weight.after > weight.before:
+            message = (
+                f"weight in fair sharing grows from {weight.before} to {weight.after}: other queues get less idle quota"
+            )
+            yield Raised(weight.subject, message, weight.pair.after, ("spec", "fairSharing", "weight"))

@@ -10,11 +10,11 @@ def fair_share_shrinks(change: Change) -> Impacts:
     The queue gets less of the idle quota of its cohort. Queues with a smaller share can preempt workloads that the
     queue runs with borrowed quota.
     """
-    for one in weight_changes(change):
-        if one.after < one.before:
-            message = f"weight in fair sharing falls from {one.before} to {one.after}: it gets less idle quota"
+    for weight in weight_changes(change):
+        if weight.after < weight.before:
+            message = f"weight in fair sharing falls from {weight.before} to {weight.after}: it gets less idle quota"
             details = (
                 "other queues that may reclaim quota can preempt workloads that run with borrowed quota and are above "
                 "the new share",
             )
-            yield Raised(one.subject, message, one.pair.after, ("spec", "fairSharing", "weight"), details)
+            yield Raised(weight.subject, message, weight.pair.after, ("spec", "fairSharing", "weight"), details)

@@ -1,7 +1,7 @@
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.kueue_configuration import VALUES, ConfigurationChange, configuration_change
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.kueue_configuration import FRAMEWORKS, ConfigurationChange, configuration_changes
 
 
 @impact(
@@ -17,12 +17,9 @@ def framework_added(change: Change) -> Impacts:
     end. Pods, Deployments and StatefulSets that run are not disturbed: Kueue manages pods that are created from then
     on.
     """
-    found = configuration_change(change)
-    before, after = found.values("integrations", "frameworks") if found else (None, None)
-    added = [name for name in after or () if name not in (before or ())]
-    if found and added:
-        path = (*VALUES, "integrations", "frameworks")
-        yield Raised("component kueue", _message(found, added), found.pair.after, path, tuple(_details(found, added)))
+    for found in configuration_changes(change):
+        if added := found.frameworks(added=True):
+            yield found.raised(_message(found, added), *FRAMEWORKS, details=_details(found, added))
 
 
 def _message(found: ConfigurationChange, added: list[str]) -> str:

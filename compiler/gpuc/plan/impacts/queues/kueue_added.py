@@ -3,7 +3,7 @@ from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.kueue_configuration import VALUES
+from gpuc.plan.kueue_configuration import FRAMEWORKS, VALUES
 
 
 @impact(
@@ -17,12 +17,14 @@ def kueue_added(change: Change) -> Impacts:
     Kueue suspends jobs that run in the namespaces of tenants, and starts them when a queue has quota for them. A job
     without a queue stays suspended.
     """
-    before = [one for one in change.before.objects.of("", "Namespace") if TENANT_KEY in one.labels]
-    for pair in change.helm_values():
-        if pair.name != "kueue" or not pair.is_added or not before:
-            continue
+    pair = change.values_of("kueue")
+    if (
+        pair
+        and pair.is_added
+        and any(TENANT_KEY in space.labels for space in change.before.objects.of("", "Namespace"))
+    ):
         configuration = document(change.after.objects, pair.values(*VALUES)[1])
-        names = ", ".join(str(name) for name in dig(configuration, "integrations", "frameworks") or ())
+        names = ", ".join(str(name) for name in dig(configuration, *FRAMEWORKS) or ())
         message = f"Kueue starts to manage {names}: it suspends jobs that run in the namespaces of tenants"
         details = ("a job starts again when a queue has quota for it; set kueue.x-k8s.io/queue-name before the change",)
         manifest, path = (None, ("spec", "queues")) if change.after.source else (pair.after, ())

@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.queue_removal import removed_queues
+from gpuc.plan.queue_ends import removed_queues
 
 
 @impact("IMP242", Level.NONE, source="kueue v0.19.2 pkg/controller/core/clusterqueue_controller.go, Reconcile")

@@ -1,7 +1,6 @@
-from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import QuotaChange, flavor_text, is_less, queue_name, quota_changes
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.quota_changes import QuotaChange, is_less, quota_changes
 
 
 @impact("IMP206", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, localQuota, available")
@@ -11,16 +10,15 @@ def lending_grows(change: Change) -> Impacts:
     A queue that needs lent quota waits until the workloads of the borrowers end, or preempts them if the queue may
     reclaim its quota.
     """
-    for one in quota_changes(change):
-        if one.has_limits and is_less(one.before.lend, one.after.lend):
-            instead = one.unit.instead(one.before.lend, one.after.lend)
-            message = f"lends {instead} on {flavor_text(change, one.flavor)} to its cohort; {_return(one)}"
-            yield Raised(f"queue {queue_name(one.pair)}", message, one.pair.after, (*one.path, "lendingLimit"))
+    for quota in quota_changes(change):
+        if quota.has_limits and is_less(quota.before.lend, quota.after.lend):
+            instead = quota.unit.instead(quota.before.lend, quota.after.lend)
+            yield quota.raised(f"lends {instead} on {quota.place} to its cohort; {_return(quota)}", "lendingLimit")
 
 
-def _return(one: QuotaChange) -> str:
+def _return(quota: QuotaChange) -> str:
     """Returns how the queue gets lent quota back."""
-    policy = dig(one.pair.after.body if one.pair.after else None, "spec", "preemption", "reclaimWithinCohort")
+    policy = quota.pair.values("spec", "preemption", "reclaimWithinCohort")[1]
     if policy in (None, "Never"):
         return "the queue waits for lent quota until the workloads of the borrowers end"
     which = "with lower priority " if policy == "LowerPriority" else ""

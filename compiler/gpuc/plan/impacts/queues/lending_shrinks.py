@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import flavor_text, is_less, loses, queue_name, quota_changes
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.quota_changes import is_less, loses, quota_changes
 
 
 @impact("IMP205", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, localQuota, available")
@@ -11,10 +11,9 @@ def lending_shrinks(change: Change) -> Impacts:
     reclaim its quota.
     """
     changes = quota_changes(change)
-    for one in changes:
-        if one.has_limits and is_less(one.after.lend, one.before.lend):
-            instead = one.unit.instead(one.before.lend, one.after.lend)
-            message = f"lends {instead} on {flavor_text(change, one.flavor)} to its cohort"
-            others = loses(change, changes, one.flavor, one.pair.name)
+    for quota in changes:
+        if quota.has_limits and is_less(quota.after.lend, quota.before.lend):
+            instead = quota.unit.instead(quota.before.lend, quota.after.lend)
+            others = loses(changes, quota.flavor, quota.pair.name)
             details = (*others, "workloads that run with lent quota continue until they end or are preempted")
-            yield Raised(f"queue {queue_name(one.pair)}", message, one.pair.after, (*one.path, "lendingLimit"), details)
+            yield quota.raised(f"lends {instead} on {quota.place} to its cohort", "lendingLimit", details)

@@ -1,8 +1,7 @@
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import queue_name
-from gpuc.plan.tenant_changes import owner_of
+from gpuc.plan.tenant_changes import owner_and_queue, where_text
 
 
 @impact("IMP222", Level.NONE, source="kueue v0.19.2 pkg/cache/queue/manager.go, AddLocalQueue")
@@ -11,16 +10,15 @@ def local_queue_added(change: Change) -> Impacts:
 
     The namespace shares the quota of the queue with the other namespaces of the queue.
     """
-    groups: dict[tuple[str, str], list[Pair]] = {}
-    for pair in change.pairs(GROUP, "LocalQueue"):
-        if not pair.is_added or change.is_new:
-            continue
-        namespace = change.pair("", "Namespace", pair.manifest.namespace)
-        queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[1]))
-        if not (namespace and namespace.is_added) and not (queue and queue.is_added):
-            owner = owner_of(change, pair.manifest.namespace)
-            groups.setdefault((owner, queue_name(pair)), []).append(pair)
-    for (owner, name), pairs in groups.items():
-        namespaces = ", ".join(sorted({pair.manifest.namespace for pair in pairs}))
-        where = f" in {namespaces}" if owner.startswith("tenant") else ""
+    added = (pair for pair in change.pairs(GROUP, "LocalQueue") if _is_added(change, pair))
+    for (owner, name), pairs in grouped(added, lambda pair: owner_and_queue(change, pair)).items():
+        where = where_text(owner, sorted({pair.manifest.namespace for pair in pairs}))
         yield Raised(owner, f"can submit workloads to queue {name}{where}", pairs[0].after)
+
+
+def _is_added(change: Change, pair: Pair) -> bool:
+    """Returns whether a LocalQueue is new, and its namespace and its queue are not."""
+    namespace = change.pair("", "Namespace", pair.manifest.namespace)
+    queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[1]))
+    is_new = (namespace and namespace.is_added) or (queue and queue.is_added) or change.is_new
+    return pair.is_added and not is_new

@@ -1,11 +1,9 @@
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.objects.object_set import dig
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.queue_policy import outcome_without_queue
-from gpuc.plan.queue_usage import named, uses
-from gpuc.plan.quota_changes import queue_name
-from gpuc.plan.tenant_changes import owner_of, tenant_of
+from gpuc.plan.queue_ends import outcome_without_queue
+from gpuc.plan.queue_usage import users_text, uses
+from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
 
 
 @impact(
@@ -19,20 +17,17 @@ def local_queue_removed(change: Change) -> Impacts:
     Running workloads continue, and keep their quota until they end. Workloads that wait in the LocalQueue are not
     admitted. A workload that Kueue evicts is not admitted again.
     """
-    groups: dict[tuple[str, str], list[Pair]] = {}
-    for pair in change.pairs(GROUP, "LocalQueue"):
-        if pair.is_removed and _stays(change, pair):
-            groups.setdefault((owner_of(change, pair.manifest.namespace), queue_name(pair)), []).append(pair)
+    removed = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.is_removed and _stays(change, pair))
     found = uses(change)
-    for (owner, queue), pairs in groups.items():
+    for (owner, queue), pairs in grouped(removed, lambda pair: owner_and_queue(change, pair)).items():
         namespaces = sorted({pair.manifest.namespace for pair in pairs})
-        where = f" in {', '.join(namespaces)}" if owner.startswith("tenant") else ""
+        where = where_text(owner, namespaces)
         places = {(pair.manifest.namespace, pair.name) for pair in pairs}
         users = [use.manifest for use in found if (use.manifest.namespace, use.local_queue) in places]
         details = (
             "workloads that run continue until they end; workloads that wait, and workloads that Kueue evicts, stay "
             "suspended until they get another queue",
-            *((f"objects of --workloads in the queue: {named(users)}",) if users else ()),
+            *users_text("in the queue", users),
         )
         outcomes = [(name, outcome_without_queue(change, name)) for name in namespaces]
         predicts = tuple(Prediction(f"workloads of namespace {name}", outcome) for name, outcome in outcomes)
@@ -42,9 +37,8 @@ def local_queue_removed(change: Change) -> Impacts:
 
 def _stays(change: Change, pair: Pair) -> bool:
     """Returns whether the ClusterQueue and the Namespace of a removed LocalQueue stay, in the same tenant."""
-    queue = dig(pair.manifest.body, "spec", "clusterQueue")
     namespace = change.pair("", "Namespace", pair.manifest.namespace)
-    cluster_queue = change.pair(GROUP, "ClusterQueue", str(queue))
+    cluster_queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[0]))
     if namespace and (namespace.is_removed or tenant_of(namespace, 0) != tenant_of(namespace, 1)):
         return False
     return not (cluster_queue and cluster_queue.is_removed)

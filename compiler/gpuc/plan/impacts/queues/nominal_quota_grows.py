@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import flavor_text, queue_name, quota_changes
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.quota_changes import quota_changes
 
 
 @impact("IMP202", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
@@ -9,8 +9,7 @@ def nominal_quota_grows(change: Change) -> Impacts:
 
     Kueue tries the workloads that wait in the queue again. Running workloads are not disturbed.
     """
-    for one in quota_changes(change):
-        if one.after.nominal > one.before.nominal:
-            span = one.unit.span(one.before.nominal, one.after.nominal)
-            message = f"nominal quota on {flavor_text(change, one.flavor)} grows {span}"
-            yield Raised(f"queue {queue_name(one.pair)}", message, one.pair.after, (*one.path, "nominalQuota"))
+    for quota in quota_changes(change):
+        if quota.after.nominal > quota.before.nominal:
+            span = quota.unit.span(quota.before.nominal, quota.after.nominal)
+            yield quota.raised(f"nominal quota on {quota.place} grows {span}", "nominalQuota")

@@ -1,12 +1,12 @@
 from collections.abc import Iterator
 from math import ceil
 
+from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Prediction, impact
 from gpuc.plan.queue_usage import Use, named, total_use, uses
-from gpuc.plan.quota_changes import QuotaChange, flavor_text, loses, queue_name, quota_changes, tree
+from gpuc.plan.quota_changes import QuotaChange, cohort_of, loses, queue_name, quota_changes
 
 
 @impact(
@@ -23,91 +23,76 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
     workloads above the nominal quota, if they may reclaim their quota.
     """
     found, changes = uses(change), quota_changes(change)
-    for one in changes:
-        if one.after.nominal < one.before.nominal and not one.stops:
-            message = f"nominal quota on {flavor_text(change, one.flavor)} shrinks {_span(one)}"
+    for quota in changes:
+        if quota.after.nominal < quota.before.nominal and not quota.stops:
+            span = quota.unit.span(quota.before.nominal, quota.after.nominal)
             details = [
-                _excess(one),
-                *_reclaiming(change, one),
-                *_largest(one),
-                *loses(change, changes, one.flavor, one.pair.name),
-                *_known_use(one, found),
+                _excess(quota),
+                *_reclaiming(change, quota),
+                *_largest(quota),
+                *loses(changes, quota.flavor, quota.pair.name),
+                *_known_use(quota, found),
             ]
-            name = queue_name(one.pair)
-            outcome = _outcome(change, one)
-            predicts = (Prediction(f"workloads of queue {name}", outcome),) if outcome else ()
-            path = (*one.path, "nominalQuota")
-            yield Raised(f"queue {name}", message, one.pair.after, path, tuple(details), predicts)
+            outcome = _outcome(change, quota)
+            predicts = (Prediction(f"workloads of queue {quota.queue}", outcome),) if outcome else ()
+            message = f"nominal quota on {quota.place} shrinks {span}"
+            yield quota.raised(message, "nominalQuota", details, predicts)
 
 
-def _outcome(change: Change, one: QuotaChange) -> str:
+def _outcome(change: Change, quota: QuotaChange) -> str:
     """Returns what happens to the same workloads of a full queue that start again, while other queues are full too.
 
     They wait if they are more than the queue can have with borrowed quota. If the quotas of all queues together shrink,
     workloads of at least one queue wait. Otherwise another queue has gained the quota, which the queue borrows.
     """
-    if one.after.most < one.before.nominal:
+    if quota.after.most < quota.before.nominal:
         return "waiting"
-    totals = []
-    for state in (change.before, change.after):
-        nodes = tree(state)
-        root = list(nodes[one.pair.name].to_root)[-1]
-        quotas = [node.quotas for node in nodes.values() if list(node.to_root)[-1] is root]
-        totals.append(sum(rows[key].nominal for rows in quotas for key in rows if key == one.key))
-    return "perhaps waiting" if totals[1] < totals[0] else ""
+    before, after = (
+        sum(node.quotas[quota.key].nominal for node in cohort_of(state, quota.pair.name) if quota.key in node.quotas)
+        for state in (change.before, change.after)
+    )
+    return "perhaps waiting" if after < before else ""
 
 
-def _excess(one: QuotaChange) -> str:
+def _excess(quota: QuotaChange) -> str:
     """Returns what happens to a queue that uses more than the new quota."""
-    more = one.unit.text(one.before.nominal - one.after.nominal)
-    if one.after.most > one.after.nominal:
+    more = quota.unit.text(quota.before.nominal - quota.after.nominal)
+    if quota.after.most > quota.after.nominal:
         return f"if the queue uses all of its quota, {more} of it count as borrowed from then on; Kueue evicts nothing"
     uses_more = f"if the queue uses all of its quota, it uses {more} more than the new quota; Kueue evicts nothing"
-    if not one.after.most:
+    if not quota.after.most:
         return uses_more
-    needs = "the pool" if one.unit.name in ("", "nodes") else f"{one.unit.name} of the pool"
+    needs = "the pool" if quota.unit.name in ("", "nodes") else f"{quota.unit.name} of the pool"
     return f"{uses_more}, and admits no new workload that needs {needs} until the queue uses less than the new quota"
 
 
-def _span(one: QuotaChange) -> str:
-    return one.unit.span(one.before.nominal, one.after.nominal)
+def _largest(quota: QuotaChange) -> Iterator[str]:
+    if quota.after.most == 0:
+        yield f"a workload that needs {quota.unit.name or quota.unit.resource} of the pool is never admitted any more"
+    elif quota.after.most < quota.before.most:
+        most, before = (quota.unit.text(limits.most) for limits in (quota.after, quota.before))
+        yield f"a workload that needs more than {most} is never admitted any more; the limit was {before}"
 
 
-def _largest(one: QuotaChange) -> Iterator[str]:
-    if one.after.most == 0:
-        yield f"a workload that needs {one.unit.name or one.unit.resource} of the pool is never admitted any more"
-    elif one.after.most < one.before.most:
-        yield (
-            f"a workload that needs more than {one.unit.text(one.after.most)} is never admitted any more; the "
-            f"limit was {one.unit.text(one.before.most)}"
-        )
-
-
-def _reclaiming(change: Change, one: QuotaChange) -> Iterator[str]:
+def _reclaiming(change: Change, quota: QuotaChange) -> Iterator[str]:
     """Yields a sentence about the queues of the cohort that may preempt workloads above the nominal quota."""
-    nodes = tree(change.after)
-    root = list(nodes[one.pair.name].to_root)[-1]
-    named_queues = {pair.name: queue_name(pair) for pair in change.pairs(GROUP, "ClusterQueue")}
+    pairs = {pair.name: pair for pair in change.pairs(GROUP, "ClusterQueue")}
+    others = [node for node in cohort_of(change.after, quota.pair.name) if node.name != quota.pair.name]
     names = [
-        named_queues.get(node.name, node.name)
-        for node in nodes.values()
-        if node.name != one.pair.name
-        and list(node.to_root)[-1] is root
-        and (quota := node.quotas.get(one.key)) is not None
-        and quota.nominal
-        and dig(node.manifest.body if node.manifest else None, "spec", "preemption", "reclaimWithinCohort")
-        not in (None, "Never")
+        queue_name(pairs[node.name])
+        for node in others
+        if quota.key in node.quotas and node.quotas[quota.key].nominal and node.reclaims
     ]
     if names:
-        kind, own = ("queue", "its") if len(names) == 1 else ("queues", "their")
-        yield f"{kind} {', '.join(names)} can preempt workloads above the new quota, to use {own} own quota"
+        own = "its" if len(names) == 1 else "their"
+        yield f"{kind_of(names, 'queue')} can preempt workloads above the new quota, to use {own} own quota"
 
 
-def _known_use(one: QuotaChange, found: list[Use]) -> Iterator[str]:
+def _known_use(quota: QuotaChange, found: list[Use]) -> Iterator[str]:
     """Yields a sentence about the objects of --workloads that use the quota."""
-    used = ceil(total_use(found, one.pair.name, one.key) / one.unit.size)
+    used = ceil(total_use(found, quota.pair.name, quota.key) / quota.unit.size)
     if used:
-        users = [use.manifest for use in found if use.cluster_queue == one.pair.name and use.usage.get(one.key)]
-        above = used - one.after.nominal
-        more = f", {one.unit.text(above)} more than the new quota" if above > 0 else ""
-        yield f"the objects of --workloads request {one.unit.text(used)}{more}: {named(users)}"
+        users = [use.manifest for use in found if use.cluster_queue == quota.pair.name and use.usage.get(quota.key)]
+        above = used - quota.after.nominal
+        more = f", {quota.unit.text(above)} more than the new quota" if above > 0 else ""
+        yield f"the objects of --workloads request {quota.unit.text(used)}{more}: {named(users)}"

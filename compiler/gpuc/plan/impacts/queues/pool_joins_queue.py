@@ -1,7 +1,6 @@
-from gpuc.kubernetes.kueue import GROUP
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.quota_changes import flavor_text, flavors, queue_name, quota_text, tree
+from gpuc.plan.quota_changes import flavor_text, flavors, queues, quota_text
 
 
 @impact("IMP210", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
@@ -10,14 +9,11 @@ def pool_joins_queue(change: Change) -> Impacts:
 
     Kueue tries the workloads that wait in the queue again. Running workloads stay on their nodes.
     """
-    existing = {queue_name(pair) for pair in change.pairs(GROUP, "ClusterQueue") if not pair.is_added}
-    nodes = tree(change.after)
-    for pair in change.pairs(GROUP, "ClusterQueue"):
-        if queue_name(pair) not in existing:
-            continue
-        known = flavors(pair, after=False)
-        for flavor, path in flavors(pair, after=True).items():
-            if flavor not in known:
-                quota = quota_text(change.after, nodes[pair.name], flavor)
-                message = f"gets quota on {flavor_text(change, flavor)}: {quota}"
-                yield Raised(f"queue {queue_name(pair)}", message, pair.after, path)
+    for name, pairs in queues(change).items():
+        for pair in pairs if not all(pair.is_added for pair in pairs) else ():
+            known = flavors(change.before, pair.name)
+            for flavor, added in flavors(change.after, pair.name).items():
+                if flavor not in known:
+                    quota = quota_text(change.after, pair.name, flavor)
+                    message = f"gets quota on {flavor_text(change, flavor)}: {quota}"
+                    yield Raised(f"queue {name}", message, pair.after, added.path)

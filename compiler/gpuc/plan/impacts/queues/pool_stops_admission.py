@@ -1,6 +1,7 @@
-from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.quota_changes import QuotaChange, flavor_text, pool_cause, queue_name, quota_changes
+from gpuc.diagnostics.words import kind_of
+from gpuc.plan.change import Change, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, impact
+from gpuc.plan.quota_changes import pool_cause, quota_changes
 
 
 @impact(
@@ -12,19 +13,18 @@ def pool_stops_admission(change: Change) -> Impacts:
     The nodes of a pool with `hold` or `leaving` get no new workloads. Running workloads continue. Kueue admits a
     workload that is evicted to another pool of the queue, or the workload waits.
     """
-    stopped: dict[str, dict[str, QuotaChange]] = {}
-    for one in quota_changes(change):
-        if one.stops:
-            stopped.setdefault(one.flavor, {}).setdefault(queue_name(one.pair), one)
-    for flavor, queues in stopped.items():
-        names = ", ".join(sorted(queues))
-        message = f"queues {names} admit no new" if len(queues) > 1 else f"queue {names} admits no new"
-        first = next(iter(queues.values()))
+    stops = [quota for quota in quota_changes(change) if quota.stops]
+    for flavor, quotas in grouped(stops, lambda quota: quota.flavor).items():
+        names = sorted({quota.queue for quota in quotas})
+        verb = "admits" if len(names) == 1 else "admit"
         details = (
             "workloads that run on the pool continue, and Kueue does not preempt them",
             "other workloads get another pool of their queue, or wait if the queue has no other pool for them",
         )
-        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in sorted(queues))
-        cause = pool_cause(change, flavor, "hold", "leaving")
-        manifest, path = (None, cause) if cause else (first.pair.after, (*first.path, "nominalQuota"))
-        yield Raised(flavor_text(change, flavor), f"{message} workloads to it", manifest, path, details, predicts)
+        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in names)
+        raised = quotas[0].raised(
+            f"{kind_of(names, 'queue')} {verb} no new workloads to it", "nominalQuota", details, predicts
+        )
+        if cause := pool_cause(change, flavor, "hold", "leaving"):
+            raised = raised._replace(manifest=None, path=cause)
+        yield raised._replace(subject=quotas[0].place)

@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.preemption import preemption_changes
 
 
@@ -9,6 +9,4 @@ def preemption_narrows(change: Change) -> Impacts:
 
     Workloads of the queue wait longer, until running workloads end.
     """
-    for one in preemption_changes(change):
-        if not one.is_wider:
-            yield Raised(f"queue {one.queue}", f"{one.text}: {one.effect}", one.pair.after, one.path)
+    yield from preemption_changes(change, wider=False)

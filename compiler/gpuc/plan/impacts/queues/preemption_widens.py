@@ -1,5 +1,5 @@
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.preemption import preemption_changes
 
 
@@ -10,6 +10,4 @@ def preemption_widens(change: Change) -> Impacts:
     A preempted workload is evicted: its pods end, and it waits in its queue again. Workloads that wait already can
     preempt as soon as the change is applied.
     """
-    for one in preemption_changes(change):
-        if one.is_wider:
-            yield Raised(f"queue {one.queue}", f"{one.text}: {one.effect}", one.pair.after, one.path)
+    yield from preemption_changes(change, wider=True)

@@ -10,8 +10,7 @@ def priority_order_changes(change: Change) -> Impacts:
     Kueue writes the new value into all Workloads of the class, also those that wait or run. Workloads that wait can
     then preempt running workloads that had the same or a higher priority before.
     """
-    pairs = list(change.pairs(GROUP, "WorkloadPriorityClass"))
-    kept = [pair for pair in pairs if pair.before and pair.after]
+    kept = list(change.kept(GROUP, "WorkloadPriorityClass"))
     for pair in kept:
         before, after = pair.values("value")
         if not _is_number(before) or not _is_number(after) or before == after:

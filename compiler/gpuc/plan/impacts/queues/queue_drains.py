@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.queue_stop import DRAIN, HOLD, NONE, stop_changes
+from gpuc.plan.queue_ends import DRAIN, HOLD, NONE, stop_changes
 
 
 @impact(

@@ -15,39 +15,28 @@ def queue_leaves_cohort(change: Change) -> Impacts:
     nodes.
     """
     changes = quota_changes(change)
-    seen = set(_renamed(change, changes))
-    for pair in change.pairs(GROUP, "ClusterQueue"):
-        before, after = parents(pair)
-        if not before or before == after or pair.is_removed or queue_name(pair) in seen:
+    renamed = set(_renamed(change, changes))
+    for pair in change.kept(GROUP, "ClusterQueue"):
+        (before, after), name = parents(pair), queue_name(pair)
+        if not before or before == after or name in renamed:
             continue
-        seen.add(queue_name(pair))
         message = f"moves from cohort {before} to cohort {after}" if after else f"leaves cohort {before}"
-        own = [one for one in changes if queue_name(one.pair) == queue_name(pair)]
-        of_cohort = [one for one in changes if one not in own and parents(one.pair)[0] == before]
-        others = [one for one in of_cohort if _same_limits(one)]
+        own = [quota for quota in changes if quota.queue == name]
+        of_cohort = [quota for quota in changes if quota not in own and parents(quota.pair)[0] == before]
         details = (
             f"from then on, workloads borrow from queues of cohort {after}" if after else "the queue borrows nothing",
-            *loses(change, own),
-            *loses(change, others),
+            *loses(own),
+            *loses(quota for quota in of_cohort if quota.before[:2] == quota.after[:2]),
             "no queue can reclaim quota that it has lent to the other side, until the workloads there end",
         )
-        yield Raised(f"queue {queue_name(pair)}", message, pair.after, parent_path(pair), details)
+        yield Raised(f"queue {name}", message, pair.after, parent_path(pair), details)
 
 
 def _renamed(change: Change, changes: Iterable[QuotaChange]) -> Iterator[str]:
     """Yields the queues of cohorts that only get another name: the same queues, which can use the same quota."""
-    cohorts: dict[str, set[str]] = {}
-    moved: dict[str, set[str]] = {}
-    for pair in change.pairs(GROUP, "ClusterQueue"):
-        before, after = parents(pair)
-        if before:
-            cohorts.setdefault(before, set()).add(queue_name(pair))
-            moved.setdefault(before, set()).add(after)
-    losing = {queue_name(one.pair) for one in changes if one.after.most < one.before.most}
-    for name, queues in cohorts.items():
-        if len(moved[name]) == 1 and "" not in moved[name] and not queues & losing:
-            yield from queues
-
-
-def _same_limits(one: QuotaChange) -> bool:
-    return (one.before.nominal, one.before.borrow) == (one.after.nominal, one.after.borrow)
+    losing = {quota.queue for quota in changes if quota.after.most < quota.before.most}
+    cohorts = change.by_name(GROUP, "ClusterQueue", lambda pair: parents(pair)[0])
+    for name, pairs in cohorts.items():
+        moved, names = {parents(pair)[1] for pair in pairs}, {queue_name(pair) for pair in pairs}
+        if name and len(moved) == 1 and "" not in moved and not names & losing:
+            yield from names

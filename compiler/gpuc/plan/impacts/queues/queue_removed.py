@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
-from gpuc.plan.queue_removal import removed_queues
+from gpuc.plan.queue_ends import removed_queues
 
 
 @impact(

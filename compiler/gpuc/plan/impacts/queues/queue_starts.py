@@ -1,6 +1,6 @@
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.queue_stop import DRAIN, HOLD, NONE, stop_changes
+from gpuc.plan.queue_ends import DRAIN, HOLD, NONE, stop_changes
 
 
 @impact("IMP219", Level.NONE, source="kueue v0.19.2 pkg/controller/core/localqueue_controller.go, Update")

@@ -1,7 +1,7 @@
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.kueue_configuration import VALUES, configuration_change
+from gpuc.plan.impact import Impacts, Level, impact
+from gpuc.plan.kueue_configuration import configuration_changes
 
 
 @impact(
@@ -15,12 +15,13 @@ def start_timeout_shrinks(change: Change) -> Impacts:
     Kueue evicts workloads whose pods start for longer than the new time, as soon as Kueue has restarted. An eviction
     counts as a failed start.
     """
-    found = configuration_change(change)
-    before, after = found.values("waitForPodsReady", "timeout") if found else (None, None)
-    if found and _seconds(after) < _seconds(before):
-        message = f"workloads are evicted when their pods are not ready after {after} instead of {before}"
-        details = ("the time also applies to workloads that have lost a pod, and to workloads that start now",)
-        yield Raised("component kueue", message, found.pair.after, (*VALUES, "waitForPodsReady", "timeout"), details)
+    path = "waitForPodsReady", "timeout"
+    for found in configuration_changes(change):
+        before, after = found.values(*path)
+        if _seconds(after) < _seconds(before):
+            message = f"workloads are evicted when their pods are not ready after {after} instead of {before}"
+            details = ("the time also applies to workloads that have lost a pod, and to workloads that start now",)
+            yield found.raised(message, *path, details=details)
 
 
 def _seconds(value: object) -> int:

@@ -10,11 +10,8 @@ def strict_order(change: Change) -> Impacts:
 
     The first workload that waits for quota blocks all later workloads of the queue, also those that would fit.
     """
-    seen = set()
     for pair in change.pairs(GROUP, "ClusterQueue"):
         before, after = pair.values("spec", "queueingStrategy")
-        name = queue_name(pair)
-        if pair.is_changed and after == "StrictFIFO" != before and name not in seen:
-            seen.add(name)
+        if pair.is_changed and after == "StrictFIFO" != before:
             message = "a workload that waits for quota blocks all later workloads, also those that would fit"
-            yield Raised(f"queue {name}", message, pair.after, ("spec", "queueingStrategy"))
+            yield Raised(f"queue {queue_name(pair)}", message, pair.after, ("spec", "queueingStrategy"))

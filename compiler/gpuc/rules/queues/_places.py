@@ -1,4 +1,4 @@
-"""Words and places of queues: in the units of the spec, or in the resources of objects."""
+"""The places of quotas of queues: in the spec, or in objects."""
 
 from __future__ import annotations
 
@@ -6,21 +6,15 @@ from collections.abc import Iterator
 
 from gpuc.cluster.queue import Member
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import PoolQuota
 from gpuc.model.names import GPU, mig_resource
-from gpuc.rules.queues._units import amount_in_unit, counted_resources, quota_path, unit_of, with_unit
+from gpuc.rules.queues._units import counted_resources, quota_path
 
 Place = tuple[Path, Manifest | None]
 """A path, and the object with the path; None for a path in the spec."""
 _IN_SPEC = {"borrowingLimit": "borrow", "lendingLimit": "lend"}
-
-
-def owner(member: Member) -> str:
-    """Returns a queue in words: "queue research", or "ClusterQueue research" for an object."""
-    return f"queue {member.queue.name}" if member.queue else str(member.manifest)
 
 
 def counted_keys(member: Member) -> Iterator[Key]:
@@ -28,25 +22,6 @@ def counted_keys(member: Member) -> Iterator[Key]:
     for flavor, resource in member.quotas:
         if not member.queue or resource in counted_resources(member.pool_quotas[flavor].pool):
             yield flavor, resource
-
-
-def flavor_words(member: Member, flavor: str) -> str:
-    """Returns a flavor in words: "node pool train", or "ResourceFlavor train" for an object."""
-    return f"{'node pool' if member.queue else 'ResourceFlavor'} {flavor}"
-
-
-def amount_words(member: Member, key: Key, count: int) -> str:
-    """Returns an amount with its unit: "4 nodes", or "32 nvidia.com/gpu" for an object."""
-    if (pool_quota := member.pool_quotas.get(key[0])) is None:
-        return rounded(key[1], count)
-    in_nodes = pool_quota.spec.nodes is not None
-    unit = unit_of(pool_quota.pool, key[1], in_nodes=in_nodes)
-    return with_unit(amount_in_unit(pool_quota.pool, key[1], count, in_nodes=in_nodes), unit)
-
-
-def number(member: Member, key: Key, count: int) -> str:
-    """Returns an amount without its unit."""
-    return amount_words(member, key, count).partition(" ")[0]
 
 
 def place(member: Member, key: Key, field: str) -> Place:
@@ -62,7 +37,7 @@ def place_words(member: Member, key: Key, field: str) -> str:
     """Returns the place of a limit in words: "lend.1g.10gb of queue research for node pool serve"."""
     pool_quota = member.pool_quotas.get(key[0])
     name = ".".join(_limit(pool_quota, key, field)) if pool_quota else f"{field} of {key[1]}"
-    return f"{name} of {owner(member)} for {flavor_words(member, key[0])}"
+    return f"{name} of {member.words} for {member.flavor_words(key[0])}"
 
 
 def _limit(pool_quota: PoolQuota, key: Key, field: str) -> tuple[str, ...]:
