@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.finding import Path, Rule
 from gpuc.kubernetes import quota
 from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.kueue import GROUP
@@ -22,6 +22,7 @@ from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.quota import quotas_of
 from gpuc.model.units import Unit, quota_unit
 from gpuc.objects.node_pools import Nodes
+from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 
 GROUPS: Path = ("spec", "resourceGroups")
@@ -101,6 +102,15 @@ class Member(quota.Node):
                     return (*flavor.path, "resources", flavor.resources.index(key[1]))
         return ()
 
+    def finding(self, rule: Rule, key: Key, number: str, message: str, *, on_key: bool = False) -> ObjectFinding:
+        """Returns a finding about a quota of the object.
+
+        Args:
+            number: the field with the amount, for example nominalQuota.
+        """
+        assert self.manifest is not None, "quotas are quotas of objects"
+        return ObjectFinding(rule, self.manifest, (*self.path(key), number), message, on_key=on_key)
+
     @property
     def words(self) -> str:
         """The queue in words: "queue research", or "ClusterQueue research" for an object."""
@@ -119,6 +129,17 @@ class Member(quota.Node):
     def setting(self, *path: str) -> Any:
         """Returns the value at a path of the object's spec; None without an object."""
         return dig(self.manifest.body if self.manifest else None, "spec", *path)
+
+    @property
+    def checks(self) -> dict[str, Path]:
+        """The AdmissionChecks by name, with the paths of the checks."""
+        path: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
+        rows = items(self.setting(*path[1:]))
+        old = items(self.setting("admissionChecks"))  # the field of v1beta1
+        return {
+            **{str(name): ("spec", "admissionChecks", number) for number, name in old},
+            **{str(dig(row, "name")): (*path, number) for number, row in rows},
+        }
 
     @property
     def weight(self) -> Fraction | None:
@@ -264,16 +285,15 @@ def inactive_reason(objects: ObjectSet, queue: Member) -> tuple[str, Path] | Non
         topology = dig(manifest.body, "spec", "topologyName")
         if topology is not None and objects.find(GROUP, "Topology", str(topology)) is None:
             return f"Topology {topology} of flavor {flavor.name} does not exist", (*flavor.path, "name")
-    for number, check in items(queue.setting("admissionChecksStrategy", "admissionChecks")):
-        if objects.find(GROUP, "AdmissionCheck", str(dig(check, "name"))) is None:
-            path: Path = ("spec", "admissionChecksStrategy", "admissionChecks", number)
-            return f"AdmissionCheck {dig(check, 'name')} does not exist", path
+    for name, path in queue.checks.items():
+        if objects.find(GROUP, "AdmissionCheck", name) is None:
+            return f"AdmissionCheck {name} does not exist", path
     return None
 
 
 def _member(manifest: Manifest) -> Member:
     """Returns a ClusterQueue or Cohort that is not yet connected."""
-    groups, quotas = [], {}
+    groups, quotas = list[Group](), dict[Key, Quota]()
     for number, row in items(dig(manifest.body, *GROUPS)):
         path = (*GROUPS, number)
         flavors = []

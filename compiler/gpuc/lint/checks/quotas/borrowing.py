@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from gpuc.cluster.queue import Member, Queues, Tree, parent
+from gpuc.cluster.queue import Member, Queues, Tree
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
 from gpuc.objects.object_finding import ObjectFinding
@@ -66,18 +66,16 @@ def borrowing(queues: Queues, tree: Tree, *, is_complete: bool) -> Iterator[Obje
 
 def _refused(member: Member) -> Iterator[ObjectFinding]:
     for key, quota in member.quotas.items():
-        assert member.manifest is not None, "a member with quotas has an object"
         limits = (("borrowingLimit", quota.borrow), ("lendingLimit", quota.lend))
         for field, value in (("nominalQuota", quota.nominal), *limits):
             if value is not None and value < 0:
                 text = f"{rounded(key[1], value)} is negative"
-                yield ObjectFinding(BELOW_ZERO, member.manifest, (*member.path(key), field), text)
+                yield member.finding(BELOW_ZERO, key, field, text)
         for field, value in limits if member.parent is None else ():
             if value is not None:
-                text = f"spec.{parent(member.manifest)[0]} is not set: no cohort shares {key[1]} of ResourceFlavor "
-                text += f"{key[0]} with this object"
-                path = (*member.path(key), field)
-                yield ObjectFinding(LIMIT_WITHOUT_COHORT, member.manifest, path, text, on_key=True)
+                name = "cohortName" if member.is_queue else "parentName"
+                text = f"spec.{name} is not set: no cohort shares {key[1]} of ResourceFlavor {key[0]} with this object"
+                yield member.finding(LIMIT_WITHOUT_COHORT, key, field, text, on_key=True)
 
 
 def _no_lender(member: Member, *, is_complete: bool) -> Iterator[ObjectFinding]:

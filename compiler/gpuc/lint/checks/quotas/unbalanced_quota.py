@@ -52,10 +52,8 @@ def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: 
     for resource in _ALWAYS:
         # The check of borrowing reports a resource without quota in all flavors of the queue.
         if usable and resource in checked and resource not in usable:
-            assert queue.manifest is not None, "a queue has an object"
             text = f"the ClusterQueue can use {', '.join(usable)} of ResourceFlavor {flavor}, but no {resource}"
-            path = (*queue.path((flavor, resource)), "nominalQuota")
-            yield ObjectFinding(FLAVOR_WITHOUT_CPU, queue.manifest, path, text)
+            yield queue.finding(FLAVOR_WITHOUT_CPU, (flavor, resource), "nominalQuota", text)
 
 
 def _borrowed_gpus_without_cpu(
@@ -76,10 +74,8 @@ def _borrowed_gpus_without_cpu(
             continue
         gpus_served = [Fraction(node[GPU] * quota.nominal, node[resource]) for node in types if node.get(resource)]
         if gpus_served and max(gpus_served) <= gpus.nominal:
-            assert queue.manifest is not None, "a queue has an object"
             field = "borrowingLimit" if quota.borrow is not None else "nominalQuota"
             borrowed, own = rounded(GPU, usable - gpus.nominal), rounded(resource, quota.nominal)
             text = f"the ClusterQueue can borrow up to {borrowed} of ResourceFlavor {flavor}, but no {resource}; its "
             text += f"nominal quota of {own} suffices for {rounded(GPU, max(gpus_served))} on such nodes"
-            path = (*queue.path((flavor, resource)), field)
-            yield ObjectFinding(BORROWED_GPUS_WITHOUT_CPU, queue.manifest, path, text)
+            yield queue.finding(BORROWED_GPUS_WITHOUT_CPU, (flavor, resource), field, text)
