@@ -133,13 +133,11 @@ class Member(quota.Node):
     @property
     def checks(self) -> dict[str, Path]:
         """The AdmissionChecks by name, with the paths of the checks."""
-        path: Path = ("spec", "admissionChecksStrategy", "admissionChecks")
-        rows = items(self.setting(*path[1:]))
         old = items(self.setting("admissionChecks"))  # the field of v1beta1
-        return {
-            **{str(name): ("spec", "admissionChecks", number) for number, name in old},
-            **{str(dig(row, "name")): (*path, number) for number, row in rows},
-        }
+        checks: dict[str, Path] = {str(name): ("spec", "admissionChecks", number) for number, name in old}
+        for number, row in items(self.setting("admissionChecksStrategy", "admissionChecks")):
+            checks[str(dig(row, "name"))] = ("spec", "admissionChecksStrategy", "admissionChecks", number)
+        return checks
 
     @property
     def weight(self) -> Fraction | None:

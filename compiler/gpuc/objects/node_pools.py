@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from gpuc.kubernetes import overlay
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.node_pool import (
     HOSTNAME,
@@ -27,7 +28,6 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items, labels, pairs
 from gpuc.objects.selectors import equal_labels, read_requirements, taints, valid_requirements
 
-KARPENTER = "karpenter.sh"
 _OTHER_NODES = frozenset(
     (
         ("", "Node"),

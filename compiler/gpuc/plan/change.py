@@ -14,7 +14,8 @@ from gpuc.plan.difference import MISSING, FieldChange, differences, leaves
 from gpuc.plan.state import HELM_VALUES, State
 
 _NOT_SHOWN = "not shown"
-T, K = TypeVar("T"), TypeVar("K")
+T = TypeVar("T")
+K = TypeVar("K")
 Key = tuple[str, str, str, str]
 """API group, kind, namespace and name. An object without a namespace is in the namespace default."""
 

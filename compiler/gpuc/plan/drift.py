@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.advertised import advertised_changes
@@ -25,7 +26,6 @@ from gpuc.plan.drift_words import field_words, misfit_words
 from gpuc.plan.node_hash import TEMPLATE, hashed_fields
 from gpuc.plan.replacement import pool_name
 
-KARPENTER, AWS = "karpenter.sh", "karpenter.k8s.aws"
 _CA_BUNDLE = ("settings", "clusterCABundle")
 """The path in the Helm values of Karpenter. The default is the bundle with which Karpenter connects."""
 _TERMS = {
@@ -107,7 +107,7 @@ def _pool_drift(change: Change, name: str, pairs: list[Pair], reasons: list[Reas
 
 def _reasons(change: Change, pair: Pair) -> dict[Scope, list[Reason]]:
     name = pair.values(*TEMPLATE, "spec", "nodeClassRef", "name")[1]
-    node_class = change.pair(AWS, "EC2NodeClass", str(name))
+    node_class = change.pair(KARPENTER_AWS, "EC2NodeClass", str(name))
     changed_class = node_class if node_class is not None and node_class.is_changed else None
     found: dict[Scope, list[Reason]] = {}
     for reason in _hashed_reasons(change, pair, changed_class):

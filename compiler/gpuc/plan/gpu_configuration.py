@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.drift import KARPENTER
 from gpuc.plan.node_hash import TEMPLATE
 from gpuc.plan.replacement import pool_name
 from gpuc.plan.state import State

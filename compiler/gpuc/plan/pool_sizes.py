@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.drift import KARPENTER
 from gpuc.plan.replacement import pool_name
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuc.cluster.queue import cluster_queue, parent
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import selector
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Prediction, Raised
-from gpuc.plan.policy_changes import CONSTRAINTS
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text, uses
 from gpuc.plan.quota_changes import (

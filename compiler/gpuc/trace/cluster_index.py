@@ -8,17 +8,17 @@ from typing import Any
 
 from gpuc.admission.policies import Policies
 from gpuc.cluster.queue import Member, Queues, from_objects
+from gpuc.kubernetes.api_groups import KARPENTER
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import ZONE
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.node_pools import KARPENTER, Overlays, Pool, PoolIndex
+from gpuc.objects.node_pools import Overlays, Pool, PoolIndex
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import selector
 from gpuc.trace.node_class import region_of
 from gpuc.trace.pools import NodePool
-
-KUEUE = "kueue.x-k8s.io"
 
 
 class ClusterIndex:
@@ -75,7 +75,7 @@ class ClusterIndex:
     @cached_property
     def queued_pools(self) -> frozenset[str]:
         """The names of the node pools that a ResourceFlavor selects, so that Kueue counts their nodes."""
-        flavors = [dig(flavor.body, "spec", "nodeLabels") for flavor in self.objects.of(KUEUE, "ResourceFlavor")]
+        flavors = [dig(flavor.body, "spec", "nodeLabels") for flavor in self.objects.of(GROUP, "ResourceFlavor")]
         return frozenset(pool.name for labels in flavors for pool in self.pool_index.matching(labels))
 
     @cached_property
@@ -92,11 +92,11 @@ class ClusterIndex:
 
     def flavor(self, name: str) -> Manifest | None:
         """Returns the ResourceFlavor with a name; None if it does not exist."""
-        return self.objects.find(KUEUE, "ResourceFlavor", name)
+        return self.objects.find(GROUP, "ResourceFlavor", name)
 
     def topology_levels(self, flavor: Manifest) -> tuple[str, ...]:
         """Returns the node labels of the topology levels of a flavor; empty if the flavor has no known topology."""
-        topology = self.objects.find(KUEUE, "Topology", str(dig(flavor.body, "spec", "topologyName")))
+        topology = self.objects.find(GROUP, "Topology", str(dig(flavor.body, "spec", "topologyName")))
         levels = items(dig(topology.body if topology else None, "spec", "levels"))
         return tuple(str(dig(level, "nodeLabel")) for _, level in levels)
 

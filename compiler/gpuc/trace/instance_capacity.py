@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gpuc.catalog.records import EKS, FLEET
-from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, amount, amounts
+from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, MIB, PODS, Amounts, amount, amounts
 from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE as STORAGE
 from gpuc.objects.object_set import dig, items
 
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from gpuc.catalog import Catalog
     from gpuc.catalog.records import Daemonset, InstanceType
 
-GPU = "nvidia.com/gpu"
-EFA = "vpc.amazonaws.com/efa"
-MIB, GIB = 2**20, 2**30
 _DATA_DEVICES = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
 """The device name of the volume with the data of pods, by AMI family."""
 

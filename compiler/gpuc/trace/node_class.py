@@ -9,12 +9,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, REGION, ZONE, ZONE_ID, Offer, normal
 from gpuc.kubernetes.selector import Domain, Requirement
 from gpuc.objects.object_set import dig, items
 from gpuc.trace.instance_labels import TYPE_LABELS, of_aws
 
-EC2_GROUP: Final = "karpenter.k8s.aws"
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 OS: Final = "kubernetes.io/os"
 RESERVATION_ID: Final = f"{AWS}capacity-reservation-id"
@@ -33,10 +33,10 @@ def class_offer(api_group: str, spec: Any, region: str = "") -> dict[str, Domain
         region: the AWS region of the nodes; empty if it is unknown.
         spec: the spec of the EC2NodeClass, unvalidated; None if the object does not exist.
     """
-    result = {REGION: _one_of(region)} if region and api_group in (AUTO_MODE_GROUP, EC2_GROUP) else {}
+    result = {REGION: _one_of(region)} if region and api_group in (AUTO_MODE_GROUP, KARPENTER_AWS) else {}
     if api_group == AUTO_MODE_GROUP:
         return {**result, OS: _one_of("linux")}
-    if api_group != EC2_GROUP or not isinstance(spec, dict):
+    if api_group != KARPENTER_AWS or not isinstance(spec, dict):
         return result
     result[OS] = _one_of("windows" if _is_windows(spec) else "linux")
     if not list(items(dig(spec, "capacityReservationSelectorTerms"))):

@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, PODS, Amounts, amounts
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.kubernetes.node_pool import AWS, INSTANCE_TYPE, NODE_POOL, REGION, ZONE, normal
 from gpuc.kubernetes.overlay import capacity
 from gpuc.kubernetes.selector import Domain, Requirement
 from gpuc.kubernetes.toleration import untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.model.names import RESERVED_INSTANCES
+from gpuc.model.names import EFA, GPU, RESERVED_INSTANCES
 from gpuc.objects.node_pools import Overlays, Pool
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods
-from gpuc.trace.instance_capacity import EFA, GPU, agent_requests, allocatable
+from gpuc.trace.instance_capacity import agent_requests, allocatable
 from gpuc.trace.instance_labels import TYPE_LABELS, all_types, devices, instance_labels, meets_type
 from gpuc.trace.node_class import (
     AUTO_MODE_GROUP,
-    EC2_GROUP,
     class_offer,
     has_node_labels,
     region_of,
@@ -67,7 +67,7 @@ class NodePool(Pool):
     @cached_property
     def _names(self) -> tuple[list[str], list[str]]:
         """The instance types of EC2 that the pool can certainly start, and those that it can start perhaps."""
-        if self.api_group not in (EC2_GROUP, AUTO_MODE_GROUP) or self._class_conflict(self.offer.items()):
+        if self.api_group not in (KARPENTER_AWS, AUTO_MODE_GROUP) or self._class_conflict(self.offer.items()):
             return [], []
         names: Iterable[str] = sorted(self.listed(INSTANCE_TYPE))
         if not names:
@@ -84,7 +84,7 @@ class NodePool(Pool):
 
     def _has_figures(self, name: str) -> bool:
         """Returns whether the resources of a node of an instance type are known."""
-        return self.api_group == EC2_GROUP and self.catalog.instance_type(name) is not None
+        return self.api_group == KARPENTER_AWS and self.catalog.instance_type(name) is not None
 
     def _class_conflict(self, requirements: Iterable[tuple[str, Domain]]) -> Requirement | None:
         """Returns the first requirement for a label that no node of the node class meets."""
@@ -118,7 +118,7 @@ class NodePool(Pool):
     @cached_property
     def api_group(self) -> str:
         """The API group of the node class; the group of EC2NodeClass if the reference is incomplete."""
-        return self.node_class[0] if self.node_class else EC2_GROUP
+        return self.node_class[0] if self.node_class else KARPENTER_AWS
 
     def mismatch(self, term: Iterable[Requirement]) -> Requirement | None:
         """Returns the first requirement that no node of the pool can meet, also because of its node class."""
@@ -152,7 +152,7 @@ class NodePool(Pool):
     @property
     def is_known(self) -> bool:
         """Whether every instance type that the pool can start is in `types`."""
-        return self.api_group == EC2_GROUP and not self._names[1]
+        return self.api_group == KARPENTER_AWS and not self._names[1]
 
     def types_for(self, term: Iterable[Requirement]) -> list[InstanceType]:
         """Returns the instance types of the pool that certainly meet the requirements of a pod."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.cluster.queue import Member
+from gpuc.kubernetes.kueue import PODSET_LABEL
 from gpuc.manifest.manifest import Manifest
-from gpuc.trace.created import PODSET_LABEL
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PodSet, Workload
 

@@ -12,7 +12,7 @@ from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.pools import NodePool
 from gpuc.trace.steps import Stage, Step
 
-_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
+STARTUP_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 
 
 def removing_agent(cluster: ClusterIndex, pool: NodePool, taint: Taint) -> str:
@@ -39,10 +39,10 @@ def startup_step(cluster: ClusterIndex, pool: NodePool, pods: str) -> Iterator[S
         agent = removing_agent(cluster, pool, taint)
         if not agent:
             message = f"no DaemonSet tolerates the startup taint {taint}, so no agent can remove it"
-            path: Path = (*_TAINTS, taint.index)
+            path: Path = (*STARTUP_TAINTS, taint.index)
             verdict: Literal["failed", "unknown"] = "failed" if cluster.objects.is_complete else "unknown"
             yield Step(Stage.STARTUP, verdict, message, pool.manifest, path, pods)
             return
         removals.append(f"{agent} removes {taint}")
     if removals:
-        yield Step(Stage.STARTUP, "passed", "; ".join(removals), pool.manifest, _TAINTS, pods)
+        yield Step(Stage.STARTUP, "passed", "; ".join(removals), pool.manifest, STARTUP_TAINTS, pods)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
+from gpuc.model.names import EFA, GPU
 from gpuc.objects.node_pools import Nodes, Overlays, Pool
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.instance_labels import instance_labels
 
 

@@ -16,19 +16,17 @@ from gpuc.kubernetes.amounts import MIB, Amounts, amount
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL, normal
 from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.reserved_keys import is_by_cloud
 from gpuc.lint.checks.unqueued_pools import unqueued_pools
+from gpuc.model.names import EFA, GPU, POOL_LABEL
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.node_pools import Pool as PoolOfNodes
 from gpuc.objects.object_set import ObjectSet, dig, labels, pairs
-from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.instance_labels import devices, instance_labels
 
 NODES = "nodes"
 GPUS = ("nvidia.com/gpu", "nvidia.com/mig-", "amd.com/gpu", "gpu.intel.com/")
 """Prefixes of the resources for GPUs, MIG slices and GPU shares."""
-_POOL = "gpuc.dev/pool"
-_BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")
-"""Domains of labels that nodes get from Kubernetes, Karpenter or the cloud even if the node pool sets none."""
 Capacity = Amounts
 """Amounts by resource; the amount of an absent resource is unknown."""
 
@@ -110,7 +108,7 @@ class PoolIndex:
         The list is empty if no label distinguishes nodes of the pools from other nodes.
         """
         named = [key for key in map(normal, labels(flavor_labels)) if key in self._named]
-        if not any(key.startswith("karpenter.sh/") or not _is_by_cloud(key) for key in named):
+        if all(map(is_by_cloud, named)):
             return []
         return [self._pools[pool.name] for pool in self._nodes.matching(flavor_labels)]
 
@@ -176,11 +174,6 @@ class FlavorCapacity:
         )
 
 
-def _is_by_cloud(key: str) -> bool:
-    domain = key.rpartition("/")[0]
-    return any(domain == cloud or domain.endswith(f".{cloud}") for cloud in _BY_CLOUD)
-
-
 def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
     spec = dig(pool.manifest.body, "spec")
     limits = {key: value for key, row in pairs(dig(spec, "limits")) if (value := amount(key, row)) is not None}
@@ -193,7 +186,7 @@ def _pool(pool: PoolOfNodes, overlays: Overlays) -> Pool:
     rows = [catalog.instance_type(name) for name in names]
     known = [row for row in rows if row is not None] if None not in rows else []
     types = tuple(_capacity(row, pool, overlays) for row in known if pool.can_start(instance_labels(catalog, row.type)))
-    return Pool(pool.name, limits, types, _POOL in pool.labels)
+    return Pool(pool.name, limits, types, POOL_LABEL in pool.labels)
 
 
 def _capacity(row: InstanceType, pool: PoolOfNodes, overlays: Overlays) -> Capacity:

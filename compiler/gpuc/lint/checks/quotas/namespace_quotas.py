@@ -15,7 +15,7 @@ from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMI
 from gpuc.lint.checks.quotas.capacity import GPUS, FlavorCapacity
 from gpuc.lint.checks.quotas.outside_kueue import Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
 
 QUOTA_OUT_OF_REACH = declare_rule(
     "QTA012",
@@ -46,7 +46,6 @@ FORBIDDEN_RESOURCE = declare_rule(
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
-_NAME = "kubernetes.io/metadata.name"
 
 
 def namespace_quotas(objects: ObjectSet, queues: Queues, pools: FlavorCapacity) -> Iterator[ObjectFinding]:
@@ -163,9 +162,9 @@ def _resource(name: Any) -> str:
 def _admits_only(queue: Member, served: list[str]) -> bool:
     """Returns whether the ClusterQueue's namespaceSelector selects only the served namespaces, by their names."""
     selector = queue.setting("namespaceSelector")
-    if dig(selector, "matchLabels", _NAME) in served:
+    if dig(selector, "matchLabels", NAMESPACE_NAME) in served:
         return True
-    rows = [row for _, row in items(dig(selector, "matchExpressions")) if dig(row, "key") == _NAME]
+    rows = [row for _, row in items(dig(selector, "matchExpressions")) if dig(row, "key") == NAMESPACE_NAME]
     named = [dig(row, "values") for row in rows if dig(row, "operator") == "In"]
     return any(isinstance(values, list) and all(value in served for value in values) for values in named)
 

@@ -13,13 +13,13 @@ from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks.quotas.capacity import FlavorCapacity
+from gpuc.model.names import EFA, GPU
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.rules.queues._capacity import Counted, beyond
 from gpuc.rules.queues._places import place
 from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
-from gpuc.trace.instance_capacity import EFA, GPU
 
 OVER_KNOWN_CAPACITY = declare_rule(
     "QTA002",

@@ -10,8 +10,8 @@ from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
 from gpuc.lint.checks.quotas.capacity import FlavorCapacity
+from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.trace.instance_capacity import EFA, GPU
 
 BORROWED_GPUS_WITHOUT_CPU = declare_rule(
     "QTA015",

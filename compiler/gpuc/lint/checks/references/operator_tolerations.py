@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.toleration import untolerated
 from gpuc.lint.checks.references.overlays import types_of
+from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
@@ -23,8 +23,6 @@ KEPT_OFF = declare_rule(
     "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
 )
 _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
-_DEPLOY_LABEL: Final = "nvidia.com/gpu.deploy.operands"
-"""The operator runs no pods on nodes where the value of this label is false."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -45,4 +43,4 @@ def _serves_gpus(catalog: Catalog, pool: Pool) -> bool:
     """Returns whether the pool's nodes have GPUs and the operator runs pods on these nodes."""
     instances = [catalog.instances.get(name) for name in types_of(catalog, pool)]
     has_gpus = any(instance is not None and instance.gpu for instance in instances)
-    return pool.labels.get(_DEPLOY_LABEL) != "false" and has_gpus
+    return pool.labels.get(OPERANDS_LABEL) != "false" and has_gpus

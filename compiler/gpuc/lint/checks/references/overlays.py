@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.kubernetes.node_pool import INSTANCE_TYPE
+from gpuc.kubernetes.node_pool import AWS_INSTANCE, INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
@@ -22,7 +22,6 @@ PARTIAL_OVERLAY = declare_rule(
     "resource, even if the types with the resource are more expensive or not available.",
     "Karpenter v1.14.1, pkg/controllers/nodeoverlay",
 )
-_PROVIDER_PREFIX = "karpenter.k8s.aws/instance-"
 _SET_BY_PROVIDER = frozenset(
     (
         "amd.com/gpu",
@@ -69,7 +68,7 @@ def types_of(catalog: Catalog, pool: Pool) -> list[str]:
     The list is empty if a requirement cannot be evaluated.
     """
     names = sorted(pool.listed(INSTANCE_TYPE))
-    required = [key for key in pool.offer if key.startswith(_PROVIDER_PREFIX)]
+    required = [key for key in pool.offer if key.startswith(AWS_INSTANCE)]
     if any(key not in instance_labels(catalog, name) for name in names for key in required):
         return []
     return [name for name in names if pool.can_start(instance_labels(catalog, name))]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import write
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.checks.references.devices import intended_resource
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
@@ -162,9 +163,9 @@ def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
     if not resources:
         return
     by_flavor: dict[str, list[Pool]] = {}
-    for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
-        labels = dig(flavor.body, "spec", "nodeLabels")
-        by_flavor[flavor.name] = index.nodes.matching(labels) if labels else []
+    for manifest in index.tree.of(GROUP, "ResourceFlavor"):
+        labels = dig(manifest.body, "spec", "nodeLabels")
+        by_flavor[manifest.name] = index.nodes.matching(labels) if labels else []
     for queue in from_objects(index.tree).by_name.values():
         for resource_group in queue.groups:
             uncovered: dict[str, str] = {}

@@ -18,6 +18,7 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import Pods
+from gpuc.trace.startup import STARTUP_TAINTS
 
 UNREMOVED_TAINT = declare_rule(
     "REF025",
@@ -47,7 +48,6 @@ _MAPS = tuple(
 )
 """Fields in which pods name the ConfigMaps that they read."""
 _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
-STARTUP_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 
 
 class Remover:

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
+from gpuc.manifest.manifest import Kind
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items, pairs
-from gpuc.objects.symbol_table import Kind, kind_of
+from gpuc.objects.symbol_table import kind_of
 from gpuc.rules.queues.capacity_without_queue import capacity_without_queue, without_quota
 from gpuc.verify.references.names import object_references
 
@@ -40,14 +42,13 @@ class Unused(NamedTuple):
     message: str
 
 
-_KUEUE = "kueue.x-k8s.io"
 KINDS: tuple[Unused, ...] = tuple(
     Unused(kind_of(kind), user, rule, message)
     for kind, user, rule, message in (
-        (f"{_KUEUE}/ResourceFlavor", f"{_KUEUE}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
-        (f"{_KUEUE}/ClusterQueue", f"{_KUEUE}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
-        (f"{_KUEUE}/Topology", f"{_KUEUE}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
-        (f"{_KUEUE}/AdmissionCheck", f"{_KUEUE}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
+        (f"{GROUP}/ResourceFlavor", f"{GROUP}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
+        (f"{GROUP}/ClusterQueue", f"{GROUP}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
+        (f"{GROUP}/Topology", f"{GROUP}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
+        (f"{GROUP}/AdmissionCheck", f"{GROUP}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
         (
             "karpenter.k8s.aws/EC2NodeClass",
             "karpenter.sh/NodePool",
@@ -83,8 +84,8 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 def _cohorts(index: Index) -> Iterator[ObjectFinding]:
     named = {member.parent_name for member in from_objects(index.tree).members}
-    if index.tree.has(_KUEUE, "ClusterQueue"):
-        for cohort in index.tree.of(_KUEUE, "Cohort"):
+    if index.tree.has(GROUP, "ClusterQueue"):
+        for cohort in index.tree.of(GROUP, "Cohort"):
             if cohort.name not in named:
                 yield ObjectFinding(UNUSED_CAPACITY, cohort, (), "no ClusterQueue and no Cohort is in this cohort")
 
@@ -94,8 +95,8 @@ def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFin
 
     Input with LocalQueues is not checked, because users submit further workloads to the LocalQueues.
     """
-    kind = (_KUEUE, "WorkloadPriorityClass")
-    if index.tree.has(_KUEUE, "LocalQueue") or not any(used_kind == kind for used_kind, _ in used):
+    kind = (GROUP, "WorkloadPriorityClass")
+    if index.tree.has(GROUP, "LocalQueue") or not any(used_kind == kind for used_kind, _ in used):
         return
     for manifest in index.tree.of(*kind):
         if (kind, manifest.name) not in used:
@@ -133,7 +134,7 @@ def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFi
 
     Namespaces with a LocalQueue are not checked, because workloads that users submit may read the ConfigMaps.
     """
-    queued = {local.namespace for local in index.tree.of(_KUEUE, "LocalQueue")}
+    queued = {local.namespace for local in index.tree.of(GROUP, "LocalQueue")}
     reading = {pods.manifest.namespace for pods in index.pods if any(True for _ in items(dig(pods.spec, "volumes")))}
     kind = ("", "ConfigMap")
     for manifest in index.tree.of(*kind):

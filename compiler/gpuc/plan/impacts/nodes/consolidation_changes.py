@@ -1,5 +1,5 @@
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.plan.change import Change
-from gpuc.plan.drift import KARPENTER
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.replacement import is_static, pool_name
 

@@ -1,6 +1,6 @@
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.plan.change import Change
-from gpuc.plan.drift import KARPENTER
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.replacement import GRACE, pool_name
 

@@ -1,9 +1,10 @@
+from gpuc.kubernetes.api_groups import KARPENTER
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE
 from gpuc.plan.change import Change
-from gpuc.plan.drift import KARPENTER, allowed_values, requirements
+from gpuc.plan.drift import allowed_values, requirements
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.replacement import pool_name
 
-_LABEL = "karpenter.sh/capacity-type"
 _PATH = ("spec", "template", "spec", "requirements")
 
 
@@ -21,7 +22,7 @@ def on_demand_removed(change: Change) -> Impacts:
     """
     seen = set()
     for pair in change.pairs(KARPENTER, "NodePool"):
-        rows = [requirements(value).get(_LABEL, (0, None)) for value in pair.values(*_PATH)]
+        rows = [requirements(value).get(CAPACITY_TYPE, (0, None)) for value in pair.values(*_PATH)]
         before, after = (allowed_values(row) for _, row in rows)
         name = pool_name(pair)
         if before is None or not after or name in seen or "on-demand" not in before - after:

@@ -1,6 +1,6 @@
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change
-from gpuc.plan.drift import KARPENTER
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.replacement import most_nodes, nodes_text, pool_name
 

@@ -1,5 +1,5 @@
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.plan.change import Change
-from gpuc.plan.drift import KARPENTER
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import is_left
 from gpuc.plan.replacement import GRACE, most_nodes, nodes_text, pool_name
