@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from gpuc.cluster.queue import from_objects
+from dataclasses import replace
+
+from gpuc.cluster.queue import from_objects, inactive_reason
 from gpuc.kubernetes.quota import Quota
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
+from gpuc.rules.queues.cohort_shares_nothing import shared_nothing
 
 API = "kueue.x-k8s.io/v1beta2"
 
@@ -34,3 +37,25 @@ def test_parents_are_read_by_both_versions_names() -> None:
     nodes = {node.name: node for node in from_objects(objects).members}
     assert [node.name for node in nodes["a"].to_root] == ["a", "left", "root"]
     assert nodes["root"].manifest is None
+
+
+def test_a_missing_admission_check_makes_a_queue_inactive() -> None:
+    """As kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason: AdmissionCheckNotFound."""
+    flavor = Manifest("f.yaml", (), API, "ResourceFlavor", "f", {"spec": {}})
+    strategy = {"admissionChecks": [{"name": "licence"}]}
+    objects = ObjectSet([queue([], admissionChecksStrategy=strategy), flavor], is_complete=True)
+    reason = "AdmissionCheck licence does not exist", ("spec", "admissionChecksStrategy", "admissionChecks", 0)
+    assert inactive_reason(objects, from_objects(objects).by_name["a"]) == reason
+    check = Manifest("c.yaml", (), API, "AdmissionCheck", "licence", {"spec": {}})
+    known = objects.with_objects([check])
+    assert inactive_reason(known, from_objects(known).by_name["a"]) is None
+
+
+def test_a_finding_about_a_cohort_is_at_the_field_that_names_it() -> None:
+    """API version v1beta1 has the field cohort, and v1beta2 has cohortName."""
+    rows: list[object] = [{"name": "cpu", "nominalQuota": 1, "lendingLimit": 0}]
+    for name in ("cohort", "cohortName"):
+        members = [replace(queue(rows, **{name: "left"}), name=member) for member in "ab"]
+        (tree,) = from_objects(ObjectSet(members, is_complete=True)).trees
+        found = shared_nothing(tree)
+        assert found and found.path == ("spec", name)
