@@ -55,26 +55,26 @@ def quota_over_capacity(pools: FlavorCapacity, trees: list[Tree]) -> Iterator[Ob
     """
     checks = pools.objects.of(GROUP, "AdmissionCheck")
     controllers = {check.name: dig(check.body, "spec", "controllerName") for check in checks}
-    by_flavor: dict[str, dict[Key, list[Counted]]] = defaultdict(lambda: defaultdict(list))
+    by_flavor: dict[str, dict[Key, list[Member]]] = defaultdict(lambda: defaultdict(list))
     for member in (member for tree in trees for member in tree.members):
         # The work of a ClusterQueue with MultiKueue may run in other clusters.
         if not any(controllers.get(name) in _UNKNOWN_OR_REMOTE for name in member.checks):
-            for key, quota in member.quotas.items():
-                row = Counted(member.name, quota.nominal, *place(member, key, "nominalQuota"))
-                by_flavor[key[0]][key].append(row)
+            for key in member.quotas:
+                by_flavor[key[0]][key].append(member)
     for flavor, by_key in by_flavor.items():
         exceeded = []
-        for key, rows in by_key.items():
-            total, most = sum(row.amount for row in rows), pools.maximum(key)
+        for key, members in by_key.items():
+            total, most = sum(member.quotas[key].nominal for member in members), pools.maximum(key)
             # An unlimited quota exceeds the capacity on purpose.
             if most is not None and max(most, 0) < total < UNLIMITED:
-                exceeded.append((total / most if most > 0 else inf, key[1], rows, most))
+                exceeded.append((total / most if most > 0 else inf, key, members, most))
         if exceeded:
-            _, resource, rows, most = max(exceeded, key=lambda excess: excess[0])
+            _, key, members, most = max(exceeded, key=lambda excess: excess[0])
+            rows = [Counted(row.name, row.quotas[key].nominal, *place(row, key, "nominalQuota")) for row in members]
             rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
             names = ", ".join(pool.name for pool in pools.by_flavor[flavor])
-            found = beyond(rows, most, f"ResourceFlavor {flavor}", f"NodePool {names}", Unit(resource, ""))
-            others = [other for _, other, _, _ in exceeded if other != resource]
+            found = beyond(rows, most, f"ResourceFlavor {flavor}", f"NodePool {names}", Unit(key[1], ""))
+            others = [other[1] for _, other, _, _ in exceeded if other != key]
             more = f"; also exceeded: {', '.join(others)}" if others else ""
             yield found._replace(message=found.message + more).on_object(rule)
 
