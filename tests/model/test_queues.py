@@ -120,10 +120,9 @@ def test_pools_are_counted_by_their_purpose_or_by_the_spec(prod: Cluster) -> Non
 
 
 def test_lent_quota_does_not_depend_on_the_borrowing_limit(prod: Cluster) -> None:
-    found = {queue.name: queue for queue in prod.queues}
-    train = pool_quota(prod, "search", "train-h100")
-    assert prod.lent(found["search"], train)["nvidia.com/gpu"] == 4 * 8, "research lends four nodes"
-    assert prod.ceiling(found["search"], train)["nvidia.com/gpu"] == (6 + 4) * 8
+    search, key = prod.quota_nodes["search"], ("train-h100", "nvidia.com/gpu")
+    assert search.lent(key) == 4 * 8, "research lends four nodes"
+    assert search.capacity(key) == (6 + 4) * 8
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

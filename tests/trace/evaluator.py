@@ -26,7 +26,7 @@ def work_for(known: ClusterIndex, queue: str, request: Request) -> Workload:
     """A request as a Job in the first namespace of a ClusterQueue."""
     annotations = {REQUIRED_TOPOLOGY: _block_label(known, request.pool)} if request.one_block else {}
     node_labels = {POOL_LABEL: request.pool} if request.pool else {}
-    local = known.local_queues[queue][0]
+    local = known.queues.local_queues[queue][0]
     return described_workload(
         known, local.namespace, local.name, texts(request.pod), node_labels, pods=request.pods, annotations=annotations
     )

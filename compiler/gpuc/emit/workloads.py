@@ -84,12 +84,12 @@ def _queue_template(
     if not _kueue_manages(cluster, DEPLOYMENT if is_serving else BATCH_JOB):
         return None
     for queue in cluster.queues_of(pool):
-        ceiling = next(cluster.ceiling(queue, quota) for quota in queue.pool_quotas if quota.pool is pool)
-        if not queue.spec.leaving and _covers(ceiling, resources):
+        cluster_queue = next(candidate for candidate in queue.cluster_queues if pool in candidate.pools)
+        most = {name: cluster.quota_nodes[cluster_queue.name].capacity((pool.name, name)) for name in resources}
+        if not queue.spec.leaving and _covers(most, resources):
             namespaces = _admitting_namespaces(cluster, queue)
             if namespaces:
                 tenant, namespace = _best_namespace(namespaces, pool)
-                cluster_queue = next(candidate for candidate in queue.cluster_queues if pool in candidate.pools)
                 pods = _gang_nodes(queue, pool) if pool.has_efa and not is_serving else 1
                 return Template(name, pool, Place.of(tenant, namespace), resources, cluster_queue.name, pods)
     return None

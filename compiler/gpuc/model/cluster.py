@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Network
@@ -12,12 +12,11 @@ from gpuc.catalog import Catalog
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.addresses import SPECIAL_RANGES, joined
-from gpuc.kubernetes.amounts import Amounts
-from gpuc.kubernetes.quota import Key, Node
+from gpuc.kubernetes.quota import Node
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
-from gpuc.model.queue import Cohort, PoolQuota, Queue
+from gpuc.model.queue import Cohort, Queue
 from gpuc.model.quota import quota_nodes
 from gpuc.model.tenant import Namespace, Profile, Tenant
 from gpuc.policy.library import Policy
@@ -178,25 +177,6 @@ class Cluster:
     def quota_nodes(self) -> dict[str, Node]:
         """The ClusterQueues by name, as nodes of the tree of cohorts."""
         return quota_nodes(self.queues, self.cohorts)
-
-    def ceiling(self, queue: Queue, pool_quota: PoolQuota) -> Amounts:
-        """Returns the most that a queue can use of the pool of a PoolQuota: nominal quota plus borrowed quota."""
-        return self._by_resource(queue, pool_quota, Node.capacity)
-
-    def lent(self, queue: Queue, pool_quota: PoolQuota) -> Amounts:
-        """Returns the quota of the pool that other queues lend to a queue, without the borrowing limit of the queue."""
-        return self._by_resource(queue, pool_quota, Node.lent)
-
-    def _by_resource(self, queue: Queue, pool_quota: PoolQuota, amount_of: Callable[[Node, Key], int]) -> Amounts:
-        name = next(
-            cluster_queue.name
-            for cluster_queue in queue.cluster_queues
-            if pool_quota.pool.name in [pool.name for pool in cluster_queue.pools]
-        )
-        return {
-            resource: amount_of(self.quota_nodes[name], (pool_quota.pool.name, resource))
-            for resource in pool_quota.nominal
-        }
 
     def queues_of(self, pool: Pool) -> tuple[Queue, ...]:
         """Returns the queues with a quota of the pool."""

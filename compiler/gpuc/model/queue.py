@@ -10,6 +10,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.pool import Pool
 from gpuc.spec.queues import Cohort as CohortSpec
 from gpuc.spec.queues import Queue as QueueSpec
+from gpuc.spec.queues import Quota as QuotaSpec
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,7 @@ class PoolQuota:
 
     pool: Pool
     path: Path
+    spec: QuotaSpec
     nominal: Amounts
     """The nominal quota."""
     borrow: Amounts | None

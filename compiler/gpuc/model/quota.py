@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.kubernetes.quota import Key, Node, Quota, connect
@@ -11,17 +11,9 @@ from gpuc.model.queue import ClusterQueue, Cohort, Queue
 
 def quota_nodes(queues: Iterable[Queue], cohorts: Iterable[Cohort]) -> dict[str, Node]:
     """Returns the ClusterQueues by name, as nodes of the trees. Each ResourceFlavor has the name of its pool."""
+    rows = [(queue, cluster_queue) for queue in queues for cluster_queue in queue.cluster_queues]
     nodes = connect(
-        [
-            Node(
-                cluster_queue.name,
-                is_queue=True,
-                parent_name=queue.spec.cohort or "",
-                quotas=dict(_quotas(cluster_queue)),
-            )
-            for queue in queues
-            for cluster_queue in queue.cluster_queues
-        ],
+        [Node(row.name, True, queue.spec.cohort or "", quotas_of(row)) for queue, row in rows],
         [Node(cohort.name, parent_name=cohort.spec.parent or "") for cohort in cohorts],
         Node,
     )
@@ -37,8 +29,12 @@ def ceiling(nodes: Mapping[str, Node], queue: Queue) -> Amounts:
     )
 
 
-def _quotas(cluster_queue: ClusterQueue) -> Iterator[tuple[Key, Quota]]:
-    for pool_quota in cluster_queue.pool_quotas:
-        for name, nominal in pool_quota.nominal.items():
-            limits = (None if limit is None else limit[name] for limit in (pool_quota.borrow, pool_quota.lend))
-            yield (pool_quota.pool.name, name), Quota(nominal, *limits)
+def quotas_of(cluster_queue: ClusterQueue) -> dict[Key, Quota]:
+    """Returns the quotas of a ClusterQueue by pool and resource."""
+    return {
+        (pool_quota.pool.name, name): Quota(
+            nominal, *(None if limit is None else limit[name] for limit in (pool_quota.borrow, pool_quota.lend))
+        )
+        for pool_quota in cluster_queue.pool_quotas
+        for name, nominal in pool_quota.nominal.items()
+    }

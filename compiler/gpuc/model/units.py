@@ -40,6 +40,14 @@ class Unit:
             return "no limit"
         return with_unit(count, self.name) if self.name else rounded(self.resource, count)
 
+    def amount(self, amount: int | Fraction) -> str:
+        """Returns an amount of the resource as a number of units with the unit."""
+        return self.text(amount // self.size if self.size > 1 else amount)
+
+    def number(self, amount: int | Fraction) -> str:
+        """Returns an amount of the resource as a number of units without the unit."""
+        return _number(self.amount(amount))
+
     def span(self, before: int | None, after: int | None) -> str:
         """Returns two numbers with their unit: "from 10 to 6 nodes"."""
         first = self.text(before)

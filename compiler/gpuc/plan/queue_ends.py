@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpuc.cluster.queue import cluster_queue, parent
 from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.selector import matches
@@ -67,7 +68,7 @@ def _deletion(change: Change, pairs: list[Pair]) -> str:
     if not left:
         return "Argo CD deletes the ClusterQueue; Kueue keeps it until the last running workload has ended"
     names = " ".join(manifest.name for manifest in left)
-    cohort = dig(left[0].body, "spec", "cohortName")
+    cohort = parent(left[0])[1]
     lent = f", and cohort {cohort} can still borrow its quota" if cohort else ""
     return (
         f"Argo CD leaves the ClusterQueue in the cluster{lent}; delete it with kubectl delete clusterqueue {names}; "
@@ -134,7 +135,7 @@ def _subject(change: Change, pair: Pair) -> str:
     for tenant, namespace in (row for cluster in clusters for row in (cluster.namespaces if cluster else ())):
         if namespace.name != pair.manifest.namespace:
             continue
-        name = dig(pair.manifest.body, "spec", "clusterQueue")
+        name = cluster_queue(pair.manifest)
         own = [queue for queue in namespace.queues if name in [row.name for row in queue.cluster_queues]]
         if any(queue.spec.leaving for queue in own):
             return f"queue {own[0].name}"

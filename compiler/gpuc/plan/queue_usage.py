@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from gpuc.cluster.queue import Member, cluster_queue
 from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import choose
 from gpuc.trace.kueue_scope import queue_of, why_unmanaged
 from gpuc.trace.limits import container_limits
-from gpuc.trace.quota import Node
 from gpuc.trace.workload import Workload, pod_requests, workload_of
 
 
@@ -45,7 +44,7 @@ def uses(change: Change) -> list[Use]:
         if workload is None or why_unmanaged(index, workload):
             continue
         local = index.objects.find(GROUP, "LocalQueue", queue_of(index, workload), workload.namespace)
-        name = str(dig(local.body, "spec", "clusterQueue")) if local else ""
+        name = cluster_queue(local) if local else ""
         if local is None or name not in index.quotas:
             continue
         usage: dict[Key, int] = {}
@@ -71,7 +70,7 @@ def users_text(what: str, manifests: Sequence[Manifest]) -> tuple[str, ...]:
     return (f"objects of --workloads {what}: {named(manifests)}",) if manifests else ()
 
 
-def _place(index: ClusterIndex, queue: Node, workload: Workload, used: dict[Key, int]) -> Iterator[tuple[Key, int]]:
+def _place(index: ClusterIndex, queue: Member, workload: Workload, used: dict[Key, int]) -> Iterator[tuple[Key, int]]:
     """Yields the usage of one workload, and adds the usage to `used`."""
     for pods in workload.pod_sets:
         requests = pod_requests(pods.pod, container_limits(index, workload.namespace), template=workload.kind != "Pod")

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from gpuc.cluster.queue import Flavor, Member, from_model, from_objects, parent
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
-from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.units import Unit, unit_name
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.replacement import pool_of
 from gpuc.plan.state import State
-from gpuc.trace.quota import Node, parent, quota_nodes
 
 GPU_PREFIXES = ("nvidia.com/", "amd.com/", "gpu.intel.com/")
 """The prefixes of the names of GPU resources."""
@@ -101,8 +100,8 @@ def quota_changes(change: Change) -> tuple[QuotaChange, ...]:
 def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
     """Yields each ClusterQueue and flavor that exist before and after the change."""
     for pair in change.kept(GROUP, "ClusterQueue"):
-        old = flavors(pair, after=False)
-        yield from ((pair, flavor) for flavor in flavors(pair, after=True) if flavor in old)
+        old = flavors(change.before, pair.name)
+        yield from ((pair, flavor) for flavor in flavors(change.after, pair.name) if flavor in old)
 
 
 def is_less(first: int | None, second: int | None) -> bool:
@@ -127,17 +126,21 @@ def loses(changes: Iterable[QuotaChange], flavor: str = "", other_than: str = ""
     )
 
 
-@lru_cache(maxsize=4)
-def tree(state: State) -> dict[str, Node]:
+def tree(state: State) -> dict[str, Member]:
     """Returns the ClusterQueues of a state by name, in the tree of their cohorts."""
-    nodes = quota_nodes(state.objects.of(GROUP, "ClusterQueue"), state.objects.of(GROUP, "Cohort"))
-    return {node.name: node for node in nodes if node.is_queue}
+    return from_objects(state.objects).by_name
 
 
-def cohort_of(state: State, name: str) -> list[Node]:
+def cohort_of(state: State, name: str) -> list[Member]:
     """Returns the ClusterQueues in the same tree of cohorts as a ClusterQueue; none without the ClusterQueue."""
-    nodes = tree(state)
-    return [node for node in nodes.values() if node.root is nodes[name].root] if name in nodes else []
+    queues = tree(state)
+    return [queue for queue in queues.values() if queue.root is queues[name].root] if name in queues else []
+
+
+def flavors(state: State, name: str) -> dict[str, Flavor]:
+    """Returns the flavors of a ClusterQueue in their order; none without the ClusterQueue."""
+    queues = tree(state)
+    return queues[name].flavors if name in queues else {}
 
 
 def queues(change: Change) -> dict[str, list[Pair]]:
@@ -181,20 +184,10 @@ def pool_cause(change: Change, flavor: str, *keys: str) -> Path:
     return next((path for path in below if (path[3] in keys if keys else path[3] != "nodes")), ())
 
 
-def flavors(pair: Pair, *, after: bool) -> dict[str, Path]:
-    """Returns the flavors of a ClusterQueue in their order, with their paths, of the state after or before."""
-    manifest = pair.after if after else pair.before
-    found: dict[str, Path] = {}
-    for g, group in items(dig(manifest.body if manifest else None, "spec", "resourceGroups")):
-        for f, flavor in items(dig(group, "flavors")):
-            found[str(dig(flavor, "name"))] = ("spec", "resourceGroups", g, "flavors", f)
-    return found
-
-
 def quota_text(state: State, name: str, flavor: str) -> str:
     """Returns the nominal quota of a ClusterQueue: "10 nodes", or "56 1g.10gb slices and 4 GPUs"."""
     node, pool = tree(state)[name], pool_of(state.cluster, flavor)
-    size = _node(state.cluster, node, flavor)
+    size = _node(state, node, flavor)
     resources = _counted([node], flavor, is_one=bool(size))
     units = [Unit(name, "nodes" if size else unit_name(pool, name), size.get(name, 1)) for name in resources]
     texts = [unit.text(unit.count(node.quotas[flavor, unit.resource].nominal)) for unit in units]
@@ -207,13 +200,13 @@ def quotas_text(change: Change, pairs: Iterable[Pair], *, after: bool) -> str:
     return "; ".join(
         f"{quota_text(state, pair.name, flavor)} on {flavor_text(change, flavor)}"
         for pair in pairs
-        for flavor in flavors(pair, after=after)
+        for flavor in flavors(state, pair.name)
     )
 
 
-def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) -> Iterator[QuotaChange]:
-    clusters = change.before.cluster, change.after.cluster
-    sizes = [_node(cluster, node, flavor) for cluster, node in zip(clusters, (old, new), strict=True)]
+def _of_flavor(change: Change, pair: Pair, flavor: str, old: Member, new: Member) -> Iterator[QuotaChange]:
+    states = change.before, change.after
+    sizes = [_node(state, node, flavor) for state, node in zip(states, (old, new), strict=True)]
     if not all(sizes):
         sizes = [{}, {}]
     new_resources = _counted([new], flavor, is_one=False)
@@ -221,7 +214,7 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) ->
     place = flavor_text(change, flavor)
     for resource in _counted([new, old], flavor, is_one=bool(sizes[0])):
         key = flavor, resource
-        pool = pool_of(clusters[0] if resource not in new_resources else clusters[1], flavor)
+        pool = pool_of(states[resource in new_resources].cluster, flavor)
         unit = Unit(resource, "nodes" if sizes[0] else unit_name(pool, resource), sizes[0].get(resource, 1))
         before, after = (
             _limits(node, key, size.get(resource, 1)) for node, size in zip((old, new), sizes, strict=True)
@@ -230,7 +223,7 @@ def _of_flavor(change: Change, pair: Pair, flavor: str, old: Node, new: Node) ->
             yield QuotaChange(pair, flavor, unit, before, after, new.path(key), stops, place)
 
 
-def _counted(nodes: Iterable[Node], flavor: str, *, is_one: bool) -> list[str]:
+def _counted(nodes: Iterable[Member], flavor: str, *, is_one: bool) -> list[str]:
     """Returns the resources whose quotas the spec sets: GPUs, slices and shares; without GPUs cpu, or all resources.
 
     Args:
@@ -244,7 +237,7 @@ def _counted(nodes: Iterable[Node], flavor: str, *, is_one: bool) -> list[str]:
     return chosen[:1] if is_one else chosen
 
 
-def _limits(node: Node, key: Key, size: int) -> Limits:
+def _limits(node: Member, key: Key, size: int) -> Limits:
     """Returns the quota of a queue in a unit that has `size` of the resource."""
     quota = node.quotas.get(key)
     if quota is None:
@@ -255,14 +248,18 @@ def _limits(node: Node, key: Key, size: int) -> Limits:
     return Limits(quota.nominal // size, borrow, lend, max(0, node.capacity(key)) // size)
 
 
-def _node(cluster: Cluster | None, node: Node, flavor: str) -> Amounts:
+@lru_cache(maxsize=2)
+def _in_spec(state: State) -> Mapping[str, Member]:
+    """Returns the ClusterQueues of the spec of a state by name; none without a spec."""
+    return from_model(state.cluster).by_name if state.cluster else {}
+
+
+def _node(state: State, node: Member, flavor: str) -> Amounts:
     """Returns the resources of one node of a pool; empty if the spec does not set the quota of the queue in nodes."""
-    for queue in cluster.queues if cluster else ():
-        for cluster_queue in queue.cluster_queues:
-            pools = {pool.name: pool for pool in cluster_queue.pools}
-            if cluster_queue.name == node.name and flavor in pools and queue.spec.quota[flavor].nodes is not None:
-                size = pools[flavor].node
-                names = _counted([node], flavor, is_one=True)
-                is_whole = all(size.get(name) and node.quotas[flavor, name].nominal % size[name] == 0 for name in names)
-                return size if is_whole else {}
-    return {}
+    of_spec = _in_spec(state).get(node.name)
+    pool_quota = of_spec.pool_quotas.get(flavor) if of_spec else None
+    if pool_quota is None or pool_quota.spec.nodes is None:
+        return {}
+    size, names = pool_quota.pool.node, _counted([node], flavor, is_one=True)
+    is_whole = all(size.get(name) and node.quotas[flavor, name].nominal % size[name] == 0 for name in names)
+    return size if is_whole else {}

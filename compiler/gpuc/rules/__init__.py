@@ -9,10 +9,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.diagnostics.contract import Checks
-from gpuc.diagnostics.finding import Finding, Path, Related
+from gpuc.diagnostics.finding import Finding, Path, Related, Rule
 from gpuc.diagnostics.unknown import until_unknown
+from gpuc.objects.object_finding import ObjectFinding
 
 if TYPE_CHECKING:
+    from gpuc.manifest.manifest import Manifest
     from gpuc.model import Cluster
     from gpuc.spec.cluster import Spec
 
@@ -29,6 +31,13 @@ class Found(NamedTuple):
     """Other places that explain the finding."""
     on_key: bool = False
     """Whether the key at the path is wrong instead of the value."""
+    manifest: Manifest | None = None
+    """The object with the path; None for a path in the spec. Some rules judge a spec and objects with one function."""
+
+    def on_object(self, rule: Rule) -> ObjectFinding:
+        """Returns the finding of a rule in an object."""
+        assert self.manifest is not None, "the place is in an object"
+        return ObjectFinding(rule, self.manifest, self.path, self.message, self.fix, self.on_key)
 
 
 RuleFinding = Found | tuple[Path, str] | tuple[Path, str, str] | tuple[Path, str, str, Sequence[Related]]

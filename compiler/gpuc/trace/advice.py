@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from gpuc.cluster.queue import Member
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.amounts import Amounts
@@ -11,10 +12,9 @@ from gpuc.kubernetes.flavor import Attempt
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from gpuc.kubernetes.toleration import missing_tolerations
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import node_terms, taints, tolerations
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.quota import Node
 from gpuc.trace.workload import PodSet, Workload
 
 _MAX_NAMES = 10
@@ -52,7 +52,7 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
     return did_you_mean(name, known) if name and len(known) > 1 else ""
 
 
-def for_resources(cluster: ClusterIndex, queue: Node, names: Iterable[str]) -> str:
+def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) -> str:
     """Returns a fix for resources that a queue does not cover, with the ClusterQueues that have quota of them."""
     elsewhere = []
     for name in names:
@@ -68,11 +68,11 @@ def for_resources(cluster: ClusterIndex, queue: Node, names: Iterable[str]) -> s
     return f"{change}; {', and '.join(elsewhere)}"
 
 
-def for_flavor(cluster: ClusterIndex, queue: Node, pods: PodSet, attempts: Sequence[Attempt]) -> str:
+def for_flavor(cluster: ClusterIndex, queue: Member, pods: PodSet, attempts: Sequence[Attempt]) -> str:
     """Returns a fix with labels, tolerations or annotations with which a flavor fits the pods."""
     reasons = [reason for attempt in attempts for reason in attempt.reasons]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
-        with_topology = [name for name in _flavors(queue) if _has_topology(cluster, name)]
+        with_topology = [name for name in queue.by_flavor if cluster.has_topology(name)]
         levels = ", ".join(_levels(cluster, with_topology))
         if any(key in pods.annotations for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY)):
             chosen = f", or select {_one_of(with_topology, 'flavor')} and one of the levels {levels}" if levels else ""
@@ -98,14 +98,14 @@ def _missing_tolerations(flavor: Manifest | None, pods: PodSet) -> str:
     return missing_tolerations(taints(dig(spec, "nodeTaints")), known)
 
 
-def for_quota(queue: Node, requests: Amounts, attempts: Sequence[Attempt]) -> str:
+def for_quota(queue: Member, requests: Amounts, attempts: Sequence[Attempt]) -> str:
     """Returns a fix with the number of pods for which there is quota, or with flavors that have quota for one pod."""
     exceeded = [attempt.flavor for attempt in attempts if attempt.refused_by == "quota"]
     for flavor in exceeded:
         most = _max_pods(queue, flavor, requests)
         if most:
             return f"run at most {most} such pods at the same time in flavor {flavor}"
-    others = [flavor for flavor in _flavors(queue) if flavor not in exceeded and _max_pods(queue, flavor, requests)]
+    others = [flavor for flavor in queue.by_flavor if flavor not in exceeded and _max_pods(queue, flavor, requests)]
     if others:
         return f"select {_one_of(others, 'flavor')} with enough quota for one pod"
     without_quota = [
@@ -116,36 +116,25 @@ def for_quota(queue: Node, requests: Amounts, attempts: Sequence[Attempt]) -> st
     return "request less in one pod"
 
 
-def _max_pods(queue: Node, flavor: str, requests: Amounts) -> int:
+def _max_pods(queue: Member, flavor: str, requests: Amounts) -> int:
     """Returns the maximum number of pods for which a queue has quota of a flavor."""
     counts = [queue.capacity((flavor, name)) // count for name, count in requests.items() if count > 0]
     return min(counts, default=0)
 
 
-def _has_quota(queue: Node, resource: str) -> bool:
+def _has_quota(queue: Member, resource: str) -> bool:
     return any(queue.capacity(key) > 0 for key in queue.quotas if key[1] == resource)
-
-
-def _flavors(queue: Node) -> list[str]:
-    return list(dict.fromkeys(flavor for flavor, _ in queue.quotas))
-
-
-def _has_topology(cluster: ClusterIndex, flavor: str) -> bool:
-    manifest = cluster.flavor(flavor)
-    return manifest is not None and dig(manifest.body, "spec", "topologyName") is not None
 
 
 def _levels(cluster: ClusterIndex, flavors: Iterable[str]) -> list[str]:
     """Returns the node labels of the topology levels of flavors."""
     manifests = [flavor for name in flavors if (flavor := cluster.flavor(name)) is not None]
-    topologies = [topology for flavor in manifests if (topology := cluster.topology(flavor)) is not None]
-    levels = [row for topology in topologies for _, row in items(dig(topology.body, "spec", "levels"))]
-    return list(dict.fromkeys(str(dig(level, "nodeLabel")) for level in levels))
+    return list(dict.fromkeys(level for flavor in manifests for level in cluster.topology_levels(flavor)))
 
 
-def _flavors_with_label(cluster: ClusterIndex, queue: Node, key: str) -> list[Manifest]:
+def _flavors_with_label(cluster: ClusterIndex, queue: Member, key: str) -> list[Manifest]:
     """Returns the flavors of a queue that have a node label."""
-    flavors = [cluster.flavor(name) for name in _flavors(queue)]
+    flavors = [cluster.flavor(name) for name in queue.by_flavor]
     return [
         flavor for flavor in flavors if flavor is not None and dig(flavor.body, "spec", "nodeLabels", key) is not None
     ]

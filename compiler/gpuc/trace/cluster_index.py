@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.admission.policies import Policies
+from gpuc.cluster.queue import Member, Queues, from_objects
 from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import ZONE
@@ -16,10 +17,8 @@ from gpuc.objects.node_pools import Overlays, Pool, PoolIndex
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import selector
-from gpuc.trace.closed_flavors import closed_flavors
 from gpuc.trace.node_class import region_of
 from gpuc.trace.pools import NodePool
-from gpuc.trace.quota import Node, quota_nodes
 
 
 class ClusterIndex:
@@ -50,10 +49,14 @@ class ClusterIndex:
         return Policies(self.objects)
 
     @cached_property
-    def quotas(self) -> dict[str, Node]:
+    def queues(self) -> Queues:
+        """The ClusterQueues and Cohorts."""
+        return from_objects(self.objects)
+
+    @property
+    def quotas(self) -> dict[str, Member]:
         """The quota of every ClusterQueue, by name."""
-        nodes = quota_nodes(self.objects.of(GROUP, "ClusterQueue"), self.objects.of(GROUP, "Cohort"))
-        return {node.name: node for node in nodes if node.is_queue}
+        return self.queues.by_name
 
     @cached_property
     def pools(self) -> list[NodePool]:
@@ -87,31 +90,24 @@ class ClusterIndex:
             self._selectors[key] = selector(dig(manifest.body, *path))
         return self._selectors[key]
 
-    @cached_property
-    def closed_flavors(self) -> frozenset[str]:
-        """The names of flavors whose node pools are limited to 0 nodes."""
-        return closed_flavors(self.objects)
-
     def flavor(self, name: str) -> Manifest | None:
         """Returns the ResourceFlavor with a name; None if it does not exist."""
         return self.objects.find(GROUP, "ResourceFlavor", name)
 
-    def topology(self, flavor: Manifest) -> Manifest | None:
-        """Returns the Topology that a flavor references; None if the Topology does not exist."""
-        name = dig(flavor.body, "spec", "topologyName")
-        return self.objects.find(GROUP, "Topology", name) if isinstance(name, str) else None
+    def topology_levels(self, flavor: Manifest) -> tuple[str, ...]:
+        """Returns the node labels of the topology levels of a flavor; empty if the flavor has no known topology."""
+        topology = self.objects.find(GROUP, "Topology", str(dig(flavor.body, "spec", "topologyName")))
+        levels = items(dig(topology.body if topology else None, "spec", "levels"))
+        return tuple(str(dig(level, "nodeLabel")) for _, level in levels)
+
+    def has_topology(self, name: str) -> bool:
+        """Returns whether a flavor exists and has a topology."""
+        flavor = self.flavor(name)
+        return flavor is not None and dig(flavor.body, "spec", "topologyName") is not None
 
     def in_namespace(self, kind: str, namespace: str) -> list[Manifest]:
         """Returns the objects of a namespace; the kind is LimitRange or ResourceQuota."""
         return self._in_namespace.get((kind, namespace), [])
-
-    @cached_property
-    def local_queues(self) -> dict[str, list[Manifest]]:
-        """The LocalQueues by the name of their ClusterQueue."""
-        by_queue: dict[str, list[Manifest]] = {}
-        for local_queue in self.objects.of(GROUP, "LocalQueue"):
-            by_queue.setdefault(str(dig(local_queue.body, "spec", "clusterQueue")), []).append(local_queue)
-        return by_queue
 
     @cached_property
     def _in_namespace(self) -> dict[tuple[str, str], list[Manifest]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuc.cluster.queue import GROUPS, Member
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes import flavor as kueue
 from gpuc.kubernetes.amounts import PODS, Amounts
@@ -13,10 +14,9 @@ from gpuc.kubernetes.quota import Key
 from gpuc.kubernetes.selector import matches
 from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items, labels
+from gpuc.objects.object_set import dig, labels
 from gpuc.objects.selectors import node_terms, taints, tolerations
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.quota import Node
 from gpuc.trace.workload import PodSet
 
 
@@ -32,7 +32,7 @@ def topology_level(annotations: Any) -> str | None:
     return "" if str(dig(annotations, UNCONSTRAINED_TOPOLOGY)).lower() == "true" else None
 
 
-def choose(cluster: ClusterIndex, queue: Node, pods: PodSet, requests: Amounts, used: dict[Key, int]) -> Choice:
+def choose(cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, used: dict[Key, int]) -> Choice:
     """Returns the flavors that Kueue chooses for one pod set in a ClusterQueue.
 
     Args:
@@ -40,12 +40,11 @@ def choose(cluster: ClusterIndex, queue: Node, pods: PodSet, requests: Amounts, 
         used: the usage of earlier pod sets of the workload, by flavor and resource. The function adds the usage of this
             pod set.
     """
-    spec = dig(queue.manifest.body if queue.manifest else None, "spec")
-    groups = [_group(group) for _, group in items(dig(spec, "resourceGroups"))]
+    groups = [Group(frozenset(group.covered), tuple(flavor.name for flavor in group.flavors)) for group in queue.groups]
     total = {name: count * pods.count for name, count in requests.items()}
     if any(PODS in group.resources for group in groups):
         total[PODS] = pods.count
-    stops_at_borrowing = dig(spec, "flavorFungibility", "whenCanBorrow") in (None, "Borrow", "MayStopSearch")
+    stops_at_borrowing = queue.setting("flavorFungibility", "whenCanBorrow") in (None, "Borrow", "MayStopSearch")
     kueue_queue = kueue.Queue(queue, groups, _is_all_topology(cluster, queue), stops_at_borrowing)
     return kueue.choose(
         kueue_queue, total, topology_level(pods.annotations), lambda name: _flavor(cluster, name, pods), used
@@ -53,10 +52,11 @@ def choose(cluster: ClusterIndex, queue: Node, pods: PodSet, requests: Amounts, 
 
 
 def refusal_location(
-    cluster: ClusterIndex, queue: Node, pods: PodSet, attempt: Attempt
+    cluster: ClusterIndex, queue: Member, pods: PodSet, attempt: Attempt
 ) -> tuple[Manifest | None, Path]:
     """Returns the object and path that cause a refusal; for a chosen flavor, its path in the ClusterQueue."""
-    path = _path(queue, attempt.flavor)
+    in_queue = queue.flavors.get(attempt.flavor)
+    path = in_queue.path if in_queue else GROUPS
     flavor = cluster.flavor(attempt.flavor)
     match attempt.refused_by:
         case "unknown":
@@ -73,33 +73,16 @@ def refusal_location(
     return queue.manifest, path
 
 
-def _path(queue: Node, flavor: str) -> Path:
-    """Returns the path of a flavor in a queue; without the flavor, the path of the resource groups."""
-    groups: Path = ("spec", "resourceGroups")
-    for g, group in items(dig(queue.manifest.body if queue.manifest else None, *groups)):
-        for f, row in items(dig(group, "flavors")):
-            if flavor and str(dig(row, "name")) == flavor:
-                return (*groups, g, "flavors", f)
-    return groups
-
-
-def _group(group: Any) -> Group:
-    names = tuple(str(dig(flavor, "name")) for _, flavor in items(dig(group, "flavors")))
-    covered = frozenset(str(name) for _, name in items(dig(group, "coveredResources")))
-    return Group(covered, names)
-
-
 def _flavor(cluster: ClusterIndex, name: str, pods: PodSet) -> kueue.Flavor | None:
     """Returns a flavor and how it fits the pods; None if the ResourceFlavor does not exist."""
     flavor = cluster.flavor(name)
     if flavor is None:
         return None
-    topology, taint = cluster.topology(flavor), _untolerated(flavor, pods)
-    levels = items(dig(topology.body if topology else None, "spec", "levels"))
+    taint = _untolerated(flavor, pods)
     return kueue.Flavor(
         name,
-        has_topology=_has_topology(flavor),
-        levels=tuple(str(dig(level, "nodeLabel")) for _, level in levels),
+        has_topology=cluster.has_topology(name),
+        levels=cluster.topology_levels(flavor),
         taint=str(taint) if taint else "",
         matches_selector=_matches_selector(flavor, pods),
     )
@@ -124,15 +107,11 @@ def _untolerated(flavor: Manifest | None, pods: PodSet) -> Taint | None:
     return untolerated(taints(dig(spec, "nodeTaints")), tolerated)
 
 
-def _has_topology(flavor: Manifest | None) -> bool:
-    return flavor is not None and dig(flavor.body, "spec", "topologyName") is not None
-
-
-def _is_all_topology(cluster: ClusterIndex, queue: Node) -> bool:
+def _is_all_topology(cluster: ClusterIndex, queue: Member) -> bool:
     """Returns whether all flavors of a queue have a topology."""
     result = cluster.all_topology.get(queue.name)
     if result is None:
-        names = {flavor for flavor, _ in queue.quotas}
-        result = bool(names) and all(_has_topology(cluster.flavor(name)) for name in names)
+        names = queue.by_flavor
+        result = bool(names) and all(map(cluster.has_topology, names))
         cluster.all_topology[queue.name] = result
     return result

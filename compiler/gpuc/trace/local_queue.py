@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.queue import Member, cluster_queue, inactive_reason
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig
 from gpuc.trace import advice
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.kueue_scope import queue_of
-from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import Workload
 
@@ -38,7 +38,7 @@ def local_queue_step(cluster: ClusterIndex, workload: Workload, local: Manifest 
     stopped = dig(local.body, "spec", "stopPolicy")
     if stopped in _STOPPED:
         return Step(Stage.LOCAL_QUEUE, "failed", f"{local} has stopPolicy {stopped}", local, ("spec", "stopPolicy"))
-    message = f"{local} uses ClusterQueue {dig(local.body, 'spec', 'clusterQueue')}"
+    message = f"{local} uses ClusterQueue {cluster_queue(local)}"
     return Step(Stage.LOCAL_QUEUE, "passed", message, local, ("spec", "clusterQueue"))
 
 
@@ -65,14 +65,14 @@ def priority_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
             yield Step(Stage.PRIORITY, "unknown", message, pods=pods.name)
 
 
-def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Node) -> Step:
+def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member) -> Step:
     """Checks that the ClusterQueue is active and accepts workloads of the namespace.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
     """
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
-    problem = _inactivity(cluster, manifest)
+    problem = _inactivity(cluster, queue)
     labels = cluster.objects.namespaces.get(workload.namespace)
     selected = cluster.selector(manifest, "spec", "namespaceSelector")
     if problem is None and labels is not None and not matches(selected, labels):
@@ -89,24 +89,13 @@ def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Node) -
     return Step(Stage.CLUSTER_QUEUE, "passed", message, manifest, ("spec", "namespaceSelector"))
 
 
-def _inactivity(cluster: ClusterIndex, manifest: Manifest) -> tuple[str, Path] | None:
+def _inactivity(cluster: ClusterIndex, queue: Member) -> tuple[str, Path] | None:
     """Returns the reason why a ClusterQueue is inactive, with its path; None if the ClusterQueue is active."""
-    stopped = dig(manifest.body, "spec", "stopPolicy")
+    stopped = queue.setting("stopPolicy")
     if stopped in _STOPPED:
-        return f"{manifest} has stopPolicy {stopped}", ("spec", "stopPolicy")
-    for g, group in items(dig(manifest.body, "spec", "resourceGroups")):
-        for f, row in items(dig(group, "flavors")):
-            path: Path = ("spec", "resourceGroups", g, "flavors", f, "name")
-            flavor = cluster.flavor(str(dig(row, "name")))
-            if flavor is None:
-                return f"ResourceFlavor {dig(row, 'name')} does not exist, so {manifest} is inactive", path
-            topology = dig(flavor.body, "spec", "topologyName")
-            if topology is not None and cluster.topology(flavor) is None:
-                return (
-                    f"Topology {topology} of flavor {flavor.name} does not exist, so {manifest} is inactive",
-                    path,
-                )
-    return None
+        return f"{queue.manifest} has stopPolicy {stopped}", ("spec", "stopPolicy")
+    reason = inactive_reason(cluster.objects, queue)
+    return (f"{reason[0]}, so {queue.manifest} is inactive", reason[1]) if reason else None
 
 
 def _is_standard(key: str) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuc.admission.validation.resources import is_extended as is_device
+from gpuc.cluster.queue import Member
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import topology_refusal
 from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
@@ -30,7 +31,6 @@ from gpuc.trace.nodes import (
 )
 from gpuc.trace.other_nodes import other_nodes
 from gpuc.trace.packing import Load, packing_steps
-from gpuc.trace.quota import Node
 from gpuc.trace.spreading import Spread, spread, unjudged_field, used_port
 from gpuc.trace.startup import startup_step
 from gpuc.trace.steps import Placement, Stage, Step, TraceResult
@@ -56,7 +56,7 @@ def with_device_tolerations(pod: Any, requests: Amounts) -> Any:
 
 
 def topology_steps(
-    cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[Manifest], queue: Node
+    cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[Manifest], queue: Member
 ) -> Iterator[Step]:
     """Checks that existing nodes have enough resources for the pods, if a flavor has a topology.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.queue import Member
 from gpuc.kubernetes.kueue import PODSET_LABEL
 from gpuc.manifest.manifest import Manifest
-from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PodSet, Workload
 
@@ -16,7 +16,7 @@ _HASHED_NAMES = ("StatefulSet", "LeaderWorkerSet")
 """The kinds whose pods are a pod group: Kueue generates the names of their pod sets."""
 
 
-def start_steps(workload: Workload, local_queue: Manifest, cluster_queue: Node) -> Iterator[Step]:
+def start_steps(workload: Workload, local_queue: Manifest, cluster_queue: Member) -> Iterator[Step]:
     """Yields a failed step for each label or annotation that Kueue sets, if a pod template has another value.
 
     Kueue ends a workload with such a conflict when Kueue starts the workload (reason FailedToStart).
@@ -31,7 +31,7 @@ def start_steps(workload: Workload, local_queue: Manifest, cluster_queue: Node) 
     yield from conflicts[-1:]
 
 
-def _conflicts(workload: Workload, pods: PodSet, local_queue: Manifest, cluster_queue: Node) -> Iterator[Step]:
+def _conflicts(workload: Workload, pods: PodSet, local_queue: Manifest, cluster_queue: Member) -> Iterator[Step]:
     set_labels = {_LOCAL_QUEUE_LABEL: local_queue.name, _CLUSTER_QUEUE_LABEL: cluster_queue.name}
     if workload.kind not in _HASHED_NAMES:
         set_labels[PODSET_LABEL] = pods.name

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path
+from gpuc.cluster.queue import GROUPS, Member, cluster_queue
 from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.kubernetes.flavor import Choice
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
 from gpuc.trace import advice
 from gpuc.trace.admission_steps import limit_steps, object_steps, pod_steps
 from gpuc.trace.cluster_index import ClusterIndex
@@ -26,7 +25,6 @@ from gpuc.trace.limits import container_limits
 from gpuc.trace.local_queue import cluster_queue_step, local_queue, local_queue_step, priority_steps
 from gpuc.trace.node_steps import topology_steps, with_device_tolerations, workload_node_steps
 from gpuc.trace.nodes import PodDemand, pod_demand
-from gpuc.trace.quota import Node
 from gpuc.trace.start import start_steps
 from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, TraceResult
 from gpuc.trace.stopped import stopped_steps
@@ -126,10 +124,10 @@ def _kueue_steps(
     yield local_queue_step(cluster, workload, local)
     assert local is not None, "a missing LocalQueue is a failed step, which ends the trace"
     yield from priority_steps(cluster, workload)
-    queue = _cluster_queue(cluster, local)
+    queue = cluster.quotas.get(cluster_queue(local))
     if queue is None:
-        name = dig(local.body, "spec", "clusterQueue")
-        fix = advice.for_name(f"spec.clusterQueue of {local}", str(name), cluster.quotas)
+        name = cluster_queue(local)
+        fix = advice.for_name(f"spec.clusterQueue of {local}", name, cluster.quotas)
         message = f"ClusterQueue {name} does not exist"
         yield Step(Stage.CLUSTER_QUEUE, "failed", message, local, ("spec", "clusterQueue"), fix=fix)
         return
@@ -146,17 +144,13 @@ def _kueue_steps(
     yield from start_steps(workload, local, queue)
 
 
-def _cluster_queue(cluster: ClusterIndex, local: Manifest) -> Node | None:
-    return cluster.quotas.get(str(dig(local.body, "spec", "clusterQueue")))
-
-
 def _copies(cluster: ClusterIndex, workload: Workload, limits: list[Any], result: TraceResult) -> Iterator[Step]:
     """Yields a failed step if the quota is too small for all replicas of an object; every replica is one workload.
 
     Writes the borrowed quota of all replicas to the placements of `result`.
     """
     local = local_queue(cluster, workload)
-    queue = _cluster_queue(cluster, local) if local is not None else None
+    queue = cluster.quotas.get(cluster_queue(local)) if local is not None else None
     if queue is None:
         return
     used: dict[Key, int] = {}
@@ -167,13 +161,12 @@ def _copies(cluster: ClusterIndex, workload: Workload, limits: list[Any], result
             result.placements[name].borrowed = choice.borrowed
         if not all(choice.flavors for choice in choices.values()):
             message = f"only {count} of {workload.copies} replicas get quota at the same time"
-            path: Path = ("spec", "resourceGroups")
-            yield Step(Stage.QUOTA, "failed", message, queue.manifest, path, fix=f"run at most {count} replicas")
+            yield Step(Stage.QUOTA, "failed", message, queue.manifest, GROUPS, fix=f"run at most {count} replicas")
             return
 
 
 def admission_steps(
-    cluster: ClusterIndex, queue: Node, pods: PodSet, requests: Amounts, choice: Choice
+    cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, choice: Choice
 ) -> Iterator[Step]:
     """Checks that the queue covers the resources, that a flavor fits the pods, and that the quota is large enough.
 
@@ -181,8 +174,7 @@ def admission_steps(
         requests: the requests of one pod.
         choice: the flavors that Kueue chooses for the pods.
     """
-    manifest = queue.manifest
-    groups: Path = ("spec", "resourceGroups")
+    manifest, groups = queue.manifest, GROUPS
     refused = [attempt for attempt in choice.attempts if attempt.refused_by]
     reasons = "; ".join(reason for attempt in refused for reason in attempt.reasons)
     uncovered = [attempt.reasons[0] for attempt in refused if attempt.refused_by == "resource"]

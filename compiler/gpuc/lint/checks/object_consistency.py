@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.lint.checks.pod_security import pod_security
 from gpuc.manifest.manifest import Manifest
@@ -48,12 +49,12 @@ _WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSe
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields findings about workloads, node pools, ClusterQueues, role bindings and Pod Security labels."""
+    for queue in from_objects(objects).by_name.values():
+        yield from _covered(queue)
     for manifest in objects.manifests:
         yield from pod_security(manifest)
         if manifest.kind == "NodePool":
             yield from _replicas(manifest)
-        elif manifest.kind == "ClusterQueue":
-            yield from _covered(manifest)
         elif manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
             yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects")
         for pods in pods_of(manifest):
@@ -77,15 +78,13 @@ def _replicas(manifest: Manifest) -> Iterator[ObjectFinding]:
         yield ObjectFinding(TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), message)
 
 
-def _covered(manifest: Manifest) -> Iterator[ObjectFinding]:
-    for number, group in items(dig(manifest.body, "spec", "resourceGroups")):
-        covered = [resource for _, resource in items(dig(group, "coveredResources"))]
-        for index, flavor in items(dig(group, "flavors")):
-            listed = [dig(resource, "name") for _, resource in items(dig(flavor, "resources"))]
-            if listed != covered:
-                path = ("spec", "resourceGroups", number, "flavors", index, "resources")
-                text = f"the flavor lists {', '.join(map(str, listed))}, but coveredResources is "
-                yield ObjectFinding(NOT_COVERED, manifest, path, text + ", ".join(map(str, covered)))
+def _covered(queue: Member) -> Iterator[ObjectFinding]:
+    for group in queue.groups:
+        for flavor in group.flavors:
+            if flavor.resources != group.covered and queue.manifest:
+                text = f"the flavor lists {', '.join(flavor.resources)}, but coveredResources is "
+                path = (*flavor.path, "resources")
+                yield ObjectFinding(NOT_COVERED, queue.manifest, path, text + ", ".join(group.covered))
 
 
 def _selector(pods: Pods) -> Iterator[ObjectFinding]:

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.words import short_list
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
+from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants, members_of_several
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields the bindings of subjects that have bindings in namespaces of several tenants, in complete input only."""
     tenancy = labelled_tenancy(objects)
-    if not objects.is_complete or not tenancy.tenants:
-        return
-    for (kind, name), tenants in Access(objects, tenancy).members.items():
-        for tenant, (binding, index) in tenants.items() if len(tenants) > 1 else ():
-            from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants
-
-            message = (
-                f"{kind.lower()} {name} is a member of tenant {tenant} and of {short_list(set(tenants) - {tenant})}"
-            )
-            yield ObjectFinding(group_of_two_tenants.rule, binding, ("subjects", index, "name"), message)
+    if objects.is_complete and tenancy.tenants:
+        places = {
+            f"{kind.lower()} {name}": {
+                tenant: [(("subjects", index, "name"), binding)] for tenant, (binding, index) in tenants.items()
+            }
+            for (kind, name), tenants in Access(objects, tenancy).members.items()
+        }
+        yield from (found.on_object(group_of_two_tenants.rule) for found in members_of_several(places))

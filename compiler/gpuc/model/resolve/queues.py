@@ -91,7 +91,7 @@ def _pool_quota(pool: Pool, quota: Quota, path: Path, in_cohort: bool, findings:
         except ValueError as error:
             findings.append(LIMIT_UNIT.at((*path, key), f"{error}"))
             return None
-    return PoolQuota(pool, path, nominal, limits["borrow"], limits["lend"])
+    return PoolQuota(pool, path, quota, nominal, limits["borrow"], limits["lend"])
 
 
 def _limit(pool: Pool, quota: Quota, limit: Limit) -> Amounts | None:

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
 from typing import NamedTuple
 
 from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Path, Related
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
-from gpuc.model.units import quota_unit, with_unit
-from gpuc.rules import Findings
+from gpuc.model.units import Unit, quota_unit, with_unit
+from gpuc.rules import Findings, Found
 from gpuc.rules.queues._units import CountedQuota, counted_resources, owner_kind, quota_path, quotas
+
+_MOST_OWNERS = 10
+"""The most owners of quotas in one message."""
+
+
+class Counted(NamedTuple):
+    """A quota that counts nodes."""
+
+    owner: str
+    amount: int | Fraction
+    path: Path
+    manifest: Manifest | None = None
+    """The object with the path; None for a quota of the spec."""
 
 
 class _Capacity(NamedTuple):
@@ -35,11 +52,28 @@ def exceeding_quotas(cluster: Cluster, *, is_possible: bool) -> Findings:
             limit = smallest if is_possible else largest
             total = sum(quota.amounts[resource] for quota in pool_quotas)
             if limit.amount < total and (not is_possible or total <= largest.amount):
-                path = _first_path_beyond(limit.amount, pool_quotas, resource)
-                if path not in reported:
-                    reported.add(path)
-                    message = _message(pool, resource, pool_quotas, (limit, largest), in_nodes=in_nodes)
-                    yield path, message, "", _related(pool, resource, path, pool_quotas, in_nodes=in_nodes)
+                found = _exceeding(pool, resource, pool_quotas, (limit, largest), in_nodes=in_nodes)
+                if found.path not in reported:
+                    reported.add(found.path)
+                    yield found
+
+
+def beyond(rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, unit: Unit) -> Found:
+    """Returns the finding about quotas whose sum exceeds a limit, at the first quota with which it exceeds the limit.
+
+    Args:
+        of: what the quotas count in words, for example "node pool train".
+        owner_of_nodes: what has the nodes in words, for example "the node pool".
+    """
+    *_, total = sums = list(accumulate(row.amount for row in rows))
+    first = next(row for row, subtotal in zip(rows, sums, strict=True) if subtotal > limit)
+    parts = [f"{row.owner} {unit.number(row.amount)}" for row in rows if row.amount]
+    more = f" and {len(parts) - _MOST_OWNERS} more" if len(parts) > _MOST_OWNERS else ""
+    message = (
+        f"the sum of the quotas for {of} is {unit.amount(total)} ({', '.join(parts[:_MOST_OWNERS])}{more}); expected "
+    )
+    message += f"at most {unit.number(limit)}, the capacity of {owner_of_nodes}"
+    return Found(first.path, message, manifest=first.manifest)
 
 
 def _capacities(pool: Pool, resource: str, *, in_nodes: bool) -> tuple[_Capacity, _Capacity]:
@@ -54,46 +88,27 @@ def _capacities(pool: Pool, resource: str, *, in_nodes: bool) -> tuple[_Capacity
     return certain, certain if in_nodes else _Capacity(largest * pool.nodes_max, instance)
 
 
-def _first_path_beyond(limit: int, pool_quotas: list[CountedQuota], resource: str) -> Path:
-    """Returns the path of the first quota with which the sum exceeds the limit."""
-    subtotal = 0
-    for quota in pool_quotas:
-        subtotal += quota.amounts[resource]
-        if subtotal > limit:
-            return quota_path(quota.path, quota.spec, resource)
-    raise ValueError("the sum of the quotas does not exceed the limit")
-
-
-def _related(
-    pool: Pool, resource: str, path: Path, pool_quotas: list[CountedQuota], *, in_nodes: bool
-) -> list[Related]:
-    """Returns the places of the other quotas that count, and of the maximum number of nodes."""
-    kind, unit = owner_kind(pool), quota_unit(pool, resource, in_nodes=in_nodes)
-    related = []
-    for quota in pool_quotas:
-        where = quota_path(quota.path, quota.spec, resource)
-        if quota.amounts[resource] and where != path:
-            count = unit.count(quota.amounts[resource])
-            related.append(Related(f"quota of {kind} {quota.owner}: {unit.text(count)}", where))
-    nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
-    most = f"node pool {pool.name} has at most {with_unit(pool.nodes_max, 'nodes')}"
-    if not in_nodes and len(pool.instances) == 1:
-        most += f" with {unit.text(pool.node[resource])} each"
-    return [*related, Related(most, nodes)]
-
-
-def _message(
+def _exceeding(
     pool: Pool, resource: str, pool_quotas: list[CountedQuota], limits: tuple[_Capacity, _Capacity], *, in_nodes: bool
-) -> str:
-    unit = quota_unit(pool, resource, in_nodes=in_nodes)
-    parts = [f"{quota.owner} {unit.count(quota.amounts[resource])}" for quota in pool_quotas if quota.amounts[resource]]
-    total = unit.count(sum(quota.amounts[resource] for quota in pool_quotas))
-    limit, largest = limits
-    message = f"the sum of the quotas for node pool {pool.name} is {unit.text(total)} ({', '.join(parts)}); "
-    message += f"expected at most {unit.count(limit.amount)}, the capacity of the node pool"
-    if in_nodes or len(pool.instances) == 1:
-        return message
-    message += f" with {pool.nodes_max} {limit.instance.type}"
-    if limit is largest:
-        return message
-    return f"{message}; {pool.nodes_max} {largest.instance.type} would have {unit.count(largest.amount)}"
+) -> Found:
+    """Returns the finding with the places of the other quotas that count, and of the maximum number of nodes."""
+    unit, (limit, largest) = quota_unit(pool, resource, in_nodes=in_nodes), limits
+    rows = [
+        Counted(quota.owner, quota.amounts[resource], quota_path(quota.path, quota.spec, resource))
+        for quota in pool_quotas
+    ]
+    found = beyond(rows, limit.amount, f"node pool {pool.name}", "the node pool", unit)
+    message, most = found.message, f"node pool {pool.name} has at most {with_unit(pool.nodes_max, 'nodes')}"
+    if not in_nodes and len(pool.instances) == 1:
+        most += f" with {unit.amount(pool.node[resource])} each"
+    elif not in_nodes:
+        message += f" with {pool.nodes_max} {limit.instance.type}"
+        if limit is not largest:
+            message += f"; {pool.nodes_max} {largest.instance.type} would have {unit.number(largest.amount)}"
+    related = [
+        Related(f"quota of {owner_kind(pool)} {row.owner}: {unit.amount(row.amount)}", row.path)
+        for row in rows
+        if row.amount and row.path != found.path
+    ]
+    nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
+    return found._replace(message=message, related=[*related, Related(most, nodes)])

@@ -39,7 +39,7 @@ def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
         for queue in cluster.queues:
             for pool_quota in queue.pool_quotas:
                 if pool_quota.pool is pool:
-                    yield CountedQuota(queue.name, pool_quota.path, queue.spec.quota[pool.name], pool_quota.nominal)
+                    yield CountedQuota(queue.name, pool_quota.path, pool_quota.spec, pool_quota.nominal)
         return
     for tenant in cluster.tenants:
         for namespace in tenant.namespaces:

@@ -13,7 +13,7 @@ def borrowing_outside_of_kueue(cluster: Cluster) -> Findings:
     """
     for queue in cluster.queues:
         for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
-            pool, quota = pool_quota.pool, queue.spec.quota[pool_quota.pool.name]
+            pool, quota = pool_quota.pool, pool_quota.spec
             if pool.counted != "quota" or pool.spec.leaving:
                 continue
             for key in ("borrow", "lend"):

@@ -29,7 +29,10 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
                 unused.append(f"{unit.count(rest)} of {unit.count(capacity)} {unit.name}")
         if unused:
             path = (*pool.path, "nodes", "static" if pool.is_static else "max")
-            yield (
-                path,
-                f"no {owner_kind(pool)} has quota for {', '.join(dict.fromkeys(unused))} of node pool {pool.name}",
-            )
+            amounts = ", ".join(dict.fromkeys(unused))
+            yield path, without_quota(owner_kind(pool), f"{amounts} of node pool {pool.name}")
+
+
+def without_quota(owners: str, what: str) -> str:
+    """Returns the message that no quota counts some or all nodes of a node pool."""
+    return f"no {owners} has quota for {what}"

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+from gpuc.cluster.queue import Tree, from_model, parent
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule(
@@ -15,11 +16,26 @@ def cohort_shares_nothing(cluster: Cluster) -> Findings:
 
     No queue lends quota that another queue of the cohort may borrow. The cohort has no effect.
     """
-    for cohort in cluster.cohorts:
-        if cohort.spec.parent is not None or len(cohort.queues) < 2:
-            continue  # the finding is at the root of nested cohorts; KUE105 reports a cohort with one queue
-        quotas = [(queue, pool_quota) for queue in cohort.queues for pool_quota in queue.pool_quotas]
-        has_leaving = any(queue.spec.leaving or pool_quota.pool.spec.leaving for queue, pool_quota in quotas)
-        if not has_leaving and all(cluster.ceiling(queue, quota) == quota.nominal for queue, quota in quotas):
-            names = ", ".join(sorted(queue.name for queue in cohort.queues))
-            yield cohort.path, f"the queues of cohort {cohort.name} cannot borrow from one another: {names}"
+    leaving = {pool.name for pool in cluster.pools if pool.spec.leaving}
+    paths = {cohort.name: cohort.path for cohort in cluster.cohorts}
+    for tree in from_model(cluster).trees:
+        queues = [member.queue for member in tree.queues if member.queue]
+        # KUE105 reports a cohort with one queue.
+        if len({queue.name for queue in queues}) > 1 and not any(
+            queue.spec.leaving or leaving & queue.spec.quota.keys() for queue in queues
+        ):
+            found = shared_nothing(tree)
+            yield from [found._replace(path=paths[tree.root.name])] if found else []
+
+
+def shared_nothing(tree: Tree) -> Found | None:
+    """Returns the finding about a cohort in which no ClusterQueue can borrow; None if one can."""
+    queues = tree.queues
+    rows = [(queue, key, quota) for queue in queues for key, quota in queue.quotas.items()]
+    if len(queues) < 2 or not rows or any(queue.capacity(key) > quota.nominal for queue, key, quota in rows):
+        return None
+    names = ", ".join(sorted({queue.queue.name if queue.queue else queue.name for queue in queues}))
+    message = f"the queues of cohort {tree.root.name} cannot borrow from one another: {names}"
+    manifest, first = tree.root.manifest, queues[0].manifest
+    path = () if manifest or not first else ("spec", parent(first)[0])
+    return Found(path, message, manifest=manifest or first)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from gpuc.cluster.queue import Member, from_model
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
-from gpuc.model.units import with_unit
-from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import amount_path
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.queues._places import counted_keys, place, place_words
 
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
@@ -13,25 +15,23 @@ def lends_more_than_quota(cluster: Cluster) -> Findings:
 
     The admission webhook of Kueue refuses the ClusterQueue, and the sync of Argo CD fails.
     """
-    for queue in cluster.queues:
-        for pool, quota in queue.spec.quota.items():
-            path = (*queue.path, "quota", pool, "lend")
-            if queue.spec.cohort is None or quota.lend == "all":
-                continue
-            if isinstance(quota.lend, dict):
-                for profile, count in quota.lend.items():
-                    nominal = (quota.slices or {}).get(profile, 0)
-                    if count > nominal:
-                        actual = f"queue {queue.name} lends {with_unit(count, f'{profile} slices')} of node pool {pool}"
-                        fix = f"set lend.{profile} of queue {queue.name} for node pool {pool} to {nominal}"
-                        related = [Related(f"a quota of {nominal}", (*path[:-1], "slices", profile))]
-                        yield (*path, profile), f"{actual}, but has a quota of {nominal}", fix, related
-            else:
-                counts = {"nodes": quota.nodes, "GPUs": quota.gpus, "GPU shares": quota.shares}
-                given = ((unit, count) for unit, count in counts.items() if count is not None)
-                unit, nominal = next(given, ("slices", 0))
-                if quota.lend > nominal:
-                    actual = f"queue {queue.name} lends {with_unit(quota.lend, unit)} of node pool {pool}"
-                    fix = f"set lend of queue {queue.name} for node pool {pool} to {nominal} or all"
-                    related = [Related(f"a quota of {nominal}", amount_path(path[:-1], quota))]
-                    yield path, f"{actual}, but has a quota of {nominal}", fix, related
+    for member in from_model(cluster).by_name.values():
+        yield from lent_above_quota(member)
+
+
+def lent_above_quota(queue: Member) -> Iterator[Found]:
+    """Yields a finding for each lending limit of a ClusterQueue above its nominal quota."""
+    reported = set()
+    for key in counted_keys(queue) if queue.parent is not None else ():
+        quota, (path, manifest) = queue.quotas[key], place(queue, key, "lendingLimit")
+        if quota.lend is None or quota.lend <= quota.nominal or path in reported:
+            continue
+        reported.add(path)
+        unit = queue.unit(key)
+        nominal = unit.number(quota.nominal)
+        lent = f"{queue.words} lends {unit.amount(quota.lend)} of {queue.flavor_words(key[0])}"
+        fix = f"set {place_words(queue, key, 'lendingLimit')} to {nominal}"
+        if path[-1] == "lend":
+            fix += " or all"
+        related = [Related(f"a quota of {nominal}", place(queue, key, "nominalQuota")[0])]
+        yield Found(path, f"{lent}, but has a quota of {nominal}", fix, related, manifest=manifest)

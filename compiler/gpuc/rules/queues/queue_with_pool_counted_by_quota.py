@@ -17,7 +17,7 @@ def queue_with_pool_counted_by_quota(cluster: Cluster) -> Findings:
         for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
             pool = pool_quota.pool
             if pool.counted == "quota" and not pool.spec.leaving:
-                path = amount_path(pool_quota.path, queue.spec.quota[pool.name])
+                path = amount_path(pool_quota.path, pool_quota.spec)
                 message = f"queue {queue.name} has quota for node pool {pool.name}, but ResourceQuotas count this pool"
                 tenants = " or ".join(queue.tenant_names)
                 fix = f"move the quota to quota of a namespace of tenant {tenants}"

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
+from gpuc.cluster.queue import Member, from_model
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.model.units import unit_name
-from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import counted_resources
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.queues._places import counted_keys
 
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
@@ -13,19 +16,27 @@ def resource_without_quota(cluster: Cluster) -> Findings:
 
     Kueue never admits a workload that requests the resource.
     """
-    for queue in cluster.queues:
-        for cluster_queue in queue.cluster_queues:
-            ceilings = [(pool_quota, cluster.ceiling(queue, pool_quota)) for pool_quota in cluster_queue.pool_quotas]
-            usable = {name for _, amounts in ceilings for name, amount in amounts.items() if amount}
-            if any(pool_quota.pool.spec.leaving for pool_quota in cluster_queue.pool_quotas) or queue.spec.leaving:
-                continue  # the queue intentionally admits no new workloads
-            reported: set[str] = set()
-            for pool_quota, amounts in ceilings:
-                for resource in counted_resources(pool_quota.pool):
-                    if resource in amounts and resource not in usable | reported:
-                        reported.add(resource)
-                        key = "slices" if queue.spec.quota[pool_quota.pool.name].slices else "gpus"
-                        pool = pool_quota.pool
-                        name = f"{unit_name(pool, resource) or resource} of node pool {pool.name}"
-                        message = f"queue {queue.name} has no quota for {name} and cannot borrow any"
-                        yield (*pool_quota.path, key), message
+    for member in from_model(cluster).by_name.values():
+        is_leaving = any(pool_quota.pool.spec.leaving for pool_quota in member.pool_quotas.values())
+        if member.queue and not member.queue.spec.leaving and not is_leaving:
+            yield from uncovered(member)
+
+
+def uncovered(queue: Member, closed: Collection[str] = ()) -> Iterator[Found]:
+    """Yields a finding for each resource of which a ClusterQueue can use no quota, at the first flavor.
+
+    Args:
+        closed: flavors that are being removed, so that they intentionally have no quota.
+    """
+    done = {key[1] for key in queue.quotas if key[0] in closed or queue.capacity(key) > 0}
+    for flavor, resource in counted_keys(queue):
+        if resource in done:
+            continue
+        done.add(resource)
+        what, path = resource, queue.covered_path(resource)
+        if pool_quota := queue.pool_quotas.get(flavor):
+            what = f"{unit_name(pool_quota.pool, resource)} of node pool {flavor}"
+            path = (*pool_quota.path, "slices" if pool_quota.spec.slices else "gpus")
+        if path:  # otherwise the resource is not covered, which is another mistake
+            message = f"{queue.words} has no quota for {what} and cannot borrow any"
+            yield Found(path, message, manifest=queue.manifest)

@@ -26,7 +26,7 @@ def slices_advertised_as_gpus(cluster: Cluster) -> Findings:
         for pool_quota in queue.pool_quotas:
             sharing = pool_quota.pool.sharing
             if whole_gpu_pools and sharing and sharing.strategy == "single":
-                path = quota_path(pool_quota.path, queue.spec.quota[pool_quota.pool.name], GPU)
+                path = quota_path(pool_quota.path, pool_quota.spec, GPU)
                 slices, gpus = f"slices of node pool {pool_quota.pool.name}", f"GPUs of {', '.join(whole_gpu_pools)}"
                 message = f"queue {queue.name} has quota for {slices} and for {gpus}; "
                 message += "both have the resource name nvidia.com/gpu"

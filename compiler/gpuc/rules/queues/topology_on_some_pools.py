@@ -29,4 +29,4 @@ def topology_on_some_pools(cluster: Cluster) -> Findings:
                 message = (
                     f"queue {queue.name} has node pool {first.pool.name} without a topology and {names} with a topology"
                 )
-                yield amount_path(first.path, queue.spec.quota[first.pool.name]), message, "", related
+                yield amount_path(first.path, first.spec), message, "", related

@@ -13,8 +13,10 @@ def topology_without_static_nodes(cluster: Cluster) -> Findings:
     """
     for pool in cluster.pools:
         if pool.spec.topology and not pool.is_static:
-            most = pool.nodes_max
-            yield (
-                (*pool.path, "topology"),
-                f"node pool {pool.name} has a topology, but is not static; expected nodes: {{static: {most}}}",
-            )
+            words = not_static(f"node pool {pool.name}", f"nodes: {{static: {pool.nodes_max}}}")
+            yield (*pool.path, "topology"), words
+
+
+def not_static(pool: str, expected: str) -> str:
+    """Returns the message that a node pool is not static, although Kueue places workloads on it by topology."""
+    return f"{pool} has a topology, but is not static; expected {expected}"

@@ -1,17 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from gpuc.diagnostics.finding import Path, Related
-from gpuc.kubernetes.amounts import Amounts
-from gpuc.model import Cluster, PoolQuota, Queue
-from gpuc.model.names import GPU, mig_resource
-from gpuc.model.pool import Pool
+from gpuc.cluster.queue import Member, from_model
+from gpuc.diagnostics.finding import Related
+from gpuc.kubernetes.quota import Key
+from gpuc.model import Cluster, Queue
 from gpuc.model.queue import Cohort
-from gpuc.model.units import quota_unit
-from gpuc.rules import Findings, rule
-from gpuc.rules.queues._units import counted_resources
-from gpuc.spec.queues import Quota
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.queues._places import counted_keys, place, place_words
 
 
 @rule("KUE008", source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
@@ -20,63 +17,52 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
 
     Workloads of the queue wait for quota that no queue lends, while nodes are idle.
     """
-    for queue in cluster.queues:
-        cohort = cluster.cohort_of(queue)
-        for pool_quota in queue.pool_quotas:
-            quota = queue.spec.quota[pool_quota.pool.name]
-            if quota.borrow == 0:
+    for member in from_model(cluster).by_name.values():
+        assert member.queue is not None, "the queues of a spec"
+        queue, cohort = member.queue, cluster.cohort_of(member.queue)
+        for pool, pool_quota in member.pool_quotas.items():
+            path, name = (*pool_quota.path, "borrow"), f"queue {queue.name}"
+            keys = [key for key in counted_keys(member) if key[0] == pool]
+            if pool_quota.spec.borrow == 0:
                 continue
             if cohort is None:
-                fix = f"remove borrow of queue {queue.name} for node pool {pool_quota.pool.name}"
-                message = f"queue {queue.name} borrows quota of node pool {pool_quota.pool.name}, but has no cohort"
-                yield (*pool_quota.path, "borrow"), message, fix
+                message = f"{name} borrows quota of node pool {pool}, but has no cohort"
+                yield path, message, f"remove borrow of {name} for node pool {pool}"
+            elif pool_quota.borrow is None and not any(map(member.lent, keys)):
+                message = (
+                    f"{name} borrows all, but no other queue of cohort {cohort.name} lends quota of node pool {pool}"
+                )
+                yield path, message, f"set borrow of {name} for node pool {pool} to 0", _lenders(cohort, queue, pool)
             else:
-                for path, message, fix in _beyond_lent(queue, pool_quota, quota, cluster.lent(queue, pool_quota)):
-                    yield path, message, fix, _lenders(cohort, queue, pool_quota.pool)
+                for found in borrowed_beyond_lent(member, keys):
+                    yield found._replace(related=_lenders(cohort, queue, pool))
 
 
-def _lenders(cohort: Cohort, queue: Queue, pool: Pool) -> list[Related]:
+def borrowed_beyond_lent(member: Member, keys: Iterable[Key]) -> Iterator[Found]:
+    """Yields a finding for each borrowing limit of flavors and resources beyond the amounts that other queues lend."""
+    reported = set()
+    for key in keys:
+        limit, (path, manifest) = member.quotas[key].borrow, place(member, key, "borrowingLimit")
+        lent = max(0, member.lent(key))
+        # One number of the spec can set the limit of several resources.
+        if limit is not None and limit > lent and path not in reported:
+            reported.add(path)
+            borrowed = f"{member.words} borrows {member.unit(key).amount(limit)} of {member.flavor_words(key[0])}"
+            available = member.unit(key).number(lent)
+            message = f"{borrowed}, but the other queues lend at most {available}"
+            fix = f"set {place_words(member, key, 'borrowingLimit')} to {available}"
+            yield Found(path, message, fix, manifest=manifest)
+
+
+def _lenders(cohort: Cohort, queue: Queue, pool: str) -> list[Related]:
     """Returns the places of what the other queues of the cohort lend of a pool, or of their quota without `lend`."""
     related = []
     for other in cohort.queues:
-        quota = other.spec.quota.get(pool.name)
+        quota = other.spec.quota.get(pool)
         if quota is not None and other is not queue:
-            path = (*other.path, "quota", pool.name)
+            path = (*other.path, "quota", pool)
             lends = "lend" in quota.model_fields_set
             what = f"queue {other.name} lends {quota.lend}" if lends and not isinstance(quota.lend, dict) else ""
             where = (*path, "lend") if lends else path
             related.append(Related(what or f"quota of queue {other.name}", where, on_key=not lends))
     return related
-
-
-def _beyond_lent(queue: Queue, pool_quota: PoolQuota, quota: Quota, lent: Amounts) -> Iterator[tuple[Path, str, str]]:
-    """Yields the path, message and fix for each borrowing limit beyond the amounts that the other queues lend."""
-    pool, path = pool_quota.pool, (*pool_quota.path, "borrow")
-    if pool_quota.borrow is None:
-        if not any(lent.get(name) for name in counted_resources(pool)):
-            others = f"no other queue of cohort {queue.spec.cohort}"
-            message = f"queue {queue.name} borrows all, but {others} lends quota of node pool {pool.name}"
-            yield path, message, f"set borrow of queue {queue.name} for node pool {pool.name} to 0"
-        return
-    in_nodes = quota.nodes is not None
-    for resource in counted_resources(pool):
-        limit, available = pool_quota.borrow[resource], lent.get(resource, 0)
-        if limit > available:
-            unit = quota_unit(pool, resource, in_nodes=in_nodes)
-            limit, available = unit.count(limit), unit.count(available)
-            profile = _profile(quota, resource)
-            key = ".".join(("borrow", *(str(step) for step in profile)))
-            message = (
-                f"queue {queue.name} borrows {unit.text(limit)} of node pool {pool.name}, "
-                f"but the other queues lend at most {available}"
-            )
-            fix = f"set {key} of queue {queue.name} for node pool {pool.name} to {available}"
-            yield (*path, *profile), message, fix
-            if not isinstance(quota.borrow, dict):
-                return  # the same number sets the borrowing limit of all resources
-
-
-def _profile(quota: Quota, resource: str) -> Path:
-    """Returns the path below borrow: the MIG profile of the resource, or nothing if borrow is not a map by profile."""
-    profiles = quota.borrow if isinstance(quota.borrow, dict) else {}
-    return next(((profile,) for profile in profiles if resource in (GPU, mig_resource(profile))), ())

@@ -45,7 +45,7 @@ def _general_pools(cluster: Cluster, tenant: Tenant) -> Findings:
 def _own_quota(tenant: Tenant, pool: Pool) -> Path:
     """Returns the path of the first quota of a tenant for a pool."""
     queued = (
-        amount_path(pool_quota.path, queue.spec.quota[pool.name])
+        amount_path(pool_quota.path, pool_quota.spec)
         for queue in tenant.queues
         for pool_quota in queue.pool_quotas
         if pool_quota.pool is pool
@@ -64,7 +64,7 @@ def _queues(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
         for pool_quota in queue.pool_quotas if tenant.name not in queue.tenant_names else ():
             pool = pool_quota.pool.name
             if pool in own:
-                path = amount_path(pool_quota.path, queue.spec.quota[pool])
+                path = amount_path(pool_quota.path, pool_quota.spec)
                 message = (
                     f"queue {queue.name} has quota for node pool {pool}, which is dedicated to tenant {tenant.name}"
                 )

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
+from gpuc.cluster.queue import cluster_queue, from_objects
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import TENANT_KEY
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group, items
+from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
 from gpuc.verify import check
@@ -75,9 +76,7 @@ def _flavors(pods: Pods, objects: ObjectSet) -> list[Manifest] | None:
     local = objects.find(GROUP, "LocalQueue", pods.queue or _DEFAULT_QUEUE, pods.manifest.namespace)
     if local is None:
         return None if pods.queue else []
-    cluster_queue = objects.find(GROUP, "ClusterQueue", str(dig(local.body, "spec", "clusterQueue")))
-    rows = items(dig(cluster_queue.body, "spec", "resourceGroups")) if cluster_queue else ()
-    names = [str(dig(flavor, "name")) for _, row in rows for _, flavor in items(dig(row, "flavors"))]
-    found = [objects.find(GROUP, "ResourceFlavor", name) for name in names]
+    queue = from_objects(objects).by_name.get(cluster_queue(local))
+    found = [objects.find(GROUP, "ResourceFlavor", name) for name in (queue.flavors if queue else ())]
     known = [flavor for flavor in found if flavor is not None]
     return known if known and len(known) == len(found) else None

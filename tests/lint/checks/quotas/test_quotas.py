@@ -124,8 +124,8 @@ def test_a_cohort_above_the_capacity_of_its_pools_is_reported_with_both_numbers(
     objects = copies("prod-use1")
     quota(objects, "research", "train-h100", GPU)["nominalQuota"] = "160"
     ((_, text),) = reported(objects)
-    assert "nominal quota of cohort company for ResourceFlavor train-h100 is 208 nvidia.com/gpu" in text
-    assert "have at most 128 nvidia.com/gpu: train-h100" in text
+    assert "quotas for ResourceFlavor train-h100 is 208 nvidia.com/gpu (research 160, search 48)" in text
+    assert "expected at most 128, the capacity of NodePool train-h100" in text
     assert "spec.resourceGroups[0].flavors[0].resources[3].nominalQuota" in text
 
 
@@ -133,7 +133,7 @@ def test_queues_that_exceed_the_capacity_only_together_are_reported() -> None:
     objects = [flavor("a", team_pool="p"), pool("p", ["m7i.8xlarge"], limits={"nodes": "4"})]
     objects += [queue("one", {"a": {"cpu": 100}}), queue("two", {"a": {"cpu": 100}})]
     ((identity, text),) = reported(objects)
-    assert (identity, "nominal quota of ClusterQueue one and 1 more for ResourceFlavor a is 200 cpu" in text) == (
+    assert (identity, "ClusterQueue two" in text and "is 200 cpu (one 100, two 100); expected at most 128" in text) == (
         "KRP004",
         True,
     )
@@ -267,7 +267,7 @@ def test_borrowing_without_a_lender_is_reported() -> None:
     )
     text = found["KUE008"]
     assert "ClusterQueue research" in text
-    assert "may borrow up to 48 nvidia.com/gpu of ResourceFlavor train-h100, but no ClusterQueue lends any" in text
+    assert "borrows 48 nvidia.com/gpu of ResourceFlavor train-h100, but the other queues lend at most 0" in text
 
 
 @pytest.mark.parametrize(
@@ -370,13 +370,13 @@ def test_resource_quotas_for_pools_outside_of_kueue_fit_the_pools() -> None:
     objects = copies("prod-use1")
     quota_of(objects, "embeddings")["requests.nvidia.com/gpu.shared"] = "97"
     ((identity, text),) = reported(objects)
-    assert (identity, "namespace embeddings may request 97 nvidia.com/gpu.shared" in text) == ("KRP004", True)
-    assert "NodePool embed-l40s has at most 96 nvidia.com/gpu.shared" in text
+    assert (identity, "pods outside of Kueue is 97 nvidia.com/gpu.shared (embeddings 97)" in text) == ("KRP004", True)
+    assert "expected at most 96, the capacity of NodePool embed-l40s" in text
     assert reported(objects, is_complete=False) == []
     objects = copies("prod-use1")
     quota_of(objects, "search-train")["requests.nvidia.com/mig-2g.20gb"] = "1"
     ((identity, text),) = reported(objects)
-    assert (identity, "namespace search-train, search-serving may request 33" in text) == ("KRP004", True)
+    assert (identity, "33 nvidia.com/mig-2g.20gb (search-train 1, search-serving 32)" in text) == ("KRP004", True)
     named(objects, "NodePool", "serve-a100")["spec"]["template"]["metadata"]["labels"].pop("gpuc.dev/pool")
     assert reported(objects) == [], "other clusters may allow more than their nodes have"
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.queue import from_objects
 from gpuc.lint.checks.quotas import closed_pools
 from gpuc.lint.checks.quotas.borrowing import borrowing
 from gpuc.lint.checks.quotas.capacity import FlavorCapacity
-from gpuc.lint.checks.quotas.cohort_trees import cohort_trees
 from gpuc.lint.checks.quotas.limit_ranges import limit_ranges
 from gpuc.lint.checks.quotas.namespace_quotas import namespace_quotas
 from gpuc.lint.checks.quotas.object_counts import object_counts
@@ -22,14 +22,14 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     yield from closed_pools.findings(objects)
     yield from object_counts(objects)
     yield from limit_ranges(objects)
-    cohorts = cohort_trees(objects)
-    if not cohorts:
+    queues = from_objects(objects)
+    if not queues.trees:
         return
     pools = FlavorCapacity(objects)
-    yield from quota_over_capacity(pools, cohorts)
-    for cohort in cohorts:
-        if objects.is_complete or cohort.root.is_queue:
-            yield from quota_proportions(pools, cohort)
-        yield from unbalanced_quota(pools, cohort)
-        yield from borrowing(objects, cohort)
-    yield from namespace_quotas(objects, cohorts, pools)
+    yield from quota_over_capacity(pools, queues.trees)
+    for tree in queues.trees:
+        if objects.is_complete or tree.root.is_queue:
+            yield from quota_proportions(pools, tree)
+        yield from unbalanced_quota(pools, tree)
+        yield from borrowing(queues, tree, is_complete=objects.is_complete)
+    yield from namespace_quotas(objects, queues, pools)

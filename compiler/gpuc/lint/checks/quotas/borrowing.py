@@ -1,7 +1,6 @@
 """Borrowing limits without a lender, limits and weights that Kueue refuses, and resources without quota.
 
-Some mistakes can be in objects and in a gpuc spec. Their rules are in `gpuc.rules`, whose modules import the model.
-The import takes longer than most runs of lint, so the checks import a rule only when there is a finding.
+Rules of `gpuc.rules` judge the mistakes that can also be in a spec.
 """
 
 from __future__ import annotations
@@ -10,15 +9,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from gpuc.cluster.queue import Member, Queues, Tree
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
-from gpuc.kubernetes.quantity import quantity
-from gpuc.kubernetes.quota import Key, Quota
-from gpuc.lint.checks.quotas.cohort_trees import CohortTree
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.trace.closed_flavors import closed_flavors
-from gpuc.trace.quota import Node
+from gpuc.rules.queues.cohort_shares_nothing import cohort_shares_nothing, shared_nothing
+from gpuc.rules.queues.lends_more_than_quota import lends_more_than_quota, lent_above_quota
+from gpuc.rules.queues.resource_without_quota import resource_without_quota, uncovered
+from gpuc.rules.queues.unreachable_borrowing import borrowed_beyond_lent, unreachable_borrowing
 
 LIMIT_WITHOUT_COHORT = declare_rule(
     "QTA006",
@@ -46,106 +44,57 @@ _TOO_SMALL = Fraction(1, 10**9)
 """The largest weight above zero that Kueue refuses."""
 
 
-def borrowing(objects: ObjectSet, cohort: CohortTree) -> Iterator[ObjectFinding]:
+def borrowing(queues: Queues, tree: Tree, *, is_complete: bool) -> Iterator[ObjectFinding]:
     """Yields findings about limits and weights of the members of a cohort tree, and resources without quota."""
-    knows_lenders = objects.is_complete or len(cohort.queues) > 1
-    for member in cohort.members:
+    knows_lenders = is_complete or len(tree.queues) > 1
+    for member in tree.members:
         yield from _weight(member)
-        for key, quota in member.quotas.items():
-            yield from _refused(member, key, quota)
-            if knows_lenders and quota.borrow and member.parent is not None:
-                yield from _no_lender(member, key, quota, objects.is_complete)
-    closed = closed_flavors(objects)
-    if not any(flavor in closed for queue in cohort.queues for flavor, _ in queue.quotas):
-        yield from _shares_nothing(cohort)
-    if objects.is_complete or cohort.root.is_queue:
-        for queue in cohort.queues:
-            yield from _no_quota(queue, closed)
+        yield from _refused(member)
+        if member.is_queue:
+            yield from (found.on_object(lends_more_than_quota.rule) for found in lent_above_quota(member))
+        if knows_lenders and member.parent is not None:
+            yield from _no_lender(member, is_complete=is_complete)
+    closed = queues.closed_flavors
+    if not any(flavor in closed for queue in tree.queues for flavor, _ in queue.quotas) and (
+        found := shared_nothing(tree)
+    ):
+        yield found.on_object(cohort_shares_nothing.rule)
+    if is_complete or tree.root.is_queue:
+        for queue in tree.queues:
+            yield from (found.on_object(resource_without_quota.rule) for found in uncovered(queue, closed))
 
 
-def _refused(member: Node, key: Key, quota: Quota) -> Iterator[ObjectFinding]:
-    assert member.manifest is not None, "a member with quotas has an object"
-    limits = (("borrowingLimit", quota.borrow), ("lendingLimit", quota.lend))
-    for field, value in (("nominalQuota", quota.nominal), *limits):
-        if value is not None and value < 0:
-            text = f"{rounded(key[1], value)} is negative"
-            yield ObjectFinding(BELOW_ZERO, member.manifest, (*member.path(key), field), text)
-    if member.parent is None:
-        for field, value in limits:
+def _refused(member: Member) -> Iterator[ObjectFinding]:
+    for key, quota in member.quotas.items():
+        limits = (("borrowingLimit", quota.borrow), ("lendingLimit", quota.lend))
+        for field, value in (("nominalQuota", quota.nominal), *limits):
+            if value is not None and value < 0:
+                text = f"{rounded(key[1], value)} is negative"
+                yield member.finding(BELOW_ZERO, key, field, text)
+        for field, value in limits if member.parent is None else ():
             if value is not None:
-                parent = "cohortName" if member.is_queue else "parentName"
-                text = (
-                    f"spec.{parent} is not set: no cohort shares {key[1]} of ResourceFlavor {key[0]} with this object"
-                )
-                yield ObjectFinding(
-                    LIMIT_WITHOUT_COHORT, member.manifest, (*member.path(key), field), text, on_key=True
-                )
-    elif member.is_queue and quota.lend is not None and quota.lend > quota.nominal:
-        from gpuc.rules.queues.lends_more_than_quota import lends_more_than_quota
-
-        text = f"the limit is {rounded(key[1], quota.lend)}, but the nominal quota is {rounded(key[1], quota.nominal)}"
-        yield ObjectFinding(lends_more_than_quota.rule, member.manifest, (*member.path(key), "lendingLimit"), text)
+                name = "cohortName" if member.is_queue else "parentName"
+                text = f"spec.{name} is not set: no cohort shares {key[1]} of ResourceFlavor {key[0]} with this object"
+                yield member.finding(LIMIT_WITHOUT_COHORT, key, field, text, on_key=True)
 
 
-def _no_lender(member: Node, key: Key, quota: Quota, is_complete: bool) -> Iterator[ObjectFinding]:
-    """Yields an error for a borrowing limit without a lender; a warning if other files may have a lender."""
-    assert member.manifest is not None, "a member with quotas has an object"
-    assert quota.borrow is not None
-    if member.capacity(key) <= member.subtree.get(key, 0):
-        from gpuc.rules.queues.unreachable_borrowing import unreachable_borrowing
+def _no_lender(member: Member, *, is_complete: bool) -> Iterator[ObjectFinding]:
+    """Yields an error for a borrowing limit without a lender; a warning if other files may have a lender.
 
-        text = f"the ClusterQueue may borrow up to {rounded(key[1], quota.borrow)} of ResourceFlavor {key[0]}, but no "
-        text += "ClusterQueue lends any"
-        rule = (
-            unreachable_borrowing.rule
-            if is_complete
-            else replace(unreachable_borrowing.rule, severity=Severity.WARNING)
-        )
-        yield ObjectFinding(rule, member.manifest, (*member.path(key), "borrowingLimit"), text)
+    A limit above what other queues lend is no mistake in objects, because other queues may come later.
+    """
+    rule = unreachable_borrowing.rule
+    for found in borrowed_beyond_lent(member, [key for key in member.quotas if member.lent(key) <= 0]):
+        yield found.on_object(rule if is_complete else replace(rule, severity=Severity.WARNING))
 
 
-def _shares_nothing(cohort: CohortTree) -> Iterator[ObjectFinding]:
-    queues = cohort.queues
-    if len(queues) < 2 or not any(queue.quotas for queue in queues):
-        return
-    if any(queue.capacity(key) > quota.nominal for queue in queues for key, quota in queue.quotas.items()):
-        return
-    manifest, path = cohort.root.manifest, ()
-    if manifest is None:
-        manifest, path = queues[0].manifest, ("spec", "cohortName")  # type: ignore[assignment]
-    assert manifest is not None, "a queue has an object"
-    from gpuc.rules.queues.cohort_shares_nothing import cohort_shares_nothing
-
-    names = ", ".join(sorted(queue.name for queue in queues))
-    text = f"no ClusterQueue of cohort {cohort.root.name} can borrow any quota: {names}"
-    yield ObjectFinding(cohort_shares_nothing.rule, manifest, path, text)
-
-
-def _weight(member: Node) -> Iterator[ObjectFinding]:
+def _weight(member: Member) -> Iterator[ObjectFinding]:
     if member.manifest is None:
         return
     path: Path = ("spec", "fairSharing", "weight")
-    weight = quantity(dig(member.manifest.body, *path))
+    weight = member.weight
     if weight is not None and (weight < 0 or 0 < weight <= _TOO_SMALL):
         yield ObjectFinding(BELOW_ZERO, member.manifest, path, "a weight must be 0 or more than 1n")
     elif weight == 0 and member.parent is not None:
         text = "the weight is 0, so any borrowed quota counts as an infinite share of the cohort"
         yield ObjectFinding(WEIGHT_OF_ZERO, member.manifest, path, text)
-
-
-def _no_quota(queue: Node, closed: frozenset[str]) -> Iterator[ObjectFinding]:
-    assert queue.manifest is not None, "a queue has an object"
-    reachable = {key[1] for key in queue.quotas if queue.capacity(key) > 0}
-    reachable |= {resource for flavor, resource in queue.quotas if flavor in closed}
-    for number, group in items(dig(queue.manifest.body, "spec", "resourceGroups")):
-        for index, name in items(dig(group, "coveredResources")):
-            if isinstance(name, str) and name not in reachable and any(name == key[1] for key in queue.quotas):
-                from gpuc.rules.queues.resource_without_quota import resource_without_quota
-
-                path = ("spec", "resourceGroups", number, "coveredResources", index)
-                yield ObjectFinding(
-                    resource_without_quota.rule,
-                    queue.manifest,
-                    path,
-                    f"no flavor of the ClusterQueue has quota for {name}",
-                )

@@ -9,16 +9,13 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.cluster.queue import Member, Queues
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
-from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.checks.quotas.capacity import GPUS, FlavorCapacity
-from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
 from gpuc.lint.checks.quotas.outside_kueue import Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
-from gpuc.trace.closed_flavors import closed_flavors
-from gpuc.trace.quota import Node
 
 QUOTA_OUT_OF_REACH = declare_rule(
     "QTA012",
@@ -51,30 +48,29 @@ FORBIDDEN_RESOURCE = declare_rule(
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 
 
-def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
+def namespace_quotas(objects: ObjectSet, queues: Queues, pools: FlavorCapacity) -> Iterator[ObjectFinding]:
     """Yields findings about ResourceQuotas that contradict the quota of the namespace's ClusterQueues."""
     hard = _hard(objects)
     if not hard:
         return
-    members: dict[str, list[str]] = defaultdict(list)
-    for local in objects.of(GROUP, "LocalQueue"):
-        queue = dig(local.body, "spec", "clusterQueue")
-        if isinstance(queue, str) and local.namespace not in members[queue]:
-            members[queue].append(local.namespace)
-    for cohort in cohorts:
-        for queue in cohort.queues:
-            served = members.get(queue.name, [])
-            for namespace in served:
-                refused = list(_no_pod(queue, namespace, hard.get(namespace, {})))
-                yield from refused or _forbidden_resources(queue, namespace, hard.get(namespace, {}))
-            if served and (objects.is_complete or _admits_only(queue, served)):
-                yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
+    members = {
+        name: list(dict.fromkeys(local.namespace for local in rows)) for name, rows in queues.local_queues.items()
+    }
+    judged = {queue.name: queue for tree in queues.trees for queue in tree.queues}
+    for queue in judged.values():
+        served = members.get(queue.name, [])
+        for namespace in served:
+            refused = list(_no_pod(queue, namespace, hard.get(namespace, {})))
+            yield from refused or _forbidden_resources(queue, namespace, hard.get(namespace, {}))
+        if served and (objects.is_complete or _admits_only(queue, served)):
+            yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
     if objects.is_complete:
-        queues = {queue.name: queue for cohort in cohorts for queue in cohort.queues}
-        yield from _too_high(list(_quotas(hard, members, queues, closed_flavors(objects))), queues, pools)
+        yield from _too_high(list(_quotas(hard, members, judged, queues.closed_flavors)), judged, pools)
 
 
-def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Node], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
+def _too_high(
+    quotas: list[NamespaceQuota], queues: dict[str, Member], pools: FlavorCapacity
+) -> Iterator[ObjectFinding]:
     """Yields findings about ResourceQuotas that allow more than the ClusterQueues and node pools can provide."""
     found = list(outside_kueue(quotas, pools.unqueued))
     yield from found
@@ -85,7 +81,7 @@ def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Node], pools: Flav
 
 
 def _quotas(
-    hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Node], closed: frozenset[str]
+    hard: dict[str, Hard], members: dict[str, list[str]], queues: dict[str, Member], closed: frozenset[str]
 ) -> Iterator[NamespaceQuota]:
     """Yields the ResourceQuota of every namespace, with the amounts that its ClusterQueues can provide.
 
@@ -163,10 +159,9 @@ def _resource(name: Any) -> str:
     return name.removeprefix("requests.") if name.startswith("requests.") else ""
 
 
-def _admits_only(queue: Node, served: list[str]) -> bool:
+def _admits_only(queue: Member, served: list[str]) -> bool:
     """Returns whether the ClusterQueue's namespaceSelector selects only the served namespaces, by their names."""
-    assert queue.manifest is not None, "a queue has an object"
-    selector = dig(queue.manifest.body, "spec", "namespaceSelector")
+    selector = queue.setting("namespaceSelector")
     if dig(selector, "matchLabels", NAMESPACE_NAME) in served:
         return True
     rows = [row for _, row in items(dig(selector, "matchExpressions")) if dig(row, "key") == NAMESPACE_NAME]
@@ -174,7 +169,7 @@ def _admits_only(queue: Node, served: list[str]) -> bool:
     return any(isinstance(values, list) and all(value in served for value in values) for values in named)
 
 
-def _no_pod(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
+def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
     kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(GPUS)]
     usable = [kind for kind in kinds if any(queue.capacity(key) for key in queue.quotas if key[1] == kind)]
     if not usable or not all(_has_gpus(quotas) for quotas in _usable_amounts(queue)):
@@ -192,7 +187,7 @@ def _no_pod(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
         yield ObjectFinding(NO_POD_FITS, manifest, path, text + ", ".join(usable))
 
 
-def _forbidden_resources(queue: Node, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
+def _forbidden_resources(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
     """Yields findings about devices and huge pages that the ClusterQueue provides and the namespace does not allow."""
     provided = dict.fromkeys(key[1] for key in queue.quotas if queue.capacity(key) > 0)
     devices = [name for name in provided if name in hard and name not in _NATIVE and name != PODS]
@@ -205,11 +200,11 @@ def _forbidden_resources(queue: Node, namespace: str, hard: Hard) -> Iterator[Ob
         yield ObjectFinding(FORBIDDEN_RESOURCE, manifest, path, text)
 
 
-def _usable_amounts(queue: Node) -> list[dict[str, int]]:
+def _usable_amounts(queue: Member) -> list[dict[str, int]]:
     """Returns the amounts that a ClusterQueue can use, by resource: a map per flavor, except maps with only zeros."""
     flavors = [
         {resource: queue.capacity((flavor, resource)) for resource in quotas}
-        for flavor, quotas in by_flavor(queue).items()
+        for flavor, quotas in queue.by_flavor.items()
     ]
     return [amounts for amounts in flavors if any(amounts.values())]
 
@@ -218,7 +213,7 @@ def _has_gpus(quotas: dict[str, int]) -> bool:
     return any(value and name.startswith(GPUS) for name, value in quotas.items())
 
 
-def _out_of_reach(queue: Node, bounds: list[Hard]) -> Iterator[ObjectFinding]:
+def _out_of_reach(queue: Member, bounds: list[Hard]) -> Iterator[ObjectFinding]:
     nominal: dict[str, int] = defaultdict(int)
     for (_, resource), quota in queue.quotas.items():
         nominal[resource] += quota.nominal

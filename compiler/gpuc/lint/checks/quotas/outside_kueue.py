@@ -10,7 +10,10 @@ from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
 from gpuc.lint.checks.quotas.capacity import Pool
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
+from gpuc.rules.queues._capacity import Counted, beyond
+from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
 
 COUNTED_TWICE = declare_rule(
     "QTA022",
@@ -97,12 +100,11 @@ def _over_capacity(group: _Group) -> Iterator[ObjectFinding]:
         total = sum((quota.outside(resource) for quota in group.quotas), Fraction(0))
         known = [bound for bound in bounds if bound is not None]
         if len(known) == len(bounds) and total > sum(known):
-            from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
-
-            largest = max(group.quotas, key=lambda quota: quota.outside(resource))
-            _, manifest, path = largest.hard[resource]
-            namespaces = ", ".join(quota.namespace for quota in group.quotas if quota.outside(resource))
-            text = f"pods outside of Kueue in namespace {namespaces} may request {rounded(resource, total)}, but "
-            text += f"NodePool {names} has at most {rounded(resource, sum(known))}"
-            yield ObjectFinding(quotas_exceed_capacity.rule, manifest, path, text)
+            rows = [
+                Counted(quota.namespace, outside, quota.hard[resource][2], quota.hard[resource][1])
+                for quota in group.quotas
+                if (outside := quota.outside(resource))
+            ]
+            found = beyond(rows, sum(known), "pods outside of Kueue", f"NodePool {names}", Unit(resource, ""))
+            yield found.on_object(quotas_exceed_capacity.rule)
             return

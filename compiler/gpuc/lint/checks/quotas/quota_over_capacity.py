@@ -7,16 +7,19 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 
+from gpuc.cluster.queue import Member, Tree
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks.quotas.capacity import FlavorCapacity
-from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
 from gpuc.model.names import EFA, GPU
+from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.trace.quota import Node
+from gpuc.objects.object_set import dig
+from gpuc.rules.queues._capacity import Counted, beyond
+from gpuc.rules.queues._places import place
+from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
 
 OVER_KNOWN_CAPACITY = declare_rule(
     "QTA002",
@@ -39,100 +42,47 @@ OUT_OF_PROPORTION = declare_rule(
     "Pods that request cpu, memory and EFA in proportion to their GPUs use up the smaller quota first. The rest of the "
     "GPU quota is not used.",
 )
-Part = tuple[int, CohortTree]
-"""The nominal quota of one cohort tree, and the tree."""
 _UNKNOWN_OR_REMOTE = (None, "kueue.x-k8s.io/multikueue")
 _TOLERANCE = 4
 """Pods rarely request less than a quarter of the cpu and memory that a node has for each of its GPUs."""
 _WITH_GPUS = ("cpu", "memory", EFA)
 
 
-def quota_over_capacity(pools: FlavorCapacity, cohorts: list[CohortTree]) -> Iterator[ObjectFinding]:
+def quota_over_capacity(pools: FlavorCapacity, trees: list[Tree]) -> Iterator[ObjectFinding]:
     """Yields findings about nominal quotas that exceed the capacity of the flavor's node pools.
 
     A flavor has one finding, for the resource with the largest excess, because all resources depend on the same nodes.
     """
-    sums: dict[str, dict[Key, list[Part]]] = defaultdict(lambda: defaultdict(list))
-    for cohort, total in _totals(pools.objects, cohorts):
-        for key, value in total.items():
-            sums[key[0]][key].append((value, cohort))
-    for by_key in sums.values():
-        exceeded = [
-            (key, parts, maximum)
-            for key, parts in by_key.items()
-            if (maximum := _exceeded(pools, key, parts)) is not None
-        ]
+    checks = pools.objects.of(GROUP, "AdmissionCheck")
+    controllers = {check.name: dig(check.body, "spec", "controllerName") for check in checks}
+    by_flavor: dict[str, dict[Key, list[Member]]] = defaultdict(lambda: defaultdict(list))
+    for member in (member for tree in trees for member in tree.members):
+        # The work of a ClusterQueue with MultiKueue may run in other clusters.
+        if not any(controllers.get(name) in _UNKNOWN_OR_REMOTE for name in member.checks):
+            for key in member.quotas:
+                by_flavor[key[0]][key].append(member)
+    for flavor, by_key in by_flavor.items():
+        exceeded = []
+        for key, members in by_key.items():
+            total, most = sum(member.quotas[key].nominal for member in members), pools.maximum(key)
+            # An unlimited quota exceeds the capacity on purpose.
+            if most is not None and max(most, 0) < total < UNLIMITED:
+                exceeded.append((total / most if most > 0 else inf, key, members, most))
         if exceeded:
-            key, parts, maximum = max(exceeded, key=lambda row: _excess(row[1], row[2]))
-            others = [other[1] for other, _, _ in exceeded if other != key]
-            yield from _over_capacity(pools, key, parts, maximum, others)
+            _, key, members, most = max(exceeded, key=lambda excess: excess[0])
+            rows = [Counted(row.name, row.quotas[key].nominal, *place(row, key, "nominalQuota")) for row in members]
+            rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
+            names = ", ".join(pool.name for pool in pools.by_flavor[flavor])
+            found = beyond(rows, most, f"ResourceFlavor {flavor}", f"NodePool {names}", Unit(key[1], ""))
+            others = [other[1] for _, other, _, _ in exceeded if other != key]
+            more = f"; also exceeded: {', '.join(others)}" if others else ""
+            yield found._replace(message=found.message + more).on_object(rule)
 
 
-def _totals(objects: ObjectSet, cohorts: list[CohortTree]) -> Iterator[tuple[CohortTree, dict[Key, int]]]:
-    remote = _remote_queues(objects)
-    for cohort in cohorts:
-        total: dict[Key, int] = defaultdict(int)
-        for member in cohort.members:
-            for key, quota in member.quotas.items():
-                if not (member.is_queue and member.name in remote):
-                    total[key] += quota.nominal
-        yield cohort, total
-
-
-def _exceeded(pools: FlavorCapacity, key: Key, parts: list[Part]) -> int | None:
-    """Returns the capacity of the nodes if it is known and less than the nominal quotas; else None."""
-    total = sum(value for value, _ in parts)
-    if total <= 0 or total >= UNLIMITED:  # an unlimited quota exceeds the capacity on purpose
-        return None
-    maximum = pools.maximum(key)
-    return maximum if maximum is not None and total > maximum else None
-
-
-def _excess(parts: list[Part], maximum: int) -> float:
-    """Returns the nominal quotas as a multiple of the capacity."""
-    return sum(value for value, _ in parts) / maximum if maximum > 0 else inf
-
-
-def _over_capacity(
-    pools: FlavorCapacity, key: Key, parts: list[Part], maximum: int, others: list[str]
-) -> Iterator[ObjectFinding]:
-    flavor, resource = key
-    from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
-
-    rule = quotas_exceed_capacity.rule if pools.is_certain(flavor) else OVER_KNOWN_CAPACITY
-    names = ", ".join(pool.name for pool in pools.by_flavor[flavor])
-    more = f"; also exceeded: {', '.join(others)}" if others else ""
-    too_large = [part for part in parts if part[0] > maximum]
-    for value, cohort in too_large or [max(parts, key=lambda part: part[0])]:
-        rows = (member for member in cohort.members if key in member.quotas)
-        member = max(rows, key=lambda row: row.quotas[key].nominal)
-        assert member.manifest is not None, "a member with quotas has an object"
-        owner = str(cohort) if too_large else f"{cohort} and {len(parts) - 1} more"
-        nominal = rounded(resource, value if too_large else sum(part[0] for part in parts))
-        text = f"the nominal quota of {owner} for ResourceFlavor {flavor} is {nominal}, but the flavor's node pools "
-        text += f"have at most {rounded(resource, maximum)}: {names}{more}"
-        yield ObjectFinding(rule, member.manifest, (*member.path(key), "nominalQuota"), text)
-
-
-def _remote_queues(objects: ObjectSet) -> set[str]:
-    """Returns the names of ClusterQueues whose work may run in other clusters, because they use MultiKueue."""
-    controllers = {
-        check.name: dig(check.body, "spec", "controllerName") for check in objects.of(GROUP, "AdmissionCheck")
-    }
-    remote = set()
-    for queue in objects.of(GROUP, "ClusterQueue"):
-        strategy = dig(queue.body, "spec", "admissionChecksStrategy", "admissionChecks")
-        names = [dig(row, "name") for _, row in items(strategy)]
-        names += [name for _, name in items(dig(queue.body, "spec", "admissionChecks"))]
-        if any(not isinstance(name, str) or controllers.get(name) in _UNKNOWN_OR_REMOTE for name in names):
-            remote.add(queue.name)
-    return remote
-
-
-def quota_proportions(pools: FlavorCapacity, cohort: CohortTree) -> Iterator[ObjectFinding]:
+def quota_proportions(pools: FlavorCapacity, tree: Tree) -> Iterator[ObjectFinding]:
     """Yields findings about GPU quotas below one node, and about too little cpu, memory or EFA for the GPU quota."""
-    for queue in cohort.queues:
-        for flavor, quotas in by_flavor(queue).items():
+    for queue in tree.queues:
+        for flavor, quotas in queue.by_flavor.items():
             types = pools.unshared_types(flavor)
             gpus = queue.capacity((flavor, GPU))
             if gpus and types and gpus < UNLIMITED:
@@ -140,15 +90,13 @@ def quota_proportions(pools: FlavorCapacity, cohort: CohortTree) -> Iterator[Obj
 
 
 def _of_gpus(
-    queue: Node, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
+    queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
 ) -> Iterator[ObjectFinding]:
-    assert queue.manifest is not None, "a queue has an object"
-    gpu_path = (*queue.path((flavor, GPU)), "nominalQuota")
     node_gpus = min(node[GPU] for node in types)
     if gpus < node_gpus and queue.capacity((flavor, EFA)):
         text = f"the ClusterQueue can use {rounded(GPU, gpus)} of ResourceFlavor {flavor}, borrowing included, but one "
         text += f"node has {rounded(GPU, node_gpus)}"
-        yield ObjectFinding(BELOW_A_NODE, queue.manifest, gpu_path, text)
+        yield queue.finding(BELOW_A_NODE, (flavor, GPU), "nominalQuota", text)
     for resource in _WITH_GPUS:
         if resource not in quotas or not (resource != EFA or queue.capacity((flavor, EFA))):
             continue
@@ -157,5 +105,4 @@ def _of_gpus(
         if gpus_served and max(gpus_served) * _TOLERANCE < gpus:
             text = f"the ClusterQueue can use {rounded(GPU, gpus)} of ResourceFlavor {flavor}, but its "
             text += f"{rounded(resource, usable)} suffices for {rounded(GPU, max(gpus_served))} on such nodes"
-            path = (*queue.path((flavor, resource)), "nominalQuota")
-            yield ObjectFinding(OUT_OF_PROPORTION, queue.manifest, path, text)
+            yield queue.finding(OUT_OF_PROPORTION, (flavor, resource), "nominalQuota", text)

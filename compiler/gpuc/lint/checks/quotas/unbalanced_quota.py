@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from gpuc.cluster.queue import Member, Tree
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
 from gpuc.lint.checks.quotas.capacity import FlavorCapacity
-from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.trace.quota import Node
 
 BORROWED_GPUS_WITHOUT_CPU = declare_rule(
     "QTA015",
@@ -32,35 +31,33 @@ _WITH_GPUS = ("cpu", "memory", EFA)
 _ALWAYS = ("cpu", "memory", "pods")
 
 
-def unbalanced_quota(pools: FlavorCapacity, cohort: CohortTree) -> Iterator[ObjectFinding]:
+def unbalanced_quota(pools: FlavorCapacity, tree: Tree) -> Iterator[ObjectFinding]:
     """Yields findings about flavors in which only some of the resources of a pod have quota or can be borrowed."""
-    for queue in cohort.queues:
+    for queue in tree.queues:
         reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}
-        for flavor, quotas in by_flavor(queue).items():
+        for flavor, quotas in queue.by_flavor.items():
             certain = {resource for resource, quota in quotas.items() if not _may_borrow_more(queue, quota, pools)}
             yield from _without_cpu(queue, flavor, quotas, certain & reachable)
             yield from _borrowed_gpus_without_cpu(pools, queue, flavor, quotas, certain)
 
 
-def _may_borrow_more(queue: Node, quota: Quota, pools: FlavorCapacity) -> bool:
+def _may_borrow_more(queue: Member, quota: Quota, pools: FlavorCapacity) -> bool:
     """Returns whether the ClusterQueue may borrow from ClusterQueues in files that are not in the input."""
     return not pools.objects.is_complete and queue.parent is not None and quota.borrow != 0
 
 
-def _without_cpu(queue: Node, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Iterator[ObjectFinding]:
+def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Iterator[ObjectFinding]:
     """Yields findings about flavors without quota for cpu, memory or pods."""
     usable = [resource for resource in quotas if queue.capacity((flavor, resource)) > 0]
     for resource in _ALWAYS:
         # The check of borrowing reports a resource without quota in all flavors of the queue.
         if usable and resource in checked and resource not in usable:
-            assert queue.manifest is not None, "a queue has an object"
             text = f"the ClusterQueue can use {', '.join(usable)} of ResourceFlavor {flavor}, but no {resource}"
-            path = (*queue.path((flavor, resource)), "nominalQuota")
-            yield ObjectFinding(FLAVOR_WITHOUT_CPU, queue.manifest, path, text)
+            yield queue.finding(FLAVOR_WITHOUT_CPU, (flavor, resource), "nominalQuota", text)
 
 
 def _borrowed_gpus_without_cpu(
-    pools: FlavorCapacity, queue: Node, flavor: str, quotas: dict[str, Quota], checked: set[str]
+    pools: FlavorCapacity, queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]
 ) -> Iterator[ObjectFinding]:
     gpus = quotas.get(GPU)
     types = pools.unshared_types(flavor)
@@ -77,10 +74,8 @@ def _borrowed_gpus_without_cpu(
             continue
         gpus_served = [Fraction(node[GPU] * quota.nominal, node[resource]) for node in types if node.get(resource)]
         if gpus_served and max(gpus_served) <= gpus.nominal:
-            assert queue.manifest is not None, "a queue has an object"
             field = "borrowingLimit" if quota.borrow is not None else "nominalQuota"
             borrowed, own = rounded(GPU, usable - gpus.nominal), rounded(resource, quota.nominal)
             text = f"the ClusterQueue can borrow up to {borrowed} of ResourceFlavor {flavor}, but no {resource}; its "
             text += f"nominal quota of {own} suffices for {rounded(GPU, max(gpus_served))} on such nodes"
-            path = (*queue.path((flavor, resource)), field)
-            yield ObjectFinding(BORROWED_GPUS_WITHOUT_CPU, queue.manifest, path, text)
+            yield queue.finding(BORROWED_GPUS_WITHOUT_CPU, (flavor, resource), field, text)

@@ -7,15 +7,14 @@ object has the name, and another cohort has a similar name.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
+from gpuc.cluster.queue import from_objects, parent
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig
 
 MISSPELT_COHORT = declare_rule(
     "REF011",
@@ -25,8 +24,6 @@ MISSPELT_COHORT = declare_rule(
     "lends nor borrows quota.",
     "Kueue v0.19.2, apis/kueue/v1beta2/cohort_types.go (parentName), clusterqueue_types.go (cohortName)",
 )
-_FIELDS = (("ClusterQueue", "cohortName"), ("ClusterQueue", "cohort"), ("Cohort", "parentName"), ("Cohort", "parent"))
-"""Fields that name a cohort; `cohort` and `parent` are their names in v1beta1 and v1alpha1."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -35,11 +32,9 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     The other cohort must have a Cohort object, or more than one member.
     """
     members: dict[str, list[tuple[Manifest, Path]]] = {}
-    for kind, key in _FIELDS:
-        for manifest in index.tree.of(GROUP, kind):
-            name: Any = dig(manifest.body, "spec", key)
-            if isinstance(name, str) and name:
-                members.setdefault(name, []).append((manifest, ("spec", key)))
+    for member in from_objects(index.tree).members:
+        if member.parent_name and member.manifest:
+            members.setdefault(member.parent_name, []).append((member.manifest, ("spec", parent(member.manifest)[0])))
     objects = {cohort.name for cohort in index.tree.of(GROUP, "Cohort")}
     for name, uses in members.items():
         if len(uses) == 1 and name not in objects and (suggestion := misspelt(name, {*members, *objects})):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.catalog import load
+from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import Delivery
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group, items
+from gpuc.objects.object_set import ObjectSet, dig, group
 
 NO_CHART = declare_rule(
     "DLV004",
@@ -100,11 +101,10 @@ def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Iterator[Ob
 
 
 def _covering(objects: ObjectSet, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
-    for queue in objects.of("kueue.x-k8s.io", "ClusterQueue"):
-        for number, resource_group in items(dig(queue.body, "spec", "resourceGroups")):
-            for position, name in items(dig(resource_group, "coveredResources")):
-                if isinstance(name, str) and name.startswith(prefix):
-                    yield queue, ("spec", "resourceGroups", number, "coveredResources", position), name
+    for queue in from_objects(objects).by_name.values():
+        for name in queue.covered:
+            if name.startswith(prefix) and queue.manifest:
+                yield queue.manifest, queue.covered_path(name), name
 
 
 def _requesting(index: Index, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:

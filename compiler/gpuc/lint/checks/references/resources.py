@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import write
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.checks.references.devices import intended_resource
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
@@ -13,7 +15,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.trace.instance_labels import instance_labels
 
@@ -83,10 +85,9 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     for quota in index.tree.of("", "ResourceQuota"):
         yield from _quota_keys(quota)
     yield from _misspelt_names(index)
-    covered = {queue.name: _covered(queue) for queue in index.tree.of("kueue.x-k8s.io", "ClusterQueue")}
     if not _excludes(index):
         yield from _nodes_covered(index)
-        yield from _quotas_covered(index, covered)
+        yield from _quotas_covered(index)
 
 
 def _quota_keys(quota: Manifest) -> Iterator[ObjectFinding]:
@@ -147,11 +148,6 @@ def _capacity(overlay: Manifest) -> list[str]:
     return [key for key, value in pairs(dig(overlay.body, "spec", "capacity")) if str(value).strip() not in ("0", "")]
 
 
-def _covered(queue: Manifest) -> set[str]:
-    names = matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
-    return {name for _, name in names if isinstance(name, str)}
-
-
 def _excludes(index: Index) -> bool:
     """Returns whether a configuration of Kueue in the input excludes resources from quota."""
     for config_map in index.tree.of("", "ConfigMap"):
@@ -167,20 +163,19 @@ def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
     if not resources:
         return
     by_flavor: dict[str, list[Pool]] = {}
-    for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
-        labels = dig(flavor.body, "spec", "nodeLabels")
-        by_flavor[flavor.name] = index.nodes.matching(labels) if labels else []
-    for queue in index.tree.of("kueue.x-k8s.io", "ClusterQueue"):
-        covered = _covered(queue)
-        for number, resource_group in items(dig(queue.body, "spec", "resourceGroups")):
+    for manifest in index.tree.of(GROUP, "ResourceFlavor"):
+        labels = dig(manifest.body, "spec", "nodeLabels")
+        by_flavor[manifest.name] = index.nodes.matching(labels) if labels else []
+    for queue in from_objects(index.tree).by_name.values():
+        for resource_group in queue.groups:
             uncovered: dict[str, str] = {}
-            for _, flavor in items(dig(resource_group, "flavors")):
-                for pool in by_flavor.get(str(dig(flavor, "name")), []):
-                    uncovered |= {name: pool.name for name in resources.get(pool.name, ()) if name not in covered}
+            for flavor in resource_group.flavors:
+                for pool in by_flavor.get(flavor.name, []):
+                    uncovered |= {name: pool.name for name in resources.get(pool.name, ()) if name not in queue.covered}
             for name, pool_name in uncovered.items():
-                path: Path = ("spec", "resourceGroups", number, "coveredResources")
+                assert queue.manifest is not None, "a queue has an object"
                 message = f"coveredResources lacks {name}, which nodes of NodePool {pool_name} have"
-                yield ObjectFinding(NOT_COVERED, queue, path, message)
+                yield ObjectFinding(NOT_COVERED, queue.manifest, (*resource_group.path, "coveredResources"), message)
 
 
 def _overlay_resources(index: Index) -> dict[str, list[str]]:
@@ -197,20 +192,18 @@ def _overlay_resources(index: Index) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(names)) for name, names in by_pool.items()}
 
 
-def _quotas_covered(index: Index, covered: dict[str, set[str]]) -> Iterator[ObjectFinding]:
+def _quotas_covered(index: Index) -> Iterator[ObjectFinding]:
     """Yields findings about resources of a ResourceQuota that the ClusterQueues of its namespace do not cover.
 
     Resources of node pools without a ResourceFlavor are left out: pods outside of Kueue use these resources.
     """
-    queues: dict[str, list[str]] = {}
-    for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
-        queues.setdefault(local.namespace, []).append(str(dig(local.body, "spec", "clusterQueue")))
+    queues = from_objects(index.tree)
     outside = {name for pool in unqueued_pools(index.tree, index.nodes) for name in devices(pool, index.overlays)}
     for quota in index.tree.of("", "ResourceQuota"):
-        names = queues.get(quota.namespace, [])
-        if not names or not quota.namespace or any(name not in covered for name in names):
+        names = queues.in_namespace.get(quota.namespace, [])
+        if not names or not quota.namespace or any(name not in queues.by_name for name in names):
             continue
-        covered_here = set().union(*(covered[name] for name in names))
+        covered_here = {resource for name in names for resource in queues.by_name[name].covered}
         for key, value in pairs(dig(quota.body, "spec", "hard")):
             name = key.removeprefix("requests.")
             is_request = key.startswith("requests.") and key != "requests.storage" and ".storageclass." not in key

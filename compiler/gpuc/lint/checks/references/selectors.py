@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from gpuc.cluster.queue import cluster_queue, from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
@@ -118,12 +119,11 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
 
 def _queues(index: Index) -> Iterator[ObjectFinding]:
     for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
-        name = dig(local.body, "spec", "clusterQueue")
-        queue = index.tree.find("kueue.x-k8s.io", "ClusterQueue", name) if isinstance(name, str) else None
-        own = index.tree.namespaces.get(local.namespace)
+        name = cluster_queue(local)
+        queue, own = from_objects(index.tree).by_name.get(name), index.tree.namespaces.get(local.namespace)
         if queue is None or own is None:
             continue
-        raw = dig(queue.body, "spec", "namespaceSelector")
+        raw = queue.setting("namespaceSelector")
         reason = "has no namespaceSelector and therefore selects no namespace"
         if isinstance(raw, dict):
             if matches(selector(raw), own):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.node_pool import HOSTNAME, INSTANCE_TYPE, NODE_POOL, WELL_KNOWN, is_well_known, normal
@@ -13,7 +14,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.object_set import dig, items, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import taints, tolerations
 
@@ -68,7 +69,8 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     """Yields findings about taints that flavors or pods do not tolerate, and taints of flavors that no node has."""
     if not index.nodes.pools:
         return
-    devices = frozenset() if index.tree.is_complete else _covered(index.tree)
+    queues = () if index.tree.is_complete else from_objects(index.tree).by_name.values()
+    devices = frozenset(resource for queue in queues for resource in queue.covered)
     added = [] if index.tree.is_complete else [toleration for pods in index.pods for toleration in _with_key(pods)]
     for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
         labels = dig(flavor.body, "spec", "nodeLabels")
@@ -80,15 +82,6 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     for pods in index.pods:
         reported = list(_pods(pods, index))
         yield from reported or _misspelt_keys(pods, keys)
-
-
-def _covered(objects: ObjectSet) -> frozenset[str]:
-    """Returns the resources that ClusterQueues cover."""
-    queues = objects.of("kueue.x-k8s.io", "ClusterQueue")
-    groups = [group for queue in queues for _, group in items(dig(queue.body, "spec", "resourceGroups"))]
-    return frozenset(
-        name for group in groups for _, name in items(dig(group, "coveredResources")) if isinstance(name, str)
-    )
 
 
 def _flavor_rule(labels: Any, index: Index) -> Rule | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
@@ -13,8 +14,8 @@ from gpuc.manifest.manifest import Kind
 from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items, pairs
-from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.symbol_table import kind_of
+from gpuc.rules.queues.capacity_without_queue import capacity_without_queue, without_quota
 from gpuc.verify.references.names import object_references
 
 UNUSED_CAPACITY = declare_rule(
@@ -82,10 +83,7 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 
 def _cohorts(index: Index) -> Iterator[ObjectFinding]:
-    named: set[object] = set()
-    for kind, keys in (("ClusterQueue", ("cohortName", "cohort")), ("Cohort", ("parentName", "parent"))):
-        for manifest in index.tree.of(GROUP, kind):
-            named |= {name for key in keys if isinstance(name := dig(manifest.body, "spec", key), str)}
+    named = {member.parent_name for member in from_objects(index.tree).members}
     if index.tree.has(GROUP, "ClusterQueue"):
         for cohort in index.tree.of(GROUP, "Cohort"):
             if cohort.name not in named:
@@ -111,24 +109,18 @@ def _pools(index: Index) -> Iterator[ObjectFinding]:
     counted = _counted_by_quotas(index) if pools else set()
     for pool in pools:
         if not devices(pool, index.overlays) & counted:
-            from gpuc.rules.queues.capacity_without_queue import capacity_without_queue
-
             path = ("spec", "template", "metadata", "labels")
-            message = "no ResourceFlavor selects the nodes of this node pool, and no ResourceQuota counts their devices"
+            message = without_quota("queue or namespace", f"the nodes of NodePool {pool.name}")
             yield ObjectFinding(capacity_without_queue.rule, pool.manifest, path, message)
 
 
 def _counted_by_quotas(index: Index) -> set[str]:
     """Returns the resources that a ResourceQuota allows in a namespace whose ClusterQueues do not cover them."""
-    covered = {
-        queue.name: {
-            str(name) for _, name in matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
-        }
-        for queue in index.tree.of(GROUP, "ClusterQueue")
+    queues = from_objects(index.tree)
+    queued = {
+        namespace: {resource for name in names if name in queues.by_name for resource in queues.by_name[name].covered}
+        for namespace, names in queues.in_namespace.items()
     }
-    queued: dict[str, set[str]] = {}
-    for local in index.tree.of(GROUP, "LocalQueue"):
-        queued.setdefault(local.namespace, set()).update(covered.get(str(dig(local.body, "spec", "clusterQueue")), ()))
     return {
         key.removeprefix("requests.")
         for quota in index.tree.of("", "ResourceQuota")

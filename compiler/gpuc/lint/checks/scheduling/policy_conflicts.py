@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gpuc.admission.gatekeeper import PARAMETERS
 from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
+from gpuc.cluster.queue import Member
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, quantity_text
 from gpuc.manifest.manifest import Manifest
@@ -19,7 +20,6 @@ from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.created import object_creations, pod_creation
 from gpuc.trace.described import described_workload
 from gpuc.trace.kueue_scope import managed_kind
-from gpuc.trace.quota import Node
 from gpuc.trace.workload import Workload
 
 REFUSED = declare_rule(
@@ -56,11 +56,11 @@ class _Refusal(NamedTuple):
     decision: Decision
 
 
-def policy_conflicts(cluster: ClusterIndex, queue: Node, smallest: Smallest) -> Iterator[ObjectFinding]:
+def policy_conflicts(cluster: ClusterIndex, queue: Member, smallest: Smallest) -> Iterator[ObjectFinding]:
     """Yields one finding for every constraint that the smallest pod of a resource violates."""
     policies = _policies(cluster)
     by_constraint: dict[int, list[_Refusal]] = {}
-    for local in cluster.local_queues.get(queue.name, ()):
+    for local in cluster.queues.local_queues.get(queue.name, ()):
         for flavor, pods in smallest.values():
             for resource, pod in pods.items():
                 for decision in _violations(cluster, policies, local, flavor, pod):
@@ -126,7 +126,7 @@ def _path(manifest: Manifest) -> Path:
     return (*PARAMETERS, key) if dig(manifest.body, *PARAMETERS, key) is not None else PARAMETERS
 
 
-def _message(queue: Node, refusals: list[_Refusal]) -> str:
+def _message(queue: Member, refusals: list[_Refusal]) -> str:
     resources = ", ".join(dict.fromkeys(refusal.resource or "cpu and memory" for refusal in refusals))
     flavors = ", ".join(dict.fromkeys(refusal.flavor for refusal in refusals))
     namespaces = ", ".join(dict.fromkeys(refusal.local.namespace for refusal in refusals))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
 
+from gpuc.cluster.queue import Flavor, Member
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PAGES, Amounts, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.kueue import QUEUE_LABEL
@@ -17,11 +17,11 @@ from gpuc.lint.checks.references.node_labels import FLAVOR_WITHOUT_NODES
 from gpuc.lint.checks.scheduling.policy_conflicts import policy_conflicts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items, labels
+from gpuc.objects.object_set import ObjectSet, dig, labels
+from gpuc.rules.queues.topology_without_static_nodes import not_static, topology_without_static_nodes
 from gpuc.trace.admission_steps import limit_steps
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.nodes import MatchingPool, matching_pools, max_pods, pod_demand
-from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage
 from gpuc.trace.tracer import trace_workload
 from gpuc.trace.workload import PodSet, Workload, workload_of
@@ -85,23 +85,22 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
             yield finding
 
 
-def _of_queue(cluster: ClusterIndex, queue: Node) -> Iterator[ObjectFinding]:
+def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
     smallest: dict[str, tuple[Manifest, dict[str, Amounts]]] = {}
-    for g, group in items(dig(manifest.body, "spec", "resourceGroups")):
-        for f, quotas in items(dig(group, "flavors")):
-            path: Path = ("spec", "resourceGroups", g, "flavors", f)
-            flavor = cluster.flavor(str(dig(quotas, "name")))
-            if flavor is None:
-                continue
-            pods = _smallest(queue, flavor.name, quotas)
-            smallest[flavor.name] = flavor, pods
-            if not pods and flavor.name in cluster.closed_flavors:
-                continue  # the limit of the flavor's node pool is 0 nodes
-            if not pods and dig(quotas, "resources"):
-                yield from _no_quota(cluster, queue, manifest, path)
-            yield from _of_flavor(cluster, manifest, path, flavor, pods)
+    for in_queue in queue.flavors.values():
+        flavor = cluster.flavor(in_queue.name)
+        if flavor is None:
+            continue
+        pods = _smallest(queue, in_queue)
+        smallest[flavor.name] = flavor, pods
+        if not pods and flavor.name in cluster.queues.closed_flavors:
+            continue  # the limit of the flavor's node pool is 0 nodes
+        if not pods and in_queue.resources and (cluster.objects.is_complete or queue.parent is None):
+            message = "the flavor has no quota for any resource, and the ClusterQueue can borrow no quota"
+            yield ObjectFinding(NO_QUOTA, manifest, in_queue.path, message)
+        yield from _of_flavor(cluster, queue, in_queue.path, flavor, pods)
     yield from _closed_namespaces(cluster, manifest, [pod for _, pods in smallest.values() for pod in pods.values()])
     if cluster.objects.is_complete:
         yield from policy_conflicts(cluster, queue, smallest)
@@ -120,13 +119,13 @@ def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
         yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{cause}: {step.message}")
 
 
-def _smallest(queue: Node, flavor: str, quotas: Any) -> dict[str, Amounts]:
+def _smallest(queue: Member, flavor: Flavor) -> dict[str, Amounts]:
     """Returns the smallest pod that requests a resource, by the resources that the ClusterQueue can use in a flavor.
 
     The key is an empty string if the ClusterQueue can use only cpu and memory.
     """
-    names = [str(dig(row, "name")) for _, row in items(dig(quotas, "resources"))]
-    usable = {name for name in names if queue.capacity((flavor, name)) > 0}
+    names = flavor.resources
+    usable = {name for name in names if queue.capacity((flavor.name, name)) > 0}
     base = {name: count for name, count in ((CPU, 1), (MEMORY, MIB)) if name in usable}
     extended = [name for name in names if name in usable and name not in (CPU, MEMORY, "ephemeral-storage", "pods")]
     return {name: {**base, name: _least(name)} for name in extended} or ({"": base} if usable else {})
@@ -137,14 +136,8 @@ def _least(resource: str) -> int:
     return PAGES.get(resource, 1)
 
 
-def _no_quota(cluster: ClusterIndex, queue: Node, manifest: Manifest, path: Path) -> Iterator[ObjectFinding]:
-    if cluster.objects.is_complete or queue.parent is None:
-        message = "the flavor has no quota for any resource, and the ClusterQueue can borrow no quota"
-        yield ObjectFinding(NO_QUOTA, manifest, path, message)
-
-
 def _of_flavor(
-    cluster: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, pods: dict[str, Amounts]
+    cluster: ClusterIndex, queue: Member, path: Path, flavor: Manifest, pods: dict[str, Amounts]
 ) -> Iterator[ObjectFinding]:
     if not cluster.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
@@ -159,17 +152,15 @@ def _of_flavor(
     for name, pod in pods.items():
         yield from _unadvertised(cluster, queue, path, flavor, pools, name, pod)
     topology = dig(flavor.body, "spec", "topologyName")
-    checks = dig(queue.body, "spec", "admissionChecksStrategy")
+    checks = queue.setting("admissionChecksStrategy")
     if (
         cluster.objects.is_complete
         and topology is not None
         and not checks
         and not any(match.pool.replicas for match in pools)
     ):
-        from gpuc.rules.queues.topology_without_static_nodes import topology_without_static_nodes
-
         names = ", ".join(match.pool.name for match in pools)
-        message = f"Topology {topology} needs running nodes, but NodePool {names} is not static (spec.replicas)"
+        message = not_static(f"NodePool {names}", "spec.replicas")
         yield ObjectFinding(topology_without_static_nodes.rule, flavor, ("spec", "topologyName"), message)
 
 
@@ -199,7 +190,7 @@ def _no_node(match: MatchingPool) -> ObjectFinding:
 
 def _unadvertised(
     cluster: ClusterIndex,
-    queue: Manifest,
+    queue: Member,
     path: Path,
     flavor: Manifest,
     matches: list[MatchingPool],
@@ -216,12 +207,13 @@ def _unadvertised(
     names = ", ".join(pool.name for pool in pools)
     message = f"ResourceFlavor {flavor.name} has quota for {name}, but no node of NodePool {names} has room for a pod "
     message += f"with {described(pod)}"
-    yield ObjectFinding(UNADVERTISED, queue, path, message)
+    assert queue.manifest is not None, "queues are objects"
+    yield ObjectFinding(UNADVERTISED, queue.manifest, path, message)
 
 
 def _closed_namespaces(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
     """Yields findings about namespaces of the ClusterQueue whose limits refuse the smallest pod of every resource."""
-    for local in cluster.local_queues.get(queue.name, ()):
+    for local in cluster.queues.local_queues.get(queue.name, ()):
         first = None
         for pod in smallest:
             amounts = {name: quantity_text(name, count) for name, count in pod.items()}

@@ -1,8 +1,9 @@
 from collections.abc import Iterator
 
+from gpuc.cluster.queue import Member
 from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.kubernetes.quota import Key, Node
+from gpuc.kubernetes.quota import Key
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.quota_changes import common_flavors, flavor_text, pool_cause, queue_name, quota_changes, tree
@@ -42,7 +43,7 @@ def node_resources_shrink(change: Change) -> Impacts:
         yield Raised(flavor_text(change, flavor), message, manifest, path, details, predicts)
 
 
-def _waiting(queue: Node, keys: list[Key]) -> str:
+def _waiting(queue: Member, keys: list[Key]) -> str:
     """Returns the outcome for the workloads of a full queue: other queues may lend what a node has less."""
     borrows = any(queue.capacity(key) > queue.quotas[key].nominal for key in keys)
     return "perhaps waiting" if borrows else "waiting"

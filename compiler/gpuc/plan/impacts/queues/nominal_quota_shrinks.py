@@ -81,9 +81,7 @@ def _reclaiming(change: Change, quota: QuotaChange) -> Iterator[str]:
     names = [
         queue_name(pairs[node.name])
         for node in others
-        if quota.key in node.quotas
-        and node.quotas[quota.key].nominal
-        and pairs[node.name].values("spec", "preemption", "reclaimWithinCohort")[1] not in (None, "Never")
+        if quota.key in node.quotas and node.quotas[quota.key].nominal and node.reclaims
     ]
     if names:
         own = "its" if len(names) == 1 else "their"

@@ -11,9 +11,9 @@ def pool_joins_queue(change: Change) -> Impacts:
     """
     for name, pairs in queues(change).items():
         for pair in pairs if not all(pair.is_added for pair in pairs) else ():
-            known = flavors(pair, after=False)
-            for flavor, path in flavors(pair, after=True).items():
+            known = flavors(change.before, pair.name)
+            for flavor, added in flavors(change.after, pair.name).items():
                 if flavor not in known:
                     quota = quota_text(change.after, pair.name, flavor)
                     message = f"gets quota on {flavor_text(change, flavor)}: {quota}"
-                    yield Raised(f"queue {name}", message, pair.after, path)
+                    yield Raised(f"queue {name}", message, pair.after, added.path)

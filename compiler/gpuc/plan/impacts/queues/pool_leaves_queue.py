@@ -18,10 +18,10 @@ def pool_leaves_queue(change: Change) -> Impacts:
     """
     for name, pairs in queues(change).items():
         for pair in pairs if not all(pair.is_removed for pair in pairs) else ():
-            kept = flavors(pair, after=True)
-            for flavor, path in flavors(pair, after=False).items():
+            kept = flavors(change.after, pair.name)
+            for flavor, lost in flavors(change.before, pair.name).items():
                 if flavor not in kept:
-                    yield _raised(change, name, pair, flavor, path)
+                    yield _raised(change, name, pair, flavor, lost.path)
 
 
 def _raised(change: Change, queue: str, pair: Pair, flavor: str, path: Path) -> Raised:

@@ -13,7 +13,7 @@ def pool_order_changes(change: Change) -> Impacts:
     New workloads start on other pools than before. Running workloads stay on their nodes.
     """
     for pair in change.pairs(GROUP, "ClusterQueue"):
-        before, after = flavors(pair, after=False), flavors(pair, after=True)
+        before, after = flavors(change.before, pair.name), flavors(change.after, pair.name)
         old = [name for name in before if name in after]
         new = [name for name in after if name in before]
         if old != new:

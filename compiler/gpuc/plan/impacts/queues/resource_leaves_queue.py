@@ -1,9 +1,8 @@
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.quota_changes import GPU_PREFIXES, queue_name
+from gpuc.plan.quota_changes import GPU_PREFIXES, queue_name, tree
 
 
 @impact(
@@ -17,7 +16,7 @@ def resource_leaves_queue(change: Change) -> Impacts:
     Kueue admits no workload that requests a resource without a quota, so these workloads wait until they are changed.
     Running workloads continue. Other impacts describe quotas of GPUs.
     """
-    for lost, pairs in grouped(change.kept(GROUP, "ClusterQueue"), _lost).items():
+    for lost, pairs in grouped(change.kept(GROUP, "ClusterQueue"), lambda pair: _lost(change, pair.name)).items():
         if not lost:
             continue
         names = list(dict.fromkeys(queue_name(pair) for pair in pairs))  # several ClusterQueues can be one queue
@@ -28,11 +27,8 @@ def resource_leaves_queue(change: Change) -> Impacts:
         yield Raised(kind_of(names, "queue"), message, pairs[0].after, ("spec", "resourceGroups"), (), predicts)
 
 
-def _lost(pair: Pair) -> tuple[str, ...]:
+def _lost(change: Change, name: str) -> tuple[str, ...]:
     """Returns the resources other than GPUs that the resource groups of a ClusterQueue do not cover any more."""
-    before, after = (
-        dict.fromkeys(str(name) for _, group in items(groups) for _, name in items(dig(group, "coveredResources")))
-        for groups in pair.values("spec", "resourceGroups")
-    )
+    before, after = (dict.fromkeys(tree(state)[name].covered) for state in (change.before, change.after))
     is_used = any(not name.startswith(GPU_PREFIXES) for name in after)
     return tuple(name for name in before if is_used and name not in after and not name.startswith(GPU_PREFIXES))

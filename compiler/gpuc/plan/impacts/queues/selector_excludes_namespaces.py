@@ -1,3 +1,4 @@
+from gpuc.cluster.queue import from_objects
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
@@ -29,11 +30,7 @@ def selector_excludes_namespaces(change: Change) -> Impacts:
 
 def _accepted(state: State, queue: Manifest) -> dict[str, bool]:
     """Returns the namespaces with a LocalQueue of a ClusterQueue, and whether its selector matches the namespace."""
-    selected = selector(dig(queue.body, "spec", "namespaceSelector"))
-    names = [
-        local.namespace
-        for local in state.objects.of(GROUP, "LocalQueue")
-        if dig(local.body, "spec", "clusterQueue") == queue.name
-    ]
-    labels = state.objects.namespaces
-    return {name: matches(selected, labels[name]) for name in dict.fromkeys(names) if name in labels}
+    selected, labels = selector(dig(queue.body, "spec", "namespaceSelector")), state.objects.namespaces
+    local_queues = from_objects(state.objects).local_queues.get(queue.name, [])
+    names = dict.fromkeys(local.namespace for local in local_queues)
+    return {name: matches(selected, labels[name]) for name in names if name in labels}

@@ -1,0 +1,319 @@
+"""Queues: the trees of ClusterQueues and Cohorts of a cluster, with the quotas of their flavors.
+
+Every value knows its place: an object and a path in the object, or an element of the spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+from gpuc.diagnostics.finding import Path, Rule
+from gpuc.kubernetes import quota
+from gpuc.kubernetes.amounts import amount
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.quantity import quantity
+from gpuc.kubernetes.quota import Key, Quota, connect
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster, PoolQuota, Queue
+from gpuc.model.quota import quotas_of
+from gpuc.model.units import Unit, quota_unit
+from gpuc.objects.node_pools import Nodes
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet, dig, items
+
+GROUPS: Path = ("spec", "resourceGroups")
+"""The path of the resource groups of a ClusterQueue or Cohort."""
+COHORT, PARENT = ("cohortName", "cohort"), ("parentName", "parent")
+"""The fields with the name of a ClusterQueue's cohort and of a Cohort's parent, in current and in older API versions.
+
+Source: kueue v0.19.2 apis/kueue/v1beta1 and v1beta2, clusterqueue_types.go; v0.11.0 v1alpha1/cohort_types.go
+"""
+
+
+class Flavor(NamedTuple):
+    """A flavor in a resource group."""
+
+    name: str
+    path: Path
+    """The path of the flavor in the object: ("spec", "resourceGroups", 0, "flavors", 1)."""
+    resources: tuple[str, ...]
+    """The resources of its quotas."""
+
+
+class Group(NamedTuple):
+    """A resource group: Kueue chooses one of its flavors for all of its resources."""
+
+    path: Path
+    covered: tuple[str, ...]
+    """The resources of coveredResources."""
+    flavors: tuple[Flavor, ...]
+
+
+@dataclass(eq=False)
+class Member(quota.Node):
+    """A ClusterQueue or a Cohort."""
+
+    manifest: Manifest | None = None
+    """The object; None in the spec, and for a cohort without an object, which Kueue creates for a reference."""
+    groups: tuple[Group, ...] = ()
+    """The resource groups of the object; empty in the spec."""
+    queue: Queue | None = None
+    """The queue of the spec that has this ClusterQueue; None for objects, and for cohorts."""
+    pool_quotas: Mapping[str, PoolQuota] = field(default_factory=dict)
+    """The quotas of the spec by node pool."""
+
+    @property
+    def flavors(self) -> dict[str, Flavor]:
+        """The flavors by name, in the order in which Kueue tries them."""
+        return {flavor.name: flavor for group in self.groups for flavor in group.flavors}
+
+    @property
+    def covered(self) -> list[str]:
+        """The resources of coveredResources of all groups."""
+        return [resource for group in self.groups for resource in group.covered]
+
+    def covered_path(self, resource: str) -> Path:
+        """Returns the path of a resource in coveredResources; empty if it is not covered."""
+        paths = ((*group.path, "coveredResources", group.covered.index(resource)) for group in self.groups
+                 if resource in group.covered)  # fmt: skip
+        return next(paths, ())
+
+    @property
+    def by_flavor(self) -> dict[str, dict[str, Quota]]:
+        """The quotas by flavor, then by resource."""
+        quotas: dict[str, dict[str, Quota]] = {}
+        for (flavor, resource), of_resource in self.quotas.items():
+            quotas.setdefault(flavor, {})[resource] = of_resource
+        return quotas
+
+    def path(self, key: Key) -> Path:
+        """Returns the path of a quota: ("spec", "resourceGroups", 0, "flavors", 1, "resources", 2), or an empty path.
+
+        Args:
+            key: the flavor and the resource.
+        """
+        for group in self.groups:
+            for flavor in group.flavors:
+                if flavor.name == key[0] and key[1] in flavor.resources:
+                    return (*flavor.path, "resources", flavor.resources.index(key[1]))
+        return ()
+
+    def finding(self, rule: Rule, key: Key, number: str, message: str, *, on_key: bool = False) -> ObjectFinding:
+        """Returns a finding about a quota of the object.
+
+        Args:
+            number: the field with the amount, for example nominalQuota.
+        """
+        assert self.manifest is not None, "quotas are quotas of objects"
+        return ObjectFinding(rule, self.manifest, (*self.path(key), number), message, on_key=on_key)
+
+    @property
+    def words(self) -> str:
+        """The queue in words: "queue research", or "ClusterQueue research" for an object."""
+        return f"queue {self.queue.name}" if self.queue else str(self.manifest)
+
+    def flavor_words(self, flavor: str) -> str:
+        """Returns a flavor in words: "node pool train", or "ResourceFlavor train" for an object."""
+        return f"{'node pool' if self.queue else 'ResourceFlavor'} {flavor}"
+
+    def unit(self, key: Key) -> Unit:
+        """Returns the unit in which messages count a quota: the unit of the spec, or of the resource for an object."""
+        if (row := self.pool_quotas.get(key[0])) is None:
+            return Unit(key[1], "")
+        return quota_unit(row.pool, key[1], in_nodes=row.spec.nodes is not None)
+
+    def setting(self, *path: str) -> Any:
+        """Returns the value at a path of the object's spec; None without an object."""
+        return dig(self.manifest.body if self.manifest else None, "spec", *path)
+
+    @property
+    def checks(self) -> dict[str, Path]:
+        """The AdmissionChecks by name, with the paths of the checks."""
+        old = items(self.setting("admissionChecks"))  # the field of v1beta1
+        checks: dict[str, Path] = {str(name): ("spec", "admissionChecks", number) for number, name in old}
+        for number, row in items(self.setting("admissionChecksStrategy", "admissionChecks")):
+            checks[str(dig(row, "name"))] = ("spec", "admissionChecksStrategy", "admissionChecks", number)
+        return checks
+
+    @property
+    def weight(self) -> Fraction | None:
+        """The weight in fair sharing; None if it is not set."""
+        return quantity(self.setting("fairSharing", "weight"))
+
+    @property
+    def reclaims(self) -> bool:
+        """Whether the ClusterQueue may preempt workloads to get back lent quota."""
+        return self.setting("preemption", "reclaimWithinCohort") not in (None, "Never")
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A root cohort with all descendants, or a ClusterQueue without a cohort. Only members can share quota."""
+
+    root: Member
+    members: list[Member] = field(default_factory=list)
+    """The root and its descendants, the root first."""
+
+    @property
+    def queues(self) -> list[Member]:
+        """The ClusterQueues among the members."""
+        return [member for member in self.members if member.is_queue]
+
+
+@dataclass(frozen=True, eq=False)
+class Queues:
+    """All ClusterQueues and Cohorts of a cluster."""
+
+    members: list[Member]
+    """Parents before children."""
+    objects: ObjectSet
+    """The objects with the queues; empty if the queues are those of a spec."""
+
+    @cached_property
+    def by_name(self) -> dict[str, Member]:
+        """The ClusterQueues by name."""
+        return {member.name: member for member in self.members if member.is_queue}
+
+    @cached_property
+    def trees(self) -> list[Tree]:
+        """Every tree, without cohorts whose parents form a cycle, because Kueue admits no workloads for them."""
+        trees: dict[quota.Node, Tree] = {}
+        for member in self.members:
+            if not member.is_circular:
+                if member.parent is None:
+                    trees[member] = Tree(member)
+                trees[member.root].members.append(member)
+        return list(trees.values())
+
+    @cached_property
+    def local_queues(self) -> dict[str, list[Manifest]]:
+        """The LocalQueues by the name of their ClusterQueue."""
+        by_queue: dict[str, list[Manifest]] = {}
+        for local in self.objects.of(GROUP, "LocalQueue"):
+            by_queue.setdefault(cluster_queue(local), []).append(local)
+        return by_queue
+
+    @cached_property
+    def in_namespace(self) -> dict[str, list[str]]:
+        """The names of the ClusterQueues of LocalQueues by namespace; a ClusterQueue may be missing."""
+        by_namespace: dict[str, list[str]] = {}
+        for local in self.objects.of(GROUP, "LocalQueue"):
+            by_namespace.setdefault(local.namespace, []).append(cluster_queue(local))
+        return by_namespace
+
+    @cached_property
+    def with_quota(self) -> frozenset[str]:
+        """The names of the flavors of which a ClusterQueue has nominal quota."""
+        rows = (row for member in self.by_name.values() for row in member.quotas.items())
+        return frozenset(flavor for (flavor, _), row in rows if row.nominal)
+
+    @cached_property
+    def closed_flavors(self) -> frozenset[str]:
+        """The names of ResourceFlavors whose NodePools all have `limits.nodes: "0"`, because they are being removed.
+
+        ClusterQueues have no quota of a closed flavor, so running pods continue, and Kueue admits no new pods. If a
+        ClusterQueue has quota of the flavor, the flavor is not closed, and the limit of the NodePool is a mistake.
+
+        Source: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits), pkg/controllers/provisioning/provisioner.go
+        """
+        nodes = Nodes(self.objects)
+        closed = [pool for pool in nodes.pools if quantity(dig(pool.manifest.body, "spec", "limits", "nodes")) == 0]
+        names = set()
+        for flavor in self.objects.of(GROUP, "ResourceFlavor") if closed else ():
+            labels = dig(flavor.body, "spec", "nodeLabels")
+            selected = nodes.matching(labels) if labels else []
+            if selected and all(pool in closed for pool in selected):
+                names.add(flavor.name)
+        return frozenset(names - self.with_quota)
+
+
+@lru_cache(maxsize=4)
+def from_objects(objects: ObjectSet) -> Queues:
+    """Returns the queues of objects. A set of objects is read once."""
+    queues = [_member(manifest) for manifest in objects.of(GROUP, "ClusterQueue")]
+    cohorts = [_member(manifest) for manifest in objects.of(GROUP, "Cohort")]
+    return Queues(connect(queues, cohorts, Member), objects)
+
+
+def from_model(cluster: Cluster) -> Queues:
+    """Returns the queues of a spec. Each flavor has the name of its pool."""
+    queues = [
+        Member(
+            cluster_queue.name,
+            True,
+            queue.spec.cohort or "",
+            quotas_of(cluster_queue),
+            queue=queue,
+            pool_quotas={pool_quota.pool.name: pool_quota for pool_quota in cluster_queue.pool_quotas},
+        )
+        for queue in cluster.queues
+        for cluster_queue in queue.cluster_queues
+    ]
+    cohorts = [Member(cohort.name, parent_name=cohort.spec.parent or "") for cohort in cluster.cohorts]
+    return Queues(connect(queues, cohorts, Member), ObjectSet((), is_complete=True, catalog=cluster.catalog))
+
+
+def parent(manifest: Manifest) -> tuple[str, str]:
+    """Returns the field of spec with the cohort of a ClusterQueue or parent of a Cohort, and the name; "" for none."""
+    fields = COHORT if manifest.kind == "ClusterQueue" else PARENT
+    found = ((name, dig(manifest.body, "spec", name)) for name in fields)
+    return next(((name, value) for name, value in found if isinstance(value, str) and value), (fields[0], ""))
+
+
+def cluster_queue(local: Manifest) -> str:
+    """Returns the name of the ClusterQueue of a LocalQueue; the text "None" if the LocalQueue names none."""
+    return str(dig(local.body, "spec", "clusterQueue"))
+
+
+def inactive_reason(objects: ObjectSet, queue: Member) -> tuple[str, Path] | None:
+    """Returns the missing object that makes a ClusterQueue inactive, in words, with the path of its name.
+
+    None for an active ClusterQueue. A stopPolicy is not a reason.
+
+    Source: kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
+    """
+    for flavor in queue.flavors.values():
+        manifest = objects.find(GROUP, "ResourceFlavor", flavor.name)
+        if manifest is None:
+            return f"ResourceFlavor {flavor.name} does not exist", (*flavor.path, "name")
+        topology = dig(manifest.body, "spec", "topologyName")
+        if topology is not None and objects.find(GROUP, "Topology", str(topology)) is None:
+            return f"Topology {topology} of flavor {flavor.name} does not exist", (*flavor.path, "name")
+    for name, path in queue.checks.items():
+        if objects.find(GROUP, "AdmissionCheck", name) is None:
+            return f"AdmissionCheck {name} does not exist", path
+    return None
+
+
+def _member(manifest: Manifest) -> Member:
+    """Returns a ClusterQueue or Cohort that is not yet connected."""
+    groups, quotas = list[Group](), dict[Key, Quota]()
+    for number, row in items(dig(manifest.body, *GROUPS)):
+        path = (*GROUPS, number)
+        flavors = []
+        for position, flavor in items(dig(row, "flavors")):
+            rows = [row for _, row in items(dig(flavor, "resources"))]
+            name = dig(flavor, "name")
+            flavors.append(
+                Flavor(str(name), (*path, "flavors", position), tuple(str(dig(row, "name")) for row in rows))
+            )
+            quotas |= {(name, resource): row for resource, row in _quotas(rows) if isinstance(name, str)}
+        covered = tuple(str(name) for _, name in items(dig(row, "coveredResources")))
+        groups.append(Group(path, covered, tuple(flavors)))
+    is_queue = manifest.kind == "ClusterQueue"
+    return Member(manifest.name, is_queue, parent(manifest)[1], quotas, manifest=manifest, groups=tuple(groups))
+
+
+def _quotas(rows: Iterable[Any]) -> Iterator[tuple[str, Quota]]:
+    """Yields the quotas of a flavor by resource, without those whose nominal quota is not a quantity."""
+    for row in rows:
+        resource = dig(row, "name")
+        if isinstance(resource, str):
+            limits = (amount(resource, dig(row, key)) for key in ("nominalQuota", "borrowingLimit", "lendingLimit"))
+            nominal, borrow, lend = limits
+            if nominal is not None:
+                yield resource, Quota(nominal, borrow, lend)
