@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from gpuc.cluster.pools import Pools
 from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.kubernetes.selector import NOTHING, equals, matches, requirement
 from gpuc.kubernetes.toleration import Taint, Toleration, untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.paths import EVERY_ITEM, EVERY_VALUE, pattern
 from gpuc.objects.pods import pods_of
@@ -93,7 +93,7 @@ def test_pools_are_found_by_what_their_nodes_can_have() -> None:
     tree = ObjectSet(
         [_pool("a", {"t": "x"}, types), _pool("b", {"t": "y"}, open_), _pool("c", {}, replicas=2)], is_complete=True
     )
-    nodes = Nodes(tree)
+    nodes = Pools(tree)
 
     def names(wanted: dict[str, str]) -> list[str]:
         return [pool.name for pool in nodes.matching(wanted)]
@@ -105,16 +105,3 @@ def test_pools_are_found_by_what_their_nodes_can_have() -> None:
     assert names({"nvidia.com/gpu.product": "H100"}) == ["c"]
     assert names({"karpenter.sh/nodepool": "b", "t": "x"}) == []
     assert [pool.name for pool in nodes.meeting((requirement("t", "NotIn", ("x",)),))] == ["b", "c"]
-
-
-def test_overlays_are_ordered_and_those_that_are_refused_left_out() -> None:
-    def overlay(name: str, operator: str, **spec: Any) -> Manifest:
-        row = {"key": "karpenter.sh/nodepool", "operator": operator, "values": ["a"]}
-        return _object("NodeOverlay", name, {"requirements": [row], "capacity": {"example.com/x": "1"}, **spec})
-
-    tree = ObjectSet(
-        [_pool("a", {}), overlay("o1", "In"), overlay("o2", "In"), overlay("o3", "In", weight=2), overlay("o4", "Is")],
-        is_complete=True,
-    )
-    pool = Nodes(tree).pools[0]
-    assert [given.value.name for given in Overlays(tree).of(pool, "p5.48xlarge", {})] == ["o3", "o2", "o1"]

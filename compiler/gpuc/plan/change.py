@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pools import Pools
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.difference import MISSING, FieldChange, differences, leaves
@@ -77,6 +79,25 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
+class PoolPair(Pair):
+    """A NodePool before and after the change."""
+
+    old: Pool | None
+    new: Pool | None
+
+    @property
+    def pool(self) -> str:
+        """The node pool of the NodePool: the label of its nodes, else the name of the object."""
+        names = (pool.of_spec for pool in (self.new, self.old) if pool)
+        return next(filter(None, names), self.name)
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the NodePool has a fixed number of nodes, which Karpenter does not consolidate."""
+        return self.new is not None and self.new.is_static
+
+
+@dataclass(frozen=True, eq=False)
 class Change:
     """Everything that impacts are computed from."""
 
@@ -105,6 +126,15 @@ class Change:
     def all_pairs(self) -> Iterator[Pair]:
         """All objects in pairs, and the Helm values of the charts."""
         return iter(self._pairs.values())
+
+    @cached_property
+    def pools(self) -> tuple[PoolPair, ...]:
+        """The NodePools in pairs."""
+        old, new = (
+            {pool.name: pool for pool in state.objects.once(Pools).pools} for state in (self.before, self.after)
+        )
+        pairs = self.pairs("karpenter.sh", "NodePool")
+        return tuple(PoolPair(pair.before, pair.after, old.get(pair.name), new.get(pair.name)) for pair in pairs)
 
     def helm_values(self) -> Iterator[Pair]:
         """Yields the Helm values of each chart in pairs."""

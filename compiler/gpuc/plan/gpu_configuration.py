@@ -16,45 +16,40 @@ from typing import Any
 from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig
-from gpuc.plan.change import Change, Pair
-from gpuc.plan.drift import KARPENTER
-from gpuc.plan.node_hash import TEMPLATE
-from gpuc.plan.replacement import pool_name
+from gpuc.plan.change import Change, Pair, PoolPair
 from gpuc.plan.state import State
 
 _PLUGIN_DATA = ("devicePlugin", "config", "data")
 _MIG_FILE = ("migManager", "config", "data", "config.yaml")
 
 
-def pools_without_configuration(change: Change) -> Iterator[tuple[Pair, str]]:
+def pools_without_configuration(change: Change) -> Iterator[tuple[PoolPair, str]]:
     """Yields NodePools whose running nodes name a configuration of the device plugin that the change removes."""
     values = _values(change)
     if values is None:
         return
     before, after = (data.keys() if isinstance(data, dict) else set() for data in values.values(*_PLUGIN_DATA))
-    for pair in change.pairs(KARPENTER, "NodePool"):
-        name = pair.values(*TEMPLATE, "metadata", "labels", PLUGIN_CONFIG_LABEL)[0]
+    for pair in change.pools:
+        name = pair.old.labels.get(PLUGIN_CONFIG_LABEL) if pair.old else None
         if name in before and name not in after:
             yield pair, str(name)
 
 
-def pools_with_another_layout(change: Change) -> Iterator[Pair]:
+def pools_with_another_layout(change: Change) -> Iterator[PoolPair]:
     """Yields NodePools whose nodes keep the name of their MIG layout, while the content of the layout changes."""
     before, after = (_layouts(state, value) for state, value in _mig_files(change))
-    for pair in change.pairs(KARPENTER, "NodePool"):
-        names = pair.values(*TEMPLATE, "metadata", "labels", MIG_CONFIG_LABEL)
-        if names[0] == names[1] and names[0] in before and before[names[0]] != after.get(names[0]):
+    for pair in change.pools:
+        old, new = (pool.labels.get(MIG_CONFIG_LABEL) if pool else None for pool in (pair.old, pair.new))
+        if old is not None and old == new and old in before and before[old] != after.get(old):
             yield pair
 
 
 def mps_pools(change: Change) -> list[str]:
     """Returns the node pools of the state before whose nodes share GPUs by MPS."""
-    found: dict[str, None] = {}
-    for pair in change.pairs(KARPENTER, "NodePool"):
-        configuration = pair.values(*TEMPLATE, "metadata", "labels", PLUGIN_CONFIG_LABEL)[0]
-        if isinstance(configuration, str) and configuration.startswith("mps-"):
-            found[pool_name(pair)] = None
-    return list(found)
+    with_mps = (
+        pair for pair in change.pools if pair.old and pair.old.labels.get(PLUGIN_CONFIG_LABEL, "").startswith("mps-")
+    )
+    return list(dict.fromkeys(pair.pool for pair in with_mps))
 
 
 def _values(change: Change) -> Pair | None:

@@ -7,17 +7,16 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.admission.policies import Policies
-from gpuc.kubernetes.node_pool import ZONE
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pools import Pools
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.node_pools import KARPENTER, Overlays, Pool, PoolIndex
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import selector
-from gpuc.trace.closed_flavors import closed_flavors
-from gpuc.trace.node_class import region_of
-from gpuc.trace.pools import NodePool
 from gpuc.trace.quota import Node, quota_nodes
+from gpuc.trace.rooms import Room
 
 KUEUE = "kueue.x-k8s.io"
 
@@ -55,25 +54,20 @@ class ClusterIndex:
         nodes = quota_nodes(self.objects.of(KUEUE, "ClusterQueue"), self.objects.of(KUEUE, "Cohort"))
         return {node.name: node for node in nodes if node.is_queue}
 
-    @cached_property
-    def pools(self) -> list[NodePool]:
-        """All Karpenter NodePools."""
-        overlays, manifests = Overlays(self.objects), self.objects.of(KARPENTER, "NodePool")
-        region = region_of(zone for manifest in manifests for zone in Pool(manifest).listed(ZONE))
-        return [
-            NodePool(manifest, self.objects, overlays, self.daemonsets, self.charts, region) for manifest in manifests
-        ]
+    @property
+    def nodes(self) -> Pools:
+        """The Karpenter NodePools, indexed by the labels of their nodes."""
+        return self.objects.once(Pools)
+
+    @property
+    def flavors(self) -> FlavorCapacity:
+        """The node pools of the ResourceFlavors."""
+        return self.objects.once(FlavorCapacity)
 
     @cached_property
-    def pool_index(self) -> PoolIndex[NodePool]:
-        """The node pools, indexed by the labels of their nodes."""
-        return PoolIndex(self.pools)
-
-    @cached_property
-    def queued_pools(self) -> frozenset[str]:
-        """The names of the node pools that a ResourceFlavor selects, so that Kueue counts their nodes."""
-        flavors = [dig(flavor.body, "spec", "nodeLabels") for flavor in self.objects.of(KUEUE, "ResourceFlavor")]
-        return frozenset(pool.name for labels in flavors for pool in self.pool_index.matching(labels))
+    def rooms(self) -> dict[Pool, Room]:
+        """The resources for pods on the nodes of each pool."""
+        return {pool: Room(pool, self.daemonsets, self.charts) for pool in self.nodes.pools}
 
     @cached_property
     def daemonsets(self) -> list[Pods]:
@@ -86,11 +80,6 @@ class ClusterIndex:
         if key not in self._selectors:
             self._selectors[key] = selector(dig(manifest.body, *path))
         return self._selectors[key]
-
-    @cached_property
-    def closed_flavors(self) -> frozenset[str]:
-        """The names of flavors whose node pools are limited to 0 nodes."""
-        return closed_flavors(self.objects)
 
     def flavor(self, name: str) -> Manifest | None:
         """Returns the ResourceFlavor with a name; None if it does not exist."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.lint.checks.quotas import closed_pools
 from gpuc.lint.checks.quotas.borrowing import borrowing
-from gpuc.lint.checks.quotas.capacity import FlavorCapacity
 from gpuc.lint.checks.quotas.cohort_trees import cohort_trees
 from gpuc.lint.checks.quotas.limit_ranges import limit_ranges
 from gpuc.lint.checks.quotas.namespace_quotas import namespace_quotas
@@ -25,7 +25,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     cohorts = cohort_trees(objects)
     if not cohorts:
         return
-    pools = FlavorCapacity(objects)
+    pools = objects.once(FlavorCapacity)
     yield from quota_over_capacity(pools, cohorts)
     for cohort in cohorts:
         if objects.is_complete or cohort.root.is_queue:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.quantity import quantity
@@ -17,7 +18,6 @@ from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks.quotas.cohort_trees import CohortTree
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.trace.closed_flavors import closed_flavors
 from gpuc.trace.quota import Node
 
 LIMIT_WITHOUT_COHORT = declare_rule(
@@ -55,7 +55,7 @@ def borrowing(objects: ObjectSet, cohort: CohortTree) -> Iterator[ObjectFinding]
             yield from _refused(member, key, quota)
             if knows_lenders and quota.borrow and member.parent is not None:
                 yield from _no_lender(member, key, quota, objects.is_complete)
-    closed = closed_flavors(objects)
+    closed = objects.once(FlavorCapacity).closed
     if not any(flavor in closed for queue in cohort.queues for flavor, _ in queue.quotas):
         yield from _shares_nothing(cohort)
     if objects.is_complete or cohort.root.is_queue:

@@ -9,15 +9,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.pool import GPUS
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.lint.checks.quotas.capacity import GPUS, FlavorCapacity
 from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
 from gpuc.lint.checks.quotas.outside_kueue import Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
-from gpuc.trace.closed_flavors import closed_flavors
 from gpuc.trace.quota import Node
 
 QUOTA_OUT_OF_REACH = declare_rule(
@@ -72,7 +72,7 @@ def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree], pools: Flavo
                 yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
     if objects.is_complete:
         queues = {queue.name: queue for cohort in cohorts for queue in cohort.queues}
-        yield from _too_high(list(_quotas(hard, members, queues, closed_flavors(objects))), queues, pools)
+        yield from _too_high(list(_quotas(hard, members, queues, pools.closed)), queues, pools)
 
 
 def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Node], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
@@ -118,7 +118,7 @@ def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapac
         covered: the resources of all ClusterQueues.
     """
     used = quota.pools(pools.unqueued)
-    if (not quota.queues and not used) or any(pool.is_closed or not pool.is_of_gpuc for pool in used):
+    if (not quota.queues and not used) or any(pool.is_closed or not pool.of_spec for pool in used):
         return
     names = [f"ClusterQueue {', '.join(quota.queues)}"] if quota.queues else []
     names += [f"NodePool {', '.join(pool.name for pool in used)}"] if used else []

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
-from gpuc.lint.checks.quotas.capacity import FlavorCapacity
 from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
+from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.quota import Node
 
 OVER_KNOWN_CAPACITY = declare_rule(

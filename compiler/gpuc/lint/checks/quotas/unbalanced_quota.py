@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
-from gpuc.lint.checks.quotas.capacity import FlavorCapacity
 from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
+from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.trace.instance_capacity import EFA, GPU
 from gpuc.trace.quota import Node
 
 BORROWED_GPUS_WITHOUT_CPU = declare_rule(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool_fields import LABELS
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 from gpuc.kubernetes.quantity import quantity
-from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items, pairs
 from gpuc.objects.paths import matching_values, pattern
@@ -106,15 +107,14 @@ def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFin
 
 def _pools(index: Index) -> Iterator[ObjectFinding]:
     """Yields findings about node pools that neither Kueue nor a ResourceQuota counts."""
-    pools = unqueued_pools(index.tree, index.nodes)
+    pools = index.tree.once(FlavorCapacity).unqueued
     counted = _counted_by_quotas(index) if pools else set()
     for pool in pools:
-        if not devices(pool, index.overlays) & counted:
+        if not pool.devices & counted:
             from gpuc.rules.queues.capacity_without_queue import capacity_without_queue
 
-            path = ("spec", "template", "metadata", "labels")
             message = "no ResourceFlavor selects the nodes of this node pool, and no ResourceQuota counts their devices"
-            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, path, message)
+            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, LABELS, message)
 
 
 def _counted_by_quotas(index: Index) -> set[str]:

@@ -97,7 +97,7 @@ def _of_queue(cluster: ClusterIndex, queue: Node) -> Iterator[ObjectFinding]:
                 continue
             pods = _smallest(queue, flavor.name, quotas)
             smallest[flavor.name] = flavor, pods
-            if not pods and flavor.name in cluster.closed_flavors:
+            if not pods and flavor.name in cluster.flavors.closed:
                 continue  # the limit of the flavor's node pool is 0 nodes
             if not pods and dig(quotas, "resources"):
                 yield from _no_quota(cluster, queue, manifest, path)
@@ -147,7 +147,7 @@ def _no_quota(cluster: ClusterIndex, queue: Node, manifest: Manifest, path: Path
 def _of_flavor(
     cluster: ClusterIndex, queue: Manifest, path: Path, flavor: Manifest, pods: dict[str, Amounts]
 ) -> Iterator[ObjectFinding]:
-    if not cluster.pools or not dig(flavor.body, "spec", "nodeLabels"):
+    if not cluster.nodes.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
     demand = pod_demand({}, 1, {}, [flavor])
     pools, _ = matching_pools(cluster, demand)
@@ -210,9 +210,9 @@ def _unadvertised(
     pools = [match.pool for match in matches]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
-    if not cluster.objects.is_complete and any(pool.replicas is not None for pool in pools):
+    if not cluster.objects.is_complete and any(pool.is_static for pool in pools):
         return  # partial input does not show the capacity of existing nodes
-    if any(pods_that_fit(match.pool.room(node), pod) for match in matches for node in match.types):
+    if any(pods_that_fit(match.room.of(node), pod) for match in matches for node in match.types):
         return
     names = ", ".join(pool.name for pool in pools)
     message = f"ResourceFlavor {flavor.name} has quota for {name}, but no node of NodePool {names} has room for a pod "

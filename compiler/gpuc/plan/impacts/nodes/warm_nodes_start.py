@@ -1,3 +1,4 @@
+from gpuc.cluster.pool_fields import REPLICAS
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import pool_sizes
@@ -19,5 +20,5 @@ def warm_nodes_start(change: Change) -> Impacts:
                 f"Karpenter starts {count} {noun} at once; "
                 f"{size.running_after} instead of {size.running_before} nodes always run"
             )
-            pair, path = size.changed(("spec", "replicas"))
+            pair, path = size.changed(REPLICAS)
             yield Raised(f"node pool {size.name}", message, pair.manifest, path)

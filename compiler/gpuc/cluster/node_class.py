@@ -1,0 +1,172 @@
+"""The node class of a pool: the node labels that depend on it, and the resources that it leaves to pods.
+
+Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go (computeRequirements, getOS)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, PODS, Amounts, amount, amounts
+from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, REGION, ZONE, ZONE_ID, Offer, normal
+from gpuc.kubernetes.selector import Domain, Requirement
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, items
+
+if TYPE_CHECKING:
+    from gpuc.catalog import Catalog
+    from gpuc.catalog.records import InstanceType
+
+EC2_GROUP: Final = "karpenter.k8s.aws"
+AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
+OS: Final = "kubernetes.io/os"
+RESERVATION_ID: Final = f"{AWS}capacity-reservation-id"
+RESERVATION_LABELS: Final = tuple(f"{AWS}capacity-reservation-{name}" for name in ("id", "type", "interruptible"))
+"""The labels of reserved nodes."""
+_ZONE_NAME = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")
+"""The form of the name of an availability zone, which starts with the name of the region."""
+_ABSENT = Domain(True, frozenset(), False)
+_DATA_DEVICES = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
+"""The device name of the volume with the data of pods, by AMI family."""
+
+
+class NodeClass:
+    """The node class that a NodePool refers to."""
+
+    def __init__(self, api_group: str, manifest: Manifest | None) -> None:
+        self.api_group = api_group
+        self.manifest = manifest
+        """The object; None if the input does not have it."""
+        self._spec = dig(manifest.body, "spec") if manifest else None
+
+    def offer(self, region: str) -> dict[str, Domain]:
+        """Returns the possible values of labels that depend on the node class; without labels that can have any value.
+
+        Args:
+            region: the AWS region of the nodes; empty if it is unknown.
+        """
+        result = {REGION: _one_of(region)} if region and self.api_group in (AUTO_MODE_GROUP, EC2_GROUP) else {}
+        if self.api_group == AUTO_MODE_GROUP:
+            return {**result, OS: _one_of("linux")}
+        if self.api_group != EC2_GROUP or not isinstance(self._spec, dict):
+            return result
+        result[OS] = _one_of("windows" if self._is_windows else "linux")
+        if not list(items(dig(self._spec, "capacityReservationSelectorTerms"))):
+            result[CAPACITY_TYPE] = _one_of("on-demand", "spot")
+            result |= dict.fromkeys(RESERVATION_LABELS, _ABSENT)
+        elif ids := self.reservation_ids:
+            result[RESERVATION_ID] = Domain(True, ids, False)
+        if not self._is_windows:
+            result["node.kubernetes.io/windows-build"] = _ABSENT
+        return result
+
+    @cached_property
+    def reservation_ids(self) -> frozenset[str]:
+        """The ids of the capacity reservations; empty if the node class selects them by tags, or is not known."""
+        return self.ids("capacityReservationSelectorTerms") or frozenset()
+
+    def ids(self, field: str) -> frozenset[str] | None:
+        """Returns the ids in a list of selector terms; None if a term selects by tags."""
+        ids = [dig(term, "id") for _, term in items(dig(self._spec, field))]
+        return frozenset(map(str, ids)) if None not in ids else None
+
+    @cached_property
+    def efa_interfaces(self) -> int | None:
+        """The number of EFA devices of a node; None if the instance type decides."""
+        interfaces = dig(self._spec, "networkInterfaces")
+        count = sum(dig(interface, "interfaceType") == "efa-only" for _, interface in items(interfaces))
+        return count if isinstance(interfaces, list) else None
+
+    @property
+    def _aliases(self) -> list[str]:
+        """The aliases of the images, in lower case and without versions."""
+        terms = items(dig(self._spec, "amiSelectorTerms"))
+        return [str(dig(term, "alias") or "").partition("@")[0].lower() for _, term in terms]
+
+    @property
+    def _is_windows(self) -> bool:
+        family = str(dig(self._spec, "amiFamily") or "").lower()
+        return any(name.startswith("windows") for name in (family, *self._aliases))
+
+    def allocatable(self, catalog: Catalog, instance: InstanceType) -> Amounts:
+        """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.
+
+        The requests of DaemonSets are not subtracted.
+
+        Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go
+        """
+        facts, kubelet = catalog.kubelet, dig(self._spec, "kubelet")
+        pods = _positive(dig(kubelet, "maxPods"), instance.pods)
+        arm_mib = facts.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
+        memory_mib = (instance.memory_mib - arm_mib) * (1000 - facts.vm_memory_overhead_permille) // 1000
+        memory, disk = memory_mib * MIB, self._disk_bytes(catalog, instance)
+        cores = facts.reserved_cpu_milli_by_core
+        further = max(0, instance.vcpu - len(cores)) * facts.reserved_cpu_micro_per_further_core // 1000
+        reserved = {
+            CPU: sum(cores[: instance.vcpu]) + further,
+            MEMORY: (facts.reserved_memory_mib + facts.reserved_memory_per_pod_mib * pods) * MIB,
+            EPHEMERAL_STORAGE: facts.reserved_storage_gib * GIB,
+        } | amounts(dig(kubelet, "kubeReserved"))
+        hard = dig(kubelet, "evictionHard")
+        evicted_disk = -(-disk * facts.eviction_storage_percent // 100)
+        evicted = {
+            MEMORY: _eviction_threshold(dig(hard, "memory.available"), memory, facts.eviction_memory_mib * MIB),
+            EPHEMERAL_STORAGE: _eviction_threshold(dig(hard, "nodefs.available"), disk, evicted_disk),
+        }
+        capacity = {CPU: instance.vcpu * 1000, MEMORY: memory, EPHEMERAL_STORAGE: disk}
+        kept = (reserved, amounts(dig(kubelet, "systemReserved")), evicted)
+        return {name: size - sum(part.get(name, 0) for part in kept) for name, size in capacity.items()} | {PODS: pods}
+
+    def _disk_bytes(self, catalog: Catalog, instance: InstanceType) -> int:
+        """Returns the size of the volume with the data of pods: local NVMe storage, or the volume of the node class."""
+        if dig(self._spec, "instanceStorePolicy") == "RAID0" and instance.local_nvme_gb:
+            return instance.local_nvme_gb * 10**9
+        disks = [disk for _, disk in items(dig(self._spec, "blockDeviceMappings"))]
+        family = dig(self._spec, "amiFamily")
+        images = (catalog.images[name] for name in self._aliases if name in catalog.images)
+        by_alias = next((image.ami_family for image in images), "")
+        device = _DATA_DEVICES.get(family if isinstance(family, str) else by_alias, "/dev/xvda")
+        root = [disk for disk in disks if dig(disk, "rootVolume") is True]
+        named = disks[-1:] if family == "Custom" else [disk for disk in disks if dig(disk, "deviceName") == device]
+        sizes = [amount(EPHEMERAL_STORAGE, dig(disk, "ebs", "volumeSize")) for disk in (*root[:1], *named[:1])]
+        return next((size for size in sizes if size is not None), catalog.kubelet.root_volume_gib * GIB)
+
+
+def _one_of(*values: str) -> Domain:
+    return Domain(False, frozenset(values), False)
+
+
+def _eviction_threshold(value: Any, size: int, default: int) -> int:
+    """Returns the bytes that an eviction threshold reserves: a percentage of the size, or a quantity."""
+    if isinstance(value, str) and value.endswith("%") and value[:-1].replace(".", "", 1).isdigit():
+        return -int(-size * float(value[:-1]) // 100)
+    count = amount(MEMORY, value)
+    return default if count is None else count
+
+
+def _positive(value: Any, default: int) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
+
+
+def unknown_location(own: Offer, term: Iterable[Requirement]) -> str:
+    """Returns the first requirement for a zone or region if the node pool does not restrict it; empty without one.
+
+    The subnets of the node class decide in which zones a pool can start nodes, and the objects do not show the zones.
+    """
+    for wanted in term:
+        key = normal(wanted.key)
+        if key in (ZONE, ZONE_ID, REGION) and wanted.domain.listed is not None and key not in own:
+            return str(wanted)
+    return ""
+
+
+def region_of(zones: Iterable[str]) -> str:
+    """Returns the AWS region of availability zones; an empty string if the zones do not show exactly one region.
+
+    Local Zones and Wavelength Zones are ignored, because their names have other forms.
+    """
+    regions = {match[1] for zone in zones if (match := _ZONE_NAME.fullmatch(zone))}
+    return regions.pop() if len(regions) == 1 else ""
