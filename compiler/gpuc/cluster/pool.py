@@ -270,9 +270,9 @@ class Pool(NodeTemplate):
             counts_gpus: whether a node advertises the number of GPUs of its instance type. With time-slicing a node
                 advertises more, so the number of GPUs is then no bound.
         """
-        limits = self.limits
-        if self.replicas is not None:
-            limits = {NODES: 0 if self.is_closed else self.replicas}
+        if self.is_closed:
+            return 0
+        limits = self.limits if self.replicas is None else {NODES: self.replicas}
         found = [limits[resource]] if resource in limits else []
         if resource != GPU or counts_gpus:
             found += self._by_types(resource, limits)
