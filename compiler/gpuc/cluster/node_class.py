@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, PODS, Amounts, amount, amounts
+from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE, GIB, PODS, Amounts, amount
 from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, REGION, ZONE, ZONE_ID, Offer, normal
 from gpuc.kubernetes.selector import Domain, Requirement
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.node import max_pods, predicted_allocatable
 from gpuc.objects.object_set import dig, items
 
 if TYPE_CHECKING:
@@ -95,30 +96,10 @@ class NodeClass:
         """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.
 
         The requests of DaemonSets are not subtracted.
-
-        Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go
         """
-        facts, kubelet = catalog.kubelet, dig(self._spec, "kubelet")
-        pods = _positive(dig(kubelet, "maxPods"), instance.pods)
-        arm_mib = facts.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
-        memory_mib = (instance.memory_mib - arm_mib) * (1000 - facts.vm_memory_overhead_permille) // 1000
-        memory, disk = memory_mib * MIB, self._disk_bytes(catalog, instance)
-        cores = facts.reserved_cpu_milli_by_core
-        further = max(0, instance.vcpu - len(cores)) * facts.reserved_cpu_micro_per_further_core // 1000
-        reserved = {
-            CPU: sum(cores[: instance.vcpu]) + further,
-            MEMORY: (facts.reserved_memory_mib + facts.reserved_memory_per_pod_mib * pods) * MIB,
-            EPHEMERAL_STORAGE: facts.reserved_storage_gib * GIB,
-        } | amounts(dig(kubelet, "kubeReserved"))
-        hard = dig(kubelet, "evictionHard")
-        evicted_disk = -(-disk * facts.eviction_storage_percent // 100)
-        evicted = {
-            MEMORY: _eviction_threshold(dig(hard, "memory.available"), memory, facts.eviction_memory_mib * MIB),
-            EPHEMERAL_STORAGE: _eviction_threshold(dig(hard, "nodefs.available"), disk, evicted_disk),
-        }
-        capacity = {CPU: instance.vcpu * 1000, MEMORY: memory, EPHEMERAL_STORAGE: disk}
-        kept = (reserved, amounts(dig(kubelet, "systemReserved")), evicted)
-        return {name: size - sum(part.get(name, 0) for part in kept) for name, size in capacity.items()} | {PODS: pods}
+        settings, disk = dig(self._spec, "kubelet"), self._disk_bytes(catalog, instance)
+        resources = predicted_allocatable(instance, catalog.kubelet, disk, settings)
+        return resources | {PODS: max_pods(instance, settings)}
 
     def _disk_bytes(self, catalog: Catalog, instance: InstanceType) -> int:
         """Returns the size of the volume with the data of pods: local NVMe storage, or the volume of the node class."""
@@ -137,18 +118,6 @@ class NodeClass:
 
 def _one_of(*values: str) -> Domain:
     return Domain(False, frozenset(values), False)
-
-
-def _eviction_threshold(value: Any, size: int, default: int) -> int:
-    """Returns the bytes that an eviction threshold reserves: a percentage of the size, or a quantity."""
-    if isinstance(value, str) and value.endswith("%") and value[:-1].replace(".", "", 1).isdigit():
-        return -int(-size * float(value[:-1]) // 100)
-    count = amount(MEMORY, value)
-    return default if count is None else count
-
-
-def _positive(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else default
 
 
 def unknown_location(own: Offer, term: Iterable[Requirement]) -> str:
