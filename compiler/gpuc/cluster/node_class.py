@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE, GIB, PODS, Amounts, amount
-from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, REGION, ZONE, ZONE_ID, Offer, normal
-from gpuc.kubernetes.selector import Domain, Requirement
+from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, REGION
+from gpuc.kubernetes.selector import Domain
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.node import max_pods, predicted_allocatable
 from gpuc.objects.object_set import dig, items
@@ -118,18 +118,6 @@ class NodeClass:
 
 def _one_of(*values: str) -> Domain:
     return Domain(False, frozenset(values), False)
-
-
-def unknown_location(own: Offer, term: Iterable[Requirement]) -> str:
-    """Returns the first requirement for a zone or region if the node pool does not restrict it; empty without one.
-
-    The subnets of the node class decide in which zones a pool can start nodes, and the objects do not show the zones.
-    """
-    for wanted in term:
-        key = normal(wanted.key)
-        if key in (ZONE, ZONE_ID, REGION) and wanted.domain.listed is not None and key not in own:
-            return str(wanted)
-    return ""
 
 
 def region_of(zones: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from gpuc.cluster.node_class import EC2_GROUP, NodeClass, region_of, unknown_location
+from gpuc.cluster.node_class import EC2_GROUP, NodeClass, region_of
 from gpuc.cluster.pool_fields import (
     LABELS,
     NODE_CLASS,
@@ -21,7 +21,7 @@ from gpuc.cluster.pool_fields import (
     requirements,
 )  # fmt: skip
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.node_pool import NODE_POOL, REGION, ZONE, Offer, meets, normal, offer
+from gpuc.kubernetes.node_pool import NODE_POOL, REGION, ZONE, ZONE_ID, Offer, meets, normal, offer
 from gpuc.kubernetes.selector import POOL_OPERATORS, Domain, Requirement, equals
 from gpuc.kubernetes.toleration import Taint
 from gpuc.manifest.manifest import Manifest
@@ -156,13 +156,18 @@ class NodeTemplate:
             return self.manifest, ("metadata", "name")
         for requirement in self.requirements:
             if requirement.key == key:
-                return self.manifest, (*REQUIREMENTS, requirement.index)
+                return self.manifest, (*REQUIREMENTS, requirement.position)
         is_own = self._at((*LABELS, wanted.key)) is not None
         return self.manifest, (*LABELS, wanted.key) if is_own else LABELS
 
     def unknown_location(self, term: Iterable[Requirement]) -> str:
-        """Returns the requirement of a pod for a zone or region that the input does not show; empty without one."""
-        return unknown_location({**self.class_offer, **self.offer}, term)
+        """Returns the requirement of a pod for a zone or region that the input does not show; empty without one.
+
+        The subnets of the node class decide in which zones a pool can start nodes.
+        """
+        known = {**self.class_offer, **self.offer}
+        located = (row for row in term if normal(row.key) in (ZONE, ZONE_ID, REGION) and row.domain.listed is not None)
+        return next((str(row) for row in located if normal(row.key) not in known), "")
 
     @property
     def efa_interfaces(self) -> int | None:

@@ -30,7 +30,7 @@ NODE_CLASS: Path = (*TEMPLATE, "spec", "nodeClassRef")
 class PoolRequirement(NamedTuple):
     """A requirement for a label of the nodes, as in the object."""
 
-    index: int
+    position: int
     key: str
     """The current key of the label."""
     operator: str

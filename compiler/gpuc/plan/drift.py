@@ -142,7 +142,7 @@ def _requirement_reasons(pair: PoolPair) -> Iterator[tuple[Reason, Scope]]:
     """
     before, after = ({row.key: row for row in pool.requirements} for pool in (pair.old, pair.new) if pool)
     for key, new in after.items():
-        path = (*REQUIREMENTS, new.index)
+        path = (*REQUIREMENTS, new.position)
         name = _LABELS.get(key, f"label {key}")
         old = before.get(key)
         if old and (old.operator, old.values) == (new.operator, new.values):

@@ -85,7 +85,9 @@ def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, 
     for name in zero:
         yield ObjectFinding(PARTIAL_OVERLAY, declared[name].zero[resource], ("spec", "capacity", resource), message)
     if len(zero) < len(without):
-        path = next(((*REQUIREMENTS, row.index, "values") for row in pool.requirements if row.key == INSTANCE_TYPE), ())
+        path = next(
+            ((*REQUIREMENTS, row.position, "values") for row in pool.requirements if row.key == INSTANCE_TYPE), ()
+        )
         yield ObjectFinding(PARTIAL_OVERLAY, pool.manifest, path, message)
 
 

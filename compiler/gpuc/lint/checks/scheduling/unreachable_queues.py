@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any
 
+from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.kueue import QUEUE_LABEL
@@ -191,11 +192,10 @@ def _no_type(flavor: Manifest, matches: list[MatchingPool]) -> ObjectFinding:
 def _no_node(match: MatchingPool) -> ObjectFinding:
     pool = match.pool
     if not match.types:
-        path: Path = ("spec", "template", "spec", "requirements")
-        return ObjectFinding(NO_NODE, pool.manifest, path, "the requirements exclude all instance types")
+        return ObjectFinding(NO_NODE, pool.manifest, REQUIREMENTS, "the requirements exclude all instance types")
     limits = ", ".join(f"{quantity_text(name, count)} {name}" for name, count in pool.limits.items())
     types = ", ".join(instance_type.type for instance_type in match.types)
-    return ObjectFinding(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of type {types}")
+    return ObjectFinding(NO_NODE, pool.manifest, LIMITS, f"{limits} is less than one node of type {types}")
 
 
 def _unadvertised(

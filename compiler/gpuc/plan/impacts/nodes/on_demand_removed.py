@@ -26,4 +26,4 @@ def on_demand_removed(change: Change) -> Impacts:
             continue
         seen.add(name)
         message = f"nodes start only with purchase {', '.join(sorted(after))}: without such capacity, pods wait"
-        yield Raised(f"node pool {name}", message, pair.after, (*REQUIREMENTS, new.index, "values"))
+        yield Raised(f"node pool {name}", message, pair.after, (*REQUIREMENTS, new.position, "values"))
