@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import PoolRequirement
 from gpuc.cluster.pools import Pools
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
@@ -90,6 +91,18 @@ class PoolPair(Pair):
         """The node pool of the NodePool: the label of its nodes, else the name of the object."""
         names = (pool.of_spec for pool in (self.new, self.old) if pool)
         return next(filter(None, names), self.name)
+
+    @property
+    def requirements(self) -> tuple[dict[str, PoolRequirement], dict[str, PoolRequirement]]:
+        """The requirements for the labels of the nodes before and after the change, by label."""
+        rows = (pool.requirements if pool else () for pool in (self.old, self.new))
+        before, after = ({row.key: row for row in requirements} for requirements in rows)
+        return before, after
+
+    def labels(self, key: str) -> tuple[str | None, str | None]:
+        """Returns the value of a label of the nodes before and after the change; None without the label."""
+        before, after = (pool.labels.get(key) if pool else None for pool in (self.old, self.new))
+        return before, after
 
     @property
     def is_static(self) -> bool:

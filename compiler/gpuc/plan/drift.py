@@ -140,7 +140,7 @@ def _requirement_reasons(pair: PoolPair) -> Iterator[tuple[Reason, Scope]]:
 
     A node without a label meets only the operators NotIn and DoesNotExist.
     """
-    before, after = ({row.key: row for row in pool.requirements} for pool in (pair.old, pair.new) if pool)
+    before, after = pair.requirements
     for key, new in after.items():
         path = (*REQUIREMENTS, new.position)
         name = _LABELS.get(key, f"label {key}")

@@ -30,7 +30,7 @@ def pools_without_configuration(change: Change) -> Iterator[tuple[PoolPair, str]
         return
     before, after = (data.keys() if isinstance(data, dict) else set() for data in values.values(*_PLUGIN_DATA))
     for pair in change.pools:
-        name = pair.old.labels.get(PLUGIN_CONFIG_LABEL) if pair.old else None
+        name, _ = pair.labels(PLUGIN_CONFIG_LABEL)
         if name in before and name not in after:
             yield pair, str(name)
 
@@ -39,16 +39,14 @@ def pools_with_another_layout(change: Change) -> Iterator[PoolPair]:
     """Yields NodePools whose nodes keep the name of their MIG layout, while the content of the layout changes."""
     before, after = (_layouts(state, value) for state, value in _mig_files(change))
     for pair in change.pools:
-        old, new = (pool.labels.get(MIG_CONFIG_LABEL) if pool else None for pool in (pair.old, pair.new))
+        old, new = pair.labels(MIG_CONFIG_LABEL)
         if old is not None and old == new and old in before and before[old] != after.get(old):
             yield pair
 
 
 def mps_pools(change: Change) -> list[str]:
     """Returns the node pools of the state before whose nodes share GPUs by MPS."""
-    with_mps = (
-        pair for pair in change.pools if pair.old and pair.old.labels.get(PLUGIN_CONFIG_LABEL, "").startswith("mps-")
-    )
+    with_mps = (pair for pair in change.pools if (pair.labels(PLUGIN_CONFIG_LABEL)[0] or "").startswith("mps-"))
     return list(dict.fromkeys(pair.pool for pair in with_mps))
 
 

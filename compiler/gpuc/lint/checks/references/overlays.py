@@ -85,9 +85,8 @@ def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, 
     for name in zero:
         yield ObjectFinding(PARTIAL_OVERLAY, declared[name].zero[resource], ("spec", "capacity", resource), message)
     if len(zero) < len(without):
-        path = next(
-            ((*REQUIREMENTS, row.position, "values") for row in pool.requirements if row.key == INSTANCE_TYPE), ()
-        )
+        listing = (row.position for row in pool.requirements if row.key == INSTANCE_TYPE)
+        path = next(((*REQUIREMENTS, position, "values") for position in listing), REQUIREMENTS)
         yield ObjectFinding(PARTIAL_OVERLAY, pool.manifest, path, message)
 
 

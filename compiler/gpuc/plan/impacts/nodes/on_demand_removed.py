@@ -18,8 +18,7 @@ def on_demand_removed(change: Change) -> Impacts:
     """
     seen = set()
     for pair in change.pools:
-        rows = ({row.key: row for row in pool.requirements} if pool else {} for pool in (pair.old, pair.new))
-        old, new = (by_key.get(CAPACITY_TYPE) for by_key in rows)
+        old, new = (by_key.get(CAPACITY_TYPE) for by_key in pair.requirements)
         before, after = old and old.allowed, new and new.allowed
         name = pair.pool
         if new is None or before is None or not after or name in seen or "on-demand" not in before - after:
