@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import json
+import re
+from collections import defaultdict
+from importlib import import_module
 
 from gpuc.spec.schema import json_schema
 from tests.conftest import ROOT
@@ -11,6 +14,14 @@ from tests.conftest import ROOT
 MODULES = sorted((ROOT / "compiler").rglob("*.py"))
 MODULE_LINES = 360
 FUNCTION_LINES = 45
+CONSTANT = re.compile(r'^(\w+(?:, \w+)*)(?:: \w+)? = (f?"[^"]*"(?:, f?"[^"]*")*)$', re.MULTILINE)
+NAME = re.compile(r"[\w.*/-]*\w[./]\w[\w.*/-]*")
+"""A label, a domain, a resource or a file: words with a dot or a slash between them."""
+DEFINED_TWICE = {
+    "gpuc.dev/tenant": "`gpuc isolation` does not load the model, which would double the time of its start",
+    "gpuc.dev/why": "`gpuc isolation` does not load the model, which would double the time of its start",
+    "application/json": "HTTP, not a name of Kubernetes or gpuc",
+}
 
 
 def test_modules_and_functions_are_short() -> None:
@@ -29,6 +40,20 @@ def test_modules_and_functions_are_short() -> None:
 
 def test_a_module_is_named_after_its_subject() -> None:
     assert [file for file in MODULES if file.stem in ("common", "utils", "util", "helpers", "misc")] == []
+
+
+def test_a_name_is_defined_in_one_module() -> None:
+    files = defaultdict(set)
+    for file in MODULES:
+        if "template" in file.parts:
+            continue  # these files run without gpuc
+        name = ".".join(file.relative_to(ROOT / "compiler").with_suffix("").parts)
+        for constants, texts in CONSTANT.findall(file.read_text(encoding="utf-8")):
+            for constant, text in zip(constants.split(", "), re.findall('f?"[^"]*"', texts), strict=True):
+                value = getattr(import_module(name), constant) if text.startswith("f") else text.strip('"')
+                if NAME.fullmatch(value) and value not in DEFINED_TWICE:
+                    files[value].add(name)
+    assert {value: sorted(names) for value, names in files.items() if len(names) > 1} == {}
 
 
 def test_the_committed_schema_of_the_language_is_fresh() -> None:

@@ -134,7 +134,10 @@ def test_into_is_relative_to_here(fleet: Path, pipeline: Pipeline, monkeypatch: 
         (["check", "--output", "json"], "--output: json is not FORMAT=FILE"),
         (["check", "--output", "json=none/a"], "cannot write none/a: No such file or directory"),
         (["check", "--output", "json=specs"], "cannot write specs"),
-        (["check", "--output", "json=a", "--output", "text=./a"], "two --output options name the same file: ./a"),
+        *(
+            ([*words, "--output", "json=a", "--output", "text=./a"], "two --output options name the same file: ./a")
+            for words in (["compile"], ["check"], ["plan"], ["diff", "specs", "specs"], ["rehearse"])
+        ),
         (["schema", "now"], "the argument is now; expected spec, catalog or plan"),
         (["init"], "--requirement is missing: the line of requirements.txt that installs gpuc"),
         (["init", "--nam", "x"], "gpuc init has no argument --nam (did you mean --name?)"),

@@ -18,7 +18,7 @@ import yaml
 
 from gpuc.admission.request import Decision
 from gpuc.admission.validation import validation_errors, with_defaults
-from gpuc.admission.validation.job import JOB_NAMES
+from gpuc.objects.pods import JOB_NAME
 from gpuc.rehearse.client import ApiError, Client, condition_is_true
 from gpuc.rehearse.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, Steps, put
@@ -161,7 +161,7 @@ def _comparable(document: Object) -> Object:
     """Returns the parts of an object that both sides must have, without identifiers and quantities' spelling."""
     metadata = {key: value for key, value in document["metadata"].items() if key not in _GENERATED}
     # In the answer, a Job without labels has those of its template; validating admission sees it without.
-    own = {key: value for key, value in metadata.pop("labels", {}).items() if key not in (*_IDS, *JOB_NAMES)}
+    own = {key: value for key, value in metadata.pop("labels", {}).items() if key not in (*_IDS, *JOB_NAME)}
     metadata.update({"labels": own} if own else {})
     metadata.pop("generateName", None)
     if "generateName" in document["metadata"]:

@@ -11,7 +11,8 @@ from functools import cache
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from gpuc.catalog.schemas import CONSTRAINTS, builtin_kinds, builtin_versions, custom_kinds, table
+from gpuc.catalog.schemas import builtin_kinds, builtin_versions, custom_kinds, table
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from tests.readme.jsonpath import PathProblem, column_paths, template_paths
 from tests.readme.kubectl_options import (
     ANY_FIELD,
@@ -48,7 +49,7 @@ def resources() -> dict[str, set[Resource]]:
     tables = [
         table(api, kind, kubernetes)
         for api, kind in (*custom_kinds(), *builtin_kinds(kubernetes))
-        if api != CONSTRAINTS
+        if api != CONSTRAINT_API
     ]
     for entry in filter(None, tables):
         full = f"{entry.plural}.{entry.group}" if entry.group else entry.plural

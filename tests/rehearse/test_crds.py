@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 
-from gpuc.catalog.schemas import CONSTRAINTS, custom_kinds, table
+from gpuc.catalog.schemas import custom_kinds, table
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.rehearse.crds import definitions, structural_definition
 from gpuc.rehearse.programs import Programs
 
-KINDS = [(api, kind) for api, kind in custom_kinds() if api != CONSTRAINTS]
+KINDS = [(api, kind) for api, kind in custom_kinds() if api != CONSTRAINT_API]
 FORBIDDEN = {"$ref", "$defs", "allOf", "anyOf", "oneOf", "not", "uniqueItems", "propertyNames", "const"}
 
 

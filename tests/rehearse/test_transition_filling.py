@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 import pytest
 
 from gpuc.kubernetes.amounts import amount
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.model import Cluster
-from gpuc.rehearse.instance_types import CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ZONE_LABEL
 from gpuc.rehearse.transition.filling import DO_NOT_DISRUPT, NODES, Filling, fillings
 from tests.conftest import EXAMPLES, example
 
@@ -58,9 +58,9 @@ def test_nodes_of_a_pool_differ_in_zone_capacity_type_and_instance_type(prod: Cl
         if filling.pool == "general" and filling.pods and filling.queue == "research"
     ]
     for key, values in (
-        (ZONE_LABEL, {"us-east-1a", "us-east-1b"}),
-        (CAPACITY_TYPE_LABEL, {"spot", "on-demand"}),
-        (INSTANCE_TYPE_LABEL, {"m7i.8xlarge", "m7i.16xlarge"}),
+        (ZONE, {"us-east-1a", "us-east-1b"}),
+        (CAPACITY_TYPE, {"spot", "on-demand"}),
+        (INSTANCE_TYPE, {"m7i.8xlarge", "m7i.16xlarge"}),
     ):
         assert {selector[key] for selector in selectors} == values
 

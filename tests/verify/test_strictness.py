@@ -6,18 +6,11 @@ from typing import Any
 
 import pytest
 
-from gpuc.catalog.schemas import (
-    CONSTRAINTS,
-    builtin_kinds,
-    cel_source,
-    chart,
-    custom_kinds,
-    kueue_configuration,
-    table,
-)
+from gpuc.catalog.schemas import builtin_kinds, cel_source, chart, custom_kinds, kueue_configuration, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, schema_errors, validator
 from gpuc.diagnostics.finding import Finding
 from gpuc.diagnostics.place import place
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Manifest
 from tests.verify.findings import verify_schemas
 
@@ -54,7 +47,7 @@ def refused(api: str, kind: str, body: dict[str, Any], kubernetes: str, namespac
     manifest = Manifest(
         file="o.yaml", origin=("spec",), api=api, kind=kind, name="a", body=body, namespace="n" if namespaced else ""
     )
-    tree = [TEMPLATE, manifest] if api == CONSTRAINTS else [manifest]
+    tree = [TEMPLATE, manifest] if api == CONSTRAINT_API else [manifest]
     return [found for found in verify_schemas(tree, kubernetes) if found.id <= "SCH005" and "o.yaml" in found.message]
 
 
@@ -66,7 +59,7 @@ def test_every_mistake_in_an_object_is_refused_at_its_path(kubernetes: str, api:
     schema, definitions = known.schema, known.schema.get("$defs", {})
     sampler = Sampler(definitions)
     body = sampler.full(schema)
-    if api == CONSTRAINTS:
+    if api == CONSTRAINT_API:
         body["spec"]["parameters"] = {"maxGpus": 1, "exempt": ["a"], "mode": "any"}
         schema = {**schema, "properties": {"spec": {
             **schema["properties"]["spec"],

@@ -20,12 +20,12 @@ from gpuc.admission.policy_review import Review, strings
 from gpuc.admission.request import Decision
 from gpuc.admission.schema_defaults import with_schema_defaults
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 
 PARAMETERS: Path = ("spec", "parameters")
 """The path of the parameters in a constraint."""
-_CONSTRAINTS = "constraints.gatekeeper.sh"
 _ENGINE = "K8sNativeValidation"
 _WEBHOOK_POINTS = frozenset(("*", "validation.gatekeeper.sh"))
 _POLICY_POINTS = frozenset(("*", "vap.k8s.io"))
@@ -140,7 +140,7 @@ class Gatekeeper:
         return [
             self._constraint(manifest, templates[manifest.kind])
             for manifest in self._objects.manifests
-            if group(manifest) == _CONSTRAINTS and manifest.kind in templates and templates[manifest.kind].is_for_create
+            if group(manifest) == CONSTRAINTS and manifest.kind in templates and templates[manifest.kind].is_for_create
         ]
 
     def _template(self, manifest: Manifest) -> _Template:

@@ -16,7 +16,7 @@ from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
 _CHART = "gatekeeper"
 _WEBHOOK = "validation.gatekeeper.sh"
 _DEFAULT_NAMESPACE = "gatekeeper-system"
-_IGNORE_LABEL = "admission.gatekeeper.sh/ignore"
+IGNORE_LABEL = "admission.gatekeeper.sh/ignore"
 _ALL: dict[str, list[str]] = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"]}
 _ROOTS = ("object", "oldObject", "request", "authorizer", "namespaceObject", "variables")
 _PROCESSES = frozenset(("*", "webhook"))
@@ -133,7 +133,7 @@ class GatekeeperScope:
         Source: gatekeeper v3.23.0 charts/gatekeeper/templates/
         gatekeeper-validating-webhook-configuration-validatingwebhookconfiguration.yaml
         """
-        yield {"key": _IGNORE_LABEL, "operator": "DoesNotExist"}
+        yield {"key": IGNORE_LABEL, "operator": "DoesNotExist"}
         declared = dict(pairs(dig(self._values, "validatingWebhookExemptNamespacesLabels")))
         for key, names in {NAMESPACE_NAME: [], **declared}.items():
             own = [self.namespace] if key == NAMESPACE_NAME else []

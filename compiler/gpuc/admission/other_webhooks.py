@@ -17,14 +17,14 @@ from gpuc.admission.documents import api_group, kind, namespace_labels, namespac
 from gpuc.admission.request import Decision, Request
 from gpuc.catalog import load
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.resource_name import resource_name
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
+from gpuc.kubernetes.resource_name import plural
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Body
 from gpuc.objects.application_sources import ARGO, Delivery, Source
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.selectors import selector
 
-_GROUP = "admissionregistration.k8s.io"
 _KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _MODELED_SERVICES = frozenset(("kueue-webhook-service", "gatekeeper-webhook-service"))
 """The Services of webhooks that gpuc models.
@@ -48,7 +48,7 @@ values.yaml of the other charts
 
 def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
     """Yields an "unknown" decision for every webhook and every chart with webhooks that may decide about a request."""
-    for configuration in (manifest for name in _KINDS for manifest in objects.of(_GROUP, name)):
+    for configuration in (manifest for name in _KINDS for manifest in objects.of(ADMISSION_REGISTRATION, name)):
         for number, webhook in items(configuration.body.get("webhooks")):
             if _service(webhook) not in _MODELED_SERVICES and _matches(objects, webhook, request.document):
                 path: Path = ("webhooks", number)
@@ -104,7 +104,7 @@ def _rule_matches(rule: Any, document: Body, is_exact: bool) -> bool:
     """
     group = api_group(document)
     version = str(document.get("apiVersion") or "").rpartition("/")[2]
-    resource = resource_name("", kind(document))
+    resource = plural(group, kind(document))
     resources = {str(name).removesuffix("/*") for _, name in items(dig(rule, "resources"))}
     is_namespaced = bool(namespace_of(document))
     scope = dig(rule, "scope") or "*"

@@ -10,11 +10,11 @@ from typing import Any
 
 from gpuc.admission.documents import CONTAINERS
 from gpuc.admission.pod_resources import Resources, Side, of_containers, quantity_text
+from gpuc.kubernetes.amounts import HUGE_PAGES
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items, pairs
 
 _OVERCOMMITTED = ("cpu", "memory")
-_HUGE_PAGES = "hugepages-"
 
 
 def set_default_requests(spec: Body) -> None:
@@ -54,7 +54,7 @@ def _set_pod_limits(spec: Body) -> None:
     """Sets the limits of huge pages of the pod to those of its containers, unless the pod requests huge pages."""
     requested = dict(pairs(dig(spec, "resources", "requests")))
     sums = of_containers(spec, "limits")
-    missing = {name: n for name, n in sums.items() if name.startswith(_HUGE_PAGES) and name not in requested}
+    missing = {name: n for name, n in sums.items() if name.startswith(HUGE_PAGES) and name not in requested}
     if missing:
         add_missing(resources_of(spec, "limits"), _texts(missing))
 
@@ -67,7 +67,7 @@ def _set_pod_requests(spec: Body) -> None:
     sums = of_containers(spec, "requests")
     requests = resources_of(spec, "requests")
     add_missing(requests, _texts({name: count for name, count in sums.items() if name in _OVERCOMMITTED}))
-    supported = (*_OVERCOMMITTED, _HUGE_PAGES)
+    supported = (*_OVERCOMMITTED, HUGE_PAGES)
     add_missing(requests, {name: value for name, value in limits.items() if str(name).startswith(supported)})
 
 

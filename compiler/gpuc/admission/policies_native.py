@@ -23,12 +23,12 @@ from gpuc.admission.policy_review import Review, strings
 from gpuc.admission.request import Decision
 from gpuc.cel.program import Value
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.objects.selectors import selector
 
-_GROUP = "admissionregistration.k8s.io"
 _SPEC: Path = ("spec",)
 
 
@@ -83,9 +83,9 @@ class NativePolicies:
         policies = []
         for kind in ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"):
             bindings: dict[str, list[Manifest]] = {}
-            for binding in self._objects.of(_GROUP, f"{kind}Binding"):
+            for binding in self._objects.of(ADMISSION_REGISTRATION, f"{kind}Binding"):
                 bindings.setdefault(str(dig(binding.body, "spec", "policyName")), []).append(binding)
-            for manifest in self._objects.of(_GROUP, kind):
+            for manifest in self._objects.of(ADMISSION_REGISTRATION, kind):
                 spec = manifest.body.get("spec")
                 roots = GATEKEEPER_ROOTS if dig(spec, "paramKind") is None else NATIVE_ROOTS
                 source = policy_source(spec, "matchConditions", roots)

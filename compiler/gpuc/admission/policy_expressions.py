@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from gpuc.cel.program import Failed, NotEvaluated, Value, compiled
 from gpuc.objects.object_set import dig, items
+from gpuc.policy.library import VARIABLE
 
 Result = Value | Failed | NotEvaluated
 GATEKEEPER_ROOTS = ("object", "oldObject", "request", "namespaceObject", "variables", "authorizer")
@@ -21,7 +22,6 @@ GATEKEEPER_ROOTS = ("object", "oldObject", "request", "namespaceObject", "variab
 NATIVE_ROOTS = (*GATEKEEPER_ROOTS, "params")
 """The variables of the expressions in a ValidatingAdmissionPolicy with parameters."""
 _ROOT = re.compile(r"(?<![.\w])(?:object|oldObject|request|namespaceObject|params|authorizer)\b")
-_VARIABLE = re.compile(r"\bvariables\s*\.\s*(\w+)")
 _PRESENCE = re.compile(r"\bhas\(\s*variables\s*\.\s*(\w+)\s*\)")
 _NO_KEY = re.compile(r'Key not found in map : "(.*)"')
 _MESSAGE_MAX = 5 * 1024
@@ -246,7 +246,7 @@ def _as_in_kubernetes(why: str) -> str:
 @lru_cache(maxsize=8192)
 def _references(expression: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Returns the names of the root variables, and of the fields of `variables`, that an expression uses."""
-    return tuple(set(_ROOT.findall(expression))), tuple(dict.fromkeys(_VARIABLE.findall(expression)))
+    return tuple(set(_ROOT.findall(expression))), tuple(dict.fromkeys(VARIABLE.findall(expression)))
 
 
 def _signature(expressions: Mapping[str, str], name: str) -> tuple[Any, ...] | None:

@@ -28,7 +28,7 @@ _POD_KEYS = frozenset((
 ))  # fmt: skip
 _REQUIRED = frozenset(("cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"))
 """Keys for which every container must have a value."""
-_BY_STORAGE_CLASS = ".storageclass.storage.k8s.io/"
+BY_STORAGE_CLASS = ".storageclass.storage.k8s.io/"
 _BY_DEVICE_CLASS = ".deviceclass.resource.k8s.io/devices"
 _CLAIM_KEYS = ("persistentvolumeclaims", "requests.storage")
 _MOST_DEVICES = 32
@@ -69,7 +69,7 @@ def is_key_of(key: str, document: Body) -> bool:
         case "", "Service":
             return key in ("count/services", "services", "services.nodeports", "services.loadbalancers")
         case "", "PersistentVolumeClaim":
-            by_class = tuple(f"{_BY_STORAGE_CLASS}{name}" for name in _CLAIM_KEYS)
+            by_class = tuple(f"{BY_STORAGE_CLASS}{name}" for name in _CLAIM_KEYS)
             return key in ("count/persistentvolumeclaims", *_CLAIM_KEYS) or key.endswith(by_class)
         case "resource.k8s.io", "ResourceClaim":
             return key == "count/resourceclaims.resource.k8s.io" or key.endswith(_BY_DEVICE_CLASS)
@@ -128,7 +128,7 @@ def _claim_usage(claim: Body) -> Resources:
     storage = quantities(dig(claim, "spec", "resources", "requests")).get("storage")
     if storage is not None:
         counts["requests.storage"] = Fraction(ceil(storage))
-    by_class = {f"{storage_class}{_BY_STORAGE_CLASS}{name}": counts[name] for name in _CLAIM_KEYS if name in counts}
+    by_class = {f"{storage_class}{BY_STORAGE_CLASS}{name}": counts[name] for name in _CLAIM_KEYS if name in counts}
     return {**counts, **(by_class if storage_class else {})}
 
 

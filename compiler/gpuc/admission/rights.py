@@ -7,10 +7,10 @@ from typing import Any
 
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 
-_RBAC = "rbac.authorization.k8s.io"
 _CHECK = "RBAC"
 
 
@@ -51,7 +51,7 @@ def plural(kind: str) -> str:
 
 
 def _bindings(objects: ObjectSet, namespace: str) -> list[Manifest]:
-    return [binding for binding in objects.of(_RBAC, "RoleBinding") if binding.namespace == namespace]
+    return [binding for binding in objects.of(RBAC, "RoleBinding") if binding.namespace == namespace]
 
 
 def _groups(binding: Manifest) -> Iterator[str]:
@@ -63,7 +63,7 @@ def _groups(binding: Manifest) -> Iterator[str]:
 def _role(objects: ObjectSet, binding: Manifest) -> Manifest | None:
     """Returns the role of a RoleBinding; None if the role is not among the objects."""
     kind, name = (str(dig(binding.body, "roleRef", key)) for key in ("kind", "name"))
-    return objects.find(_RBAC, kind, name, binding.namespace if kind == "Role" else "")
+    return objects.find(RBAC, kind, name, binding.namespace if kind == "Role" else "")
 
 
 def _permits(rule: Any, api_group: str, resource: str) -> bool:

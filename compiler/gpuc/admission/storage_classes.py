@@ -11,10 +11,11 @@ from typing import Any
 
 from gpuc.admission.request import Decision
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import STORAGE
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
 
-_GROUP, _KIND = "storage.k8s.io", "StorageClass"
+_KIND = "StorageClass"
 _DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 _WITHOUT = "without a volume, the pod stays Pending"
 
@@ -36,10 +37,10 @@ def storage_decisions(objects: ObjectSet, name: str, spec: Any, field: Path) -> 
     if declared == "":
         message = f"{name} has no StorageClass: it needs a PersistentVolume, which gpuc does not select; {_WITHOUT}"
     elif declared is None:
-        if any(map(_is_default, objects.of(_GROUP, _KIND))):
+        if any(map(_is_default, objects.of(STORAGE, _KIND))):
             return
         message = f"{name} has no storageClassName, and the input has no default StorageClass; {_WITHOUT}"
-    elif objects.find(_GROUP, _KIND, str(declared)) is not None:
+    elif objects.find(STORAGE, _KIND, str(declared)) is not None:
         return
     else:
         message = f"StorageClass {declared} of {name} is not in the input; {_WITHOUT}"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
@@ -69,7 +69,7 @@ def run_argocd(
             if options.format == "text":
                 write_stdout(render("text", group_results, colour=wants_colour(sys.stdout, os.environ)))
             if options.keep:
-                _wait_for_interrupt(group_results)
+                wait_for_interrupt(group_results[0].kubeconfig, "Argo CD and its clusters run until Ctrl-C.")
     if options.format != "text":
         write_stdout(render(options.format, results))
     for output in outputs:
@@ -112,11 +112,3 @@ def _running(
             yield rehearse(argocd, [(spec.cluster.name, spec.cluster.file) for spec in group], progress)
     except (ChartError, RepositoryError) as error:
         raise UsageError(str(error)) from None
-
-
-def _wait_for_interrupt(results: Sequence[SyncResult]) -> None:
-    write_stdout(f"export KUBECONFIG={results[0].kubeconfig}\nArgo CD and its clusters run until Ctrl-C.\n")
-    try:
-        signal.pause()
-    except KeyboardInterrupt:
-        return

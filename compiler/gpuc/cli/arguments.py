@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from gpuc.cli import epilogs
-from gpuc.cli.parser import FormatAndFile, Parser, existing_folder, new_or_existing_folder
+from gpuc.cli.parser import Parser, add_formats, existing_folder, new_or_existing_folder
 from gpuc.cli.plan_arguments import diff_parser, plan_parser
 from gpuc.diagnostics.report import FORMATS
 from gpuc.diagnostics.usage import LINT_FORMATS, REHEARSAL_FORMATS, SHELLS, SUMMARIES
@@ -27,7 +27,7 @@ def _compile_parser(command: str) -> Parser:
         metavar="DIR",
         help="the folder for out/ and clusters/ (default: the root)",
     )
-    _add_formats(parser, FORMATS)
+    add_formats(parser, FORMATS)
     parser.add_argument("--strict", action="store_true", help="exit with 1 for warnings too")
     parser.add_argument(
         "-q",
@@ -100,7 +100,7 @@ def _rehearsal_parser(command: str) -> Parser:
         metavar="DIR",
         help="with --from: objects of users that run before the change, instead of work that fills the quotas",
     )
-    _add_formats(parser, REHEARSAL_FORMATS)
+    add_formats(parser, REHEARSAL_FORMATS)
     return parser
 
 
@@ -303,17 +303,6 @@ def _add_specs(parser: Parser) -> None:
         nargs="*",
         metavar="SPEC",
         help="a spec file or the name of a cluster (default: all clusters in specs/)",
-    )
-
-
-def _add_formats(parser: Parser, formats: Sequence[str]) -> None:
-    parser.add_argument("--format", choices=formats, help=f"the format of the report (default: {formats[0]})")
-    parser.add_argument(
-        "--output",
-        action="append",
-        type=FormatAndFile(formats),
-        metavar="FORMAT=FILE",
-        help="also write a report to a file; may be repeated",
     )
 
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.output_error import REPORT_THIS, OutputError
 from gpuc.diagnostics.report.console import write_message, write_stderr, write_stdout
+from gpuc.diagnostics.report.output import ReportFile, report_files
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import SUMMARIES, UsageError
 
 if TYPE_CHECKING:
     from gpuc.cli.options import Options
-    from gpuc.diagnostics.report.output import ReportFile
     from gpuc.pipeline.pipeline import Outcome
 
 
@@ -124,30 +124,13 @@ def _compile_or_check(command: str, arguments: list[str]) -> int:
     options: Options = parser_of(command).parse(arguments, Options())
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs)
-    outputs: list[ReportFile] = []
-    try:
-        _open_report_files(outputs, options)
+    with report_files(options.output) as outputs:
         outcome = _outcome(command, root, files, options)
         _report(outcome, root, options, outputs, perf_counter() - started)
-    finally:
-        for output in outputs:
-            output.discard()
     if outcome.failures:
         return 3
     failing = {"error", "warning"} if options.strict else {"error"}
     return int(any(finding.severity.value in failing for finding in outcome.findings))
-
-
-def _open_report_files(outputs: list[ReportFile], options: Options) -> None:
-    """Opens all files of --output, so that gpuc reports a file that cannot be written before the command runs."""
-    if not options.output:
-        return
-    from gpuc.diagnostics.report.output import ReportFile
-
-    for form, file in options.output:
-        if any(os.path.realpath(file) == str(other.target) for other in outputs):
-            raise UsageError(f"two --output options name the same file: {file}")
-        outputs.append(ReportFile(form, file))
 
 
 def _outcome(command: str, root: Path, files: list[str] | None, options: Options) -> Outcome:

@@ -118,6 +118,18 @@ class FormatAndFile:
         return form, file
 
 
+def add_formats(parser: Parser, formats: Sequence[str]) -> None:
+    """Adds --format and --output. The first format is the default."""
+    parser.add_argument("--format", choices=formats, help=f"the format of the report (default: {formats[0]})")
+    parser.add_argument(
+        "--output",
+        action="append",
+        type=FormatAndFile(formats),
+        metavar="FORMAT=FILE",
+        help="also write a report to a file; may be repeated",
+    )
+
+
 def existing_folder(argument: str) -> Path:
     """Returns the absolute path of a folder.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.cli import epilogs
-from gpuc.cli.parser import FormatAndFile, Parser, existing_folder
+from gpuc.cli.parser import Parser, add_formats, existing_folder
 from gpuc.diagnostics.usage import LEVELS, PLAN_FORMATS
 
 
@@ -49,11 +49,4 @@ def _add_options(parser: Parser) -> None:
         metavar="LEVEL",
         help=f"exit with 1 for an impact of this level or a more dangerous one: {', '.join(LEVELS)}",
     )
-    parser.add_argument("--format", choices=PLAN_FORMATS, help=f"the format of the report (default: {PLAN_FORMATS[0]})")
-    parser.add_argument(
-        "--output",
-        action="append",
-        type=FormatAndFile(PLAN_FORMATS),
-        metavar="FORMAT=FILE",
-        help="also write a report to a file; may be repeated",
-    )
+    add_formats(parser, PLAN_FORMATS)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import StageError
 from gpuc.diagnostics.report.console import write_message, write_stdout
+from gpuc.diagnostics.report.output import ReportFile, report_files
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
 from gpuc.plan.impact import Level
@@ -17,7 +19,6 @@ from gpuc.plan.plans import Plans
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Finding
-    from gpuc.diagnostics.report.output import ReportFile
     from gpuc.manifest.manifest import Manifest
     from gpuc.plan.change import Change
     from gpuc.plan.state import State
@@ -69,9 +70,8 @@ def run_plan(arguments: list[str]) -> int:
 
     options: PlanOptions = parser_of("plan").parse(arguments, PlanOptions())
     root = find_root(Path.cwd())
-    outputs = _report_files(options.output)
     progress = Progress(sys.stderr)
-    try:
+    with report_files(options.output) as outputs, closing(progress):
         with revision_root(root, options.against) as before:
             files = _selected(root, before, options.specs)
             findings: list[Finding] = []
@@ -82,10 +82,6 @@ def run_plan(arguments: list[str]) -> int:
             plans = _plans(changes, revision_name(root, options.against), repository_prefix(root))
         progress.close()
         _report(plans, options.format, outputs)
-    finally:
-        progress.close()
-        for output in outputs:
-            output.discard()
     is_strict = options.strict and any(plan.findings for plan in plans.clusters)
     return int(is_strict or plans.fails(_level(options.fail_on)))
 
@@ -103,15 +99,11 @@ def run_diff(arguments: list[str]) -> int:
     from gpuc.plan.planner import plan_cluster
 
     options: DiffOptions = parser_of("diff").parse(arguments, DiffOptions())
-    outputs = _report_files(options.output)
-    try:
+    with report_files(options.output) as outputs:
         (old, unread), (new, unread_new) = (manifest_state(path) for path in (options.old, options.new))
         plan = plan_cluster(_change(old, new, _workloads(options.workloads)))
         plans = Plans(options.old, (replace(plan, notes=(*plan.notes, *unread, *unread_new)),))
         _report(plans, options.format, outputs)
-    finally:
-        for output in outputs:
-            output.discard()
     return int(plans.fails(_level(options.fail_on)))
 
 
@@ -193,13 +185,6 @@ def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:
     from gpuc.plan.renamed_clusters import with_other_names
 
     return Plans(before, tuple(plan_cluster(change) for change in with_other_names(changes)), prefix)
-
-
-def _report_files(output: list[tuple[str, str]]) -> list[ReportFile]:
-    """Opens all files of --output, so that gpuc reports a file that cannot be written before the command runs."""
-    from gpuc.diagnostics.report.output import ReportFile
-
-    return [ReportFile(form, file) for form, file in output]
 
 
 def _report(plans: Plans, form: str, outputs: list[ReportFile]) -> None:

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuc.cli.argocd_command import require_compatible_options, run_argocd
+from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
 from gpuc.cli.transition_command import require_transition_options, run_transitions
 from gpuc.diagnostics.report.console import write_message, write_stdout
+from gpuc.diagnostics.report.output import report_files
 from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.usage import UsageError
@@ -25,7 +27,6 @@ from gpuc.rehearse.result import Result, find_problems, locate_results
 from gpuc.rehearse.suites import Case
 
 if TYPE_CHECKING:
-    from gpuc.diagnostics.report.output import ReportFile
     from gpuc.manifest.manifest import Manifest
     from gpuc.rehearse.apply import ApplyResult
     from gpuc.rehearse.context import RehearsalContext
@@ -55,29 +56,27 @@ def run_rehearsal(arguments: list[str]) -> int:
     files = select(root, Path.cwd(), options.specs) or cluster_files(root)
     if options.keep and len(files) != 1 and not options.argocd:
         raise UsageError("--keep keeps one control plane running: name one spec")
-    if not _compiles(root, files):
-        return 1
-    programs = _programs()
-    outputs = _open_report_files(options)
-    progress = Progress(sys.stderr, first_line_after=0)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        if options.argocd:
-            return run_argocd(root, files, programs, options, outputs, progress)
-        if options.before is not None:
-            return run_transitions(root, files, programs, options, outputs, progress)
-        results = list(_results(root, files, programs, options, progress))
-        for output in outputs:
-            output.write(render(output.format, results))
-    except ProgramError as error:
-        progress.close()
-        sys.stderr.write(f"{error}\n")
-        write_message("a program of the control plane failed; see the end of its log above")
-        return 3
-    finally:
-        progress.close()
-        for output in outputs:
-            output.discard()
+    with report_files(options.output) as outputs:
+        if not _compiles(root, files):
+            return 1
+        programs = _programs()
+        progress = Progress(sys.stderr, first_line_after=0)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
+        try:
+            if options.argocd:
+                return run_argocd(root, files, programs, options, outputs, progress)
+            if options.before is not None:
+                return run_transitions(root, files, programs, options, outputs, progress)
+            results = list(_results(root, files, programs, options, progress))
+            for output in outputs:
+                output.write(render(output.format, results))
+        except ProgramError as error:
+            progress.close()
+            sys.stderr.write(f"{error}\n")
+            write_message("a program of the control plane failed; see the end of its log above")
+            return 3
+        finally:
+            progress.close()
     return int(not all(result.is_good for result in results))
 
 
@@ -98,7 +97,7 @@ def _results(
             elif file == files[-1]:
                 write_stdout(render(options.format, results))
             if options.keep:
-                _wait_for_interrupt(result)
+                wait_for_interrupt(result.kubeconfig, f"The control plane of {result.cluster} runs until Ctrl-C.")
             yield result
 
 
@@ -228,13 +227,6 @@ def _programs() -> Programs:
         raise UsageError(str(error)) from None
 
 
-def _open_report_files(options: RehearsalOptions) -> list[ReportFile]:
-    """Opens all files of --output, so that gpuc reports a file that cannot be written before the rehearsal starts."""
-    from gpuc.diagnostics.report.output import ReportFile
-
-    return [ReportFile(form, file) for form, file in options.output]
-
-
 @contextmanager
 def _interruptible(plane: ControlPlane) -> Iterator[None]:
     """Stops the control plane at once after Ctrl-C or SIGTERM, so that test cases do not wait any longer."""
@@ -249,11 +241,3 @@ def _interruptible(plane: ControlPlane) -> Iterator[None]:
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-def _wait_for_interrupt(result: Result) -> None:
-    write_stdout(f"export KUBECONFIG={result.kubeconfig}\nThe control plane of {result.cluster} runs until Ctrl-C.\n")
-    try:
-        signal.pause()
-    except KeyboardInterrupt:
-        return

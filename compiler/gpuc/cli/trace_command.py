@@ -17,8 +17,10 @@ from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.amounts import Amounts
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.autoscaling import with_replicas_of_autoscalers
@@ -34,12 +36,11 @@ _NOT_JUDGED = 4
 _KINDS = (
     "Pod, Job, CronJob, JobSet, Deployment, StatefulSet, LeaderWorkerSet, RayJob, RayCluster, kinds of kubeflow.org"
 )
-_FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
-_QUEUE = ("kueue.x-k8s.io", "LocalQueue")
+_FLAVOR = (GROUP, "ResourceFlavor")
+_QUEUE = (GROUP, "LocalQueue")
 _GLOBAL_KINDS = ("PersistentVolume", "PriorityClass", "StorageClass")
 _REFERENCED_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAccount", *_GLOBAL_KINDS)
 """The kinds of objects that pods refer to, and that people write into the file of a workload."""
-GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 
 Place = Callable[[Path], Mark | None]
 """Returns the position of a field of a workload in the user's file; None if the position is unknown."""

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
 from gpuc.diagnostics.finding import StageError
 from gpuc.diagnostics.report.console import write_message, write_stdout
@@ -67,7 +68,8 @@ def run_transitions(
                 if options.format == "text":
                     write_stdout(render("text", [result], colour=wants_colour(sys.stdout, os.environ)))
                 if options.keep:
-                    _wait_for_interrupt(result)
+                    name = result.cluster
+                    wait_for_interrupt(result.kubeconfig, f"The control plane of {name} runs until Ctrl-C.")
     finally:
         if results and options.format != "text":
             write_stdout(render(options.format, results))
@@ -132,13 +134,3 @@ def _documents(folder: Path) -> list[dict[str, Any]]:
     if not loaded.manifests:
         raise UsageError(f"--workloads {folder} has no Kubernetes objects")
     return [loaded.document(manifest) for manifest in loaded.manifests]
-
-
-def _wait_for_interrupt(result: TransitionResult) -> None:
-    import signal
-
-    write_stdout(f"export KUBECONFIG={result.kubeconfig}\nThe control plane of {result.cluster} runs until Ctrl-C.\n")
-    try:
-        signal.pause()
-    except KeyboardInterrupt:
-        return

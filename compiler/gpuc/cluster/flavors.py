@@ -12,11 +12,9 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import NODE_POOL, normal
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.reserved_keys import is_by_cloud
 from gpuc.model.names import GPU
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
-
-_BY_CLOUD = ("kubernetes.io", "k8s.io", "karpenter.sh", "karpenter.k8s.aws", "k8s.aws")
-"""Domains of labels that nodes get from Kubernetes, Karpenter or the cloud even if the node pool sets none."""
 
 
 class FlavorCapacity:
@@ -39,7 +37,7 @@ class FlavorCapacity:
         """Returns whether a label of a flavor distinguishes nodes of the pools from other nodes."""
         known = {key for pool in self._pools.pools for key in pool.offer}
         named = [key for key in map(normal, labels(flavor_labels)) if key in known]
-        return any(key.startswith("karpenter.sh/") or not _is_by_cloud(key) for key in named)
+        return not all(map(is_by_cloud, named))
 
     @cached_property
     def queued(self) -> frozenset[str]:
@@ -108,8 +106,3 @@ def flavors_with_quota(objects: ObjectSet) -> set[str]:
         for _, resource in items(dig(flavor, "resources"))
         if quantity(dig(resource, "nominalQuota"))
     }
-
-
-def _is_by_cloud(key: str) -> bool:
-    domain = key.rpartition("/")[0]
-    return any(domain == cloud or domain.endswith(f".{cloud}") for cloud in _BY_CLOUD)

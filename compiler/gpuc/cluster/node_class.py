@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE, GIB, PODS, Amounts, amount
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, REGION
 from gpuc.kubernetes.selector import Domain
 from gpuc.manifest.manifest import Manifest
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gpuc.catalog import Catalog
     from gpuc.catalog.records import InstanceType
 
-EC2_GROUP: Final = "karpenter.k8s.aws"
 AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
 OS: Final = "kubernetes.io/os"
 RESERVATION_ID: Final = f"{AWS}capacity-reservation-id"
@@ -49,10 +49,10 @@ class NodeClass:
         Args:
             region: the AWS region of the nodes; empty if it is unknown.
         """
-        result = {REGION: _one_of(region)} if region and self.api_group in (AUTO_MODE_GROUP, EC2_GROUP) else {}
+        result = {REGION: _one_of(region)} if region and self.api_group in (AUTO_MODE_GROUP, KARPENTER_AWS) else {}
         if self.api_group == AUTO_MODE_GROUP:
             return {**result, OS: _one_of("linux")}
-        if self.api_group != EC2_GROUP or not isinstance(self._spec, dict):
+        if self.api_group != KARPENTER_AWS or not isinstance(self._spec, dict):
             return result
         result[OS] = _one_of("windows" if self._is_windows else "linux")
         if not list(items(dig(self._spec, "capacityReservationSelectorTerms"))):

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from gpuc.cluster.node_class import EC2_GROUP, NodeClass, region_of
+from gpuc.cluster.node_class import NodeClass, region_of
 from gpuc.cluster.pool_fields import (
     LABELS,
     NODE_CLASS,
@@ -21,6 +21,7 @@ from gpuc.cluster.pool_fields import (
     requirements,
 )  # fmt: skip
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.node_pool import NODE_POOL, REGION, ZONE, ZONE_ID, Offer, meets, normal, offer
 from gpuc.kubernetes.selector import POOL_OPERATORS, Domain, Requirement, equals
 from gpuc.kubernetes.toleration import Taint
@@ -29,7 +30,7 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import ObjectSet, dig, labels
 from gpuc.objects.selectors import taints, valid_requirements
 
-_SIMULATED = {"karpenter.sh/registered": "true", "karpenter.sh/initialized": "true"}
+_SIMULATED = {f"{KARPENTER}/registered": "true", f"{KARPENTER}/initialized": "true"}
 """Labels that Karpenter gives to all nodes, and assumes when it schedules pods."""
 
 
@@ -42,7 +43,7 @@ class NodeTemplate:
         self.catalog = objects.catalog
         self.region = region_of(self.listed(ZONE))
         """The AWS region of the nodes; empty if it is unknown."""
-        reference = self.node_class or (EC2_GROUP, "", "")
+        reference = self.node_class or (KARPENTER_AWS, "", "")
         self._class = NodeClass(reference[0], objects.find(*reference))
 
     def _at(self, path: Path) -> Any:

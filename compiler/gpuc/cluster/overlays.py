@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL, Offer, is_well_known, meets, normal, offer
 from gpuc.kubernetes.selector import POOL_OPERATORS, Selector
@@ -56,7 +57,7 @@ class Overlays:
     def __init__(self, objects: ObjectSet) -> None:
         self._by_selection: dict[tuple[str, str], list[Overlay]] = {}
         """Overlays by a label key and a value that the overlay selects; by empty strings without such a label."""
-        for manifest in objects.of("karpenter.sh", "NodeOverlay"):
+        for manifest in objects.of(KARPENTER, "NodeOverlay"):
             try:
                 overlay = _overlay(manifest)
             except Invalid:

@@ -11,11 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpuc.cluster.instance_labels import TYPE_LABELS, all_types, devices, instance_labels, meets_type, of_aws
-from gpuc.cluster.node_class import AUTO_MODE_GROUP, EC2_GROUP, RESERVATION_ID, RESERVATION_LABELS
+from gpuc.cluster.node_class import AUTO_MODE_GROUP, RESERVATION_ID, RESERVATION_LABELS
 from gpuc.cluster.node_template import NodeTemplate
 from gpuc.cluster.overlays import Overlay, Overlays
 from gpuc.cluster.pool_fields import BUDGETS, GRACE, LIFETIME, LIMITS, NODES, Budget, budgets
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, amounts
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.kubernetes.node_pool import (
     AWS,
     CAPACITY_TYPE,
@@ -127,7 +128,7 @@ class Pool(NodeTemplate):
         if self._class_conflict(self.offer.items()):
             return [], []
         names: Iterable[str] = sorted(self.listed(INSTANCE_TYPE))
-        if not names and self.api_group in (EC2_GROUP, AUTO_MODE_GROUP):
+        if not names and self.api_group in (KARPENTER_AWS, AUTO_MODE_GROUP):
             families = self.listed(f"{AWS}instance-family")
             names = [name for name in all_types(self.catalog) if not families or name.partition(".")[0] in families]
         verdicts = {name: meets_type(self.catalog, name, self.offer) for name in names}
@@ -136,7 +137,7 @@ class Pool(NodeTemplate):
 
     def _has_figures(self, name: str) -> bool:
         """Returns whether the resources of a node of an instance type are known."""
-        return self.api_group == EC2_GROUP and self.catalog.instance_type(name) is not None
+        return self.api_group == KARPENTER_AWS and self.catalog.instance_type(name) is not None
 
     @property
     def type_names(self) -> list[str]:
@@ -157,7 +158,7 @@ class Pool(NodeTemplate):
     @property
     def is_known(self) -> bool:
         """Whether every instance type that the pool can start is in `types`."""
-        return self.api_group == EC2_GROUP and not self._names[1]
+        return self.api_group == KARPENTER_AWS and not self._names[1]
 
     def types_for(self, term: Iterable[Requirement]) -> list[InstanceType]:
         """Returns the instance types of the pool that certainly meet the requirements of a pod."""

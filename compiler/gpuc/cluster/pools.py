@@ -8,6 +8,7 @@ from typing import Any
 
 from gpuc.cluster.node_class import region_of
 from gpuc.cluster.pool import Pool
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.kubernetes.node_pool import HOSTNAME, WELL_KNOWN, ZONE, normal
 from gpuc.kubernetes.selector import Requirement, Selector, equals
 from gpuc.objects.object_set import ObjectSet, group
@@ -30,7 +31,7 @@ class Pools:
     """The NodePools of an object set, indexed by the labels of their nodes."""
 
     def __init__(self, objects: ObjectSet) -> None:
-        self.pools = tuple(Pool(manifest, objects) for manifest in objects.of("karpenter.sh", "NodePool"))
+        self.pools = tuple(Pool(manifest, objects) for manifest in objects.of(KARPENTER, "NodePool"))
         region = region_of(zone for pool in self.pools for zone in pool.listed(ZONE))
         self._objects = objects
         self.values: dict[str, dict[str, list[Pool]]] = {}

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from gpuc.customize.merge import is_same
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.place import place
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
 
 _TEMPLATE: Path = ("spec", "template")
-_CONSTRAINTS = "constraints.gatekeeper.sh"
 _KUBELET = ("evictionHard", "evictionSoft", "kubeReserved", "maxPods", "podsPerCore", "systemReserved")
 """Settings of the kubelet on which the allocatable resources of a node depend.
 
@@ -69,7 +69,7 @@ def _fields(emitted: Manifest) -> Iterator[tuple[Path, str]]:
         for key, _ in pairs(dig(emitted.body, "spec", "hard")):
             if key.startswith("requests."):
                 yield ("spec", "hard", key), "quota of the tenant decides the requests"
-    if group(emitted) == _CONSTRAINTS:
+    if group(emitted) == CONSTRAINTS:
         yield ("spec", "enforcementAction"), "policies decides the stage of the policy"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.bootstrap import bootstrap
+from gpuc.emit.bootstrap import ORIGIN, bootstrap
 from gpuc.emit.component import Component, Folder, needed_components
 from gpuc.emit.project import argocd_cluster, project, target_cluster
 from gpuc.emit.sync import wave
@@ -16,7 +16,6 @@ from gpuc.model import Cluster
 from gpuc.model.cluster import ALWAYS_PLATFORM
 
 API = "argoproj.io/v1alpha1"
-ORIGIN: Path = ("spec", "delivery")
 
 _ONLY_CHANGES = "ApplyOutOfSyncOnly=true"
 _RETRY: Body = {

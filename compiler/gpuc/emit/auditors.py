@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.roles import RBAC, RBAC_API, READ, VIEW, PolicyRule, bound, documents, job_rules
+from gpuc.emit.roles import READ, VIEW, PolicyRule, bound, documents, job_rules
 from gpuc.emit.sync import wave
+from gpuc.kubernetes.api_groups import RBAC, RBAC_API
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.own_project import Delivered, Kind, Permitted, delivered
+from gpuc.emit.own_project import Delivered, Permitted, delivered
 from gpuc.kubernetes.argocd import argocd_url
-from gpuc.manifest.manifest import Artifact, Body, Values
+from gpuc.manifest.manifest import Artifact, Body, Kind, Values
 from gpuc.model import Cluster
 from gpuc.spec.charts import Chart
 

@@ -14,12 +14,9 @@ from functools import cache
 from importlib import import_module
 
 from gpuc.catalog.records import Release
-from gpuc.manifest.manifest import Artifact, Body
+from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
-
-Kind = tuple[str, str]
-"""API group and kind."""
 
 CRD: Kind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 CLUSTER_ROLES: tuple[Kind, ...] = tuple(

@@ -13,11 +13,10 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.argocd import API, application
 from gpuc.emit.project import target_cluster
 from gpuc.emit.sync import wave
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Body, Kind, Manifest
 from gpuc.model import Cluster
 
 PROJECT_WAVE = -30
-Kind = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)

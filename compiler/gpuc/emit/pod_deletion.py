@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
+from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY, WHY
@@ -28,7 +29,6 @@ from gpuc.model.names import TENANT_KEY, WHY
 NAME = "gpuc-pod-deletion"
 GPU_QUOTA = "gpu-quota"
 """The policy whose rollout stage and limit apply."""
-_API = "admissionregistration.k8s.io/v1"
 _ACTIONS = {"deny": "Deny", "warn": "Warn", "dryrun": "Audit"}
 
 
@@ -47,7 +47,7 @@ def pod_deletion(cluster: Cluster, origin: Path, first_wave: int) -> Iterator[Ma
     action = _ACTIONS[cluster.policy_stage(GPU_QUOTA)]
     binding: Body = {"spec": {"policyName": NAME, "validationActions": [action]}}
     for kind, body in (("ValidatingAdmissionPolicy", policy), ("ValidatingAdmissionPolicyBinding", binding)):
-        yield Manifest(file, origin, _API, kind, NAME, body, annotations=annotations | {WHY: why})
+        yield Manifest(file, origin, ADMISSION_API, kind, NAME, body, annotations=annotations | {WHY: why})
 
 
 def grace_limits(cluster: Cluster) -> dict[str, int]:

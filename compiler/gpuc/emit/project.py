@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpuc.emit.component import CLUSTER_ROLES, Component, Kind
+from gpuc.emit.component import CLUSTER_ROLES, Component
 from gpuc.emit.network import needs_cilium_policies
 from gpuc.emit.network_objects import CILIUM_POLICY
 from gpuc.emit.sync import wave
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Body, Kind, Manifest
 from gpuc.model import Cluster
 from gpuc.spec.platform import OWN_SERVER
 

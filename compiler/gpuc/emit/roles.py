@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpuc.emit.sync import wave
+from gpuc.kubernetes.api_groups import RBAC, RBAC_API
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.tenant import ROLES
 from gpuc.spec.tenants import Role
-
-RBAC = "rbac.authorization.k8s.io"
-RBAC_API = f"{RBAC}/v1"
 
 READ = ("get", "list", "watch")
 _WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")

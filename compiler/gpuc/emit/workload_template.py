@@ -9,13 +9,12 @@ from gpuc.kubernetes.amounts import GIB, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Namespace, Pool, Tenant
-from gpuc.model.names import DOMAIN, GPU, POOL_LABEL
+from gpuc.model.names import DOMAIN, GPU, PLACEHOLDER_REGISTRY, POOL_LABEL
 from gpuc.model.tenant import Profile
 
 USAGE = f"{DOMAIN}/usage"
 """Annotation with instructions for the use of a template."""
 DEFAULT_USER = 1000
-PLACEHOLDER_REGISTRY = "registry.example.com/"
 SPOT_NOTICE_SECONDS = 120
 """Time between the notice of EC2 and the interruption of a spot instance."""
 

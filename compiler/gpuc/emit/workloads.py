@@ -8,6 +8,7 @@ from gpuc.emit.job_template import job_template
 from gpuc.emit.serving_template import serving_template
 from gpuc.emit.workload_template import Place, Template
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale
+from gpuc.kubernetes.kueue import BATCH_JOB
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster, Namespace, Pool, Queue, Tenant
 from gpuc.model.names import EFA, GPU, HUGEPAGES
@@ -16,7 +17,7 @@ GANG_NODES = 2
 """Number of nodes of a training template: the smallest run that uses the network between nodes."""
 REQUEST_PERCENT = 95
 """Percentage of the available CPU and memory that a template requests. The rest is for future node agents."""
-JOB, DEPLOYMENT = "batch/job", "deployment"
+DEPLOYMENT = "deployment"
 """The Kueue integrations for Jobs and for Deployments."""
 
 
@@ -80,7 +81,7 @@ def _queue_template(
 
     None if Kueue does not manage the kind: without a queue, the objects would bypass all quotas.
     """
-    if not _kueue_manages(cluster, DEPLOYMENT if is_serving else JOB):
+    if not _kueue_manages(cluster, DEPLOYMENT if is_serving else BATCH_JOB):
         return None
     for queue in cluster.queues_of(pool):
         ceiling = next(cluster.ceiling(queue, quota) for quota in queue.pool_quotas if quota.pool is pool)

@@ -12,7 +12,7 @@ from gpuc.extra.files import ManifestFile
 from gpuc.lint.load.loaded_files import as_applied
 from gpuc.lint.load.source_map import SourceMap
 from gpuc.lint.load.yaml_text import read
-from gpuc.manifest.manifest import Manifest, Written
+from gpuc.manifest.manifest import NOT_IN_BODY, Manifest, Written
 from gpuc.manifest.printable import unprintable
 from gpuc.objects.object_finding import ObjectFinding
 
@@ -46,7 +46,6 @@ _OF_CLUSTER = (
     "resourceVersion", "selfLink", "uid",
 )  # fmt: skip
 """Fields of metadata that the API server writes."""
-_NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 
 
 @dataclass(slots=True)
@@ -198,6 +197,6 @@ def _manifest(data: dict[str, Any], output: str, origin: Path, written: Written)
         namespace=metadata.get("namespace", ""),
         labels=metadata.get("labels", {}),
         annotations=metadata.get("annotations", {}),
-        body=as_applied({key: value for key, value in data.items() if key not in _NOT_IN_BODY}, is_builtin),
+        body=as_applied({key: value for key, value in data.items() if key not in NOT_IN_BODY}, is_builtin),
         written=written,
     )

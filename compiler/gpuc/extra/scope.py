@@ -8,7 +8,7 @@ from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.extra.objects import at_object
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
 from gpuc.model.tenant_kinds import DENIED_KINDS
@@ -51,7 +51,6 @@ WRONG_CLUSTER = declare_rule(
     "argoproj/argo-cd v3.5.1 docs/operator-manual/declarative-setup.md",
 )
 
-Kind = tuple[str, str]
 _CLUSTER_SCOPED = CLUSTER_SCOPED | {
     kind_of(kind)
     for kind in (

@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.admission.pod_security import levels
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 from gpuc.objects.selectors import selector
-
-_CONSTRAINTS = "constraints.gatekeeper.sh"
 
 ROLLOUT_ACTIONS = ("deny", "warn", "dryrun")
 """The enforcement actions of a constraint that denies objects, or that is in rollout and will deny objects later."""
@@ -39,7 +38,7 @@ class Constraints:
         return [
             (constraint, selector(dig(constraint.body, "spec", "match", "namespaceSelector") or {}))
             for constraint in self._objects.manifests
-            if group(constraint) == _CONSTRAINTS
+            if group(constraint) == CONSTRAINTS
         ]
 
     def find(

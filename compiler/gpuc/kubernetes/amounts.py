@@ -19,6 +19,10 @@ Amounts = dict[str, int]
 CPU, MEMORY, EPHEMERAL_STORAGE, STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "storage", "pods"
 MIB = 2**20
 GIB = 2**30
+HUGE_PAGES = "hugepages-"
+"""The start of the names of huge pages."""
+PAGES = {f"{HUGE_PAGES}2Mi": 2 * MIB, f"{HUGE_PAGES}1Gi": GIB}
+"""The size of one page in bytes, by resource."""
 UNLIMITED = 2**62 // 1000
 """The smallest amount that gpuc treats as an unlimited quota. No cluster has so much of a resource."""
 
@@ -44,7 +48,7 @@ def amounts(quantities: Any) -> Amounts:
 
 def is_bytes(resource: str) -> bool:
     """Returns whether amounts of a resource are bytes."""
-    return resource in (MEMORY, EPHEMERAL_STORAGE, STORAGE) or resource.startswith("hugepages-")
+    return resource in (MEMORY, EPHEMERAL_STORAGE, STORAGE) or resource.startswith(HUGE_PAGES)
 
 
 @lru_cache(maxsize=8192)

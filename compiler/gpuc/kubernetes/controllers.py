@@ -35,10 +35,10 @@ KINDS: Mapping[str, str] = {
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs
 """
 
-_JOBSET: Final = "jobset.x-k8s.io/jobset"
+JOBSET: Final = "jobset.x-k8s.io/jobset"
 UPSTREAM: Mapping[str, str] = {
     # kubernetes-sigs/jobset v0.12.0 config/default/kustomization.yaml. The chart names it jobset-controller.
-    _JOBSET: "jobset-system/jobset-controller-manager",
+    JOBSET: "jobset-system/jobset-controller-manager",
     # kubeflow/trainer v2.2.1 manifests/overlays/manager/kustomization.yaml, manifests/base/rbac/service_account.yaml
     "trainer.kubeflow.org/trainjob": "kubeflow-system/kubeflow-trainer-controller-manager",
     # kubeflow/mpi-operator v0.8.2 deploy/v2beta1/mpi-operator.yaml

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpuc.kubernetes.node_pool import HOSTNAME, ZONE
+
 GROUP = "kueue.x-k8s.io"
 KUEUE_API = f"{GROUP}/v1beta2"
 REQUIRED_TOPOLOGY = f"{GROUP}/podset-required-topology"
@@ -20,8 +22,10 @@ MANAGED_LABEL = f"{GROUP}/managed"
 Source: kueue v0.19.2 pkg/controller/constants/constants.go
 """
 QUEUE_LABEL = f"{GROUP}/queue-name"
+PODSET_LABEL = f"{GROUP}/podset"
+MIN_PARALLELISM = f"{GROUP}/job-min-parallelism"
 PRIORITY_LABEL = f"{GROUP}/priority-class"
-HOST = "kubernetes.io/hostname"
+BATCH_JOB = "batch/job"
 LEADER_WORKER_SET = "leaderworkerset.x-k8s.io/leaderworkerset"
 POD_FRAMEWORKS = frozenset(("pod", "deployment", "statefulset", LEADER_WORKER_SET))
 """The frameworks with which Kueue runs its integration of plain pods.
@@ -32,7 +36,7 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulse
 ImplicitlyEnabledFrameworkNames; pkg/controller/jobs/pod/pod_webhook.go, Default
 """
 SPEC_FRAMEWORKS = POD_FRAMEWORKS | {
-    *("batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob"),
+    *(BATCH_JOB, "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob"),
     *("kubeflow.org/pytorchjob", "ray.io/rayjob", "ray.io/raycluster"),
 }
 """The frameworks that a spec can name."""
@@ -47,9 +51,9 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, FrameworkName of ever
 NETWORK_LAYERS = 3
 """The number of network layers above an instance of most types. EC2 numbers the layers from the top."""
 LEVEL_LABELS = {
-    "zone": "topology.kubernetes.io/zone",
+    "zone": ZONE,
     "block": f"topology.k8s.aws/network-node-layer-{NETWORK_LAYERS}",
-    "host": HOST,
+    "host": HOSTNAME,
 }
 """Node labels by topology level, for instance types with three network layers; the widest level comes first."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.selector import PRESENT, Domain, Requirement
 
 NODE_POOL: Final = "karpenter.sh/nodepool"
@@ -21,9 +22,9 @@ _ALIASES = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/instance-type": INSTANCE_TYPE,
     "beta.kubernetes.io/os": "kubernetes.io/os",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "topology.ebs.csi.aws.com/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": REGION,
+    "failure-domain.beta.kubernetes.io/zone": ZONE,
+    "topology.ebs.csi.aws.com/zone": ZONE,
 }
 """Deprecated label keys, which Karpenter replaces in requirements.
 
@@ -44,7 +45,8 @@ WELL_KNOWN: Final[Mapping[str, frozenset[str]]] = {
 """Labels that all nodes have, with the possible values; an empty set if the values are unknown."""
 OFFERING_LABELS: Final = frozenset((CAPACITY_TYPE, ZONE_ID, ZONE))
 """Labels whose values can differ between nodes of one instance type."""
-AWS: Final = "karpenter.k8s.aws/"
+AWS: Final = f"{KARPENTER_AWS}/"
+AWS_INSTANCE: Final = f"{AWS}instance-"
 AUTO_MODE: Final = "eks.amazonaws.com/"
 _AWS_NAMES = (
     *(f"capacity-reservation-{name}" for name in ("id", "type", "interruptible")),
@@ -63,7 +65,7 @@ _OTHER_NODE_GROUPS = (f"{AUTO_MODE}nodegroup", f"{AUTO_MODE}capacityType", f"{AU
 HOSTNAME: Final = "kubernetes.io/hostname"
 _AFTER_BOOT = ("nvidia.com/", "feature.node.kubernetes.io/", "topology.k8s.aws/", HOSTNAME)
 """Prefixes of labels that nodes get after their start. Karpenter starts no node for pods that select such a label."""
-_RESTRICTED_DOMAINS = ("karpenter.sh", "karpenter.k8s.aws")
+_RESTRICTED_DOMAINS = (KARPENTER, KARPENTER_AWS)
 Offer = Mapping[str, Domain]
 """The possible values of node labels, by current key (see `normal`)."""
 

@@ -10,6 +10,10 @@ from gpuc.diagnostics.finding import Mark, Path
 
 Body = dict[str, Any]
 """Plain data: dict, list, str, int, float and bool. Sets and tuples are not allowed. None is only in Helm values."""
+NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
+"""The fields of an object that its body does not have."""
+Kind = tuple[str, str]
+"""API group and kind; the core group is the empty string."""
 Overrides = Mapping[Path, Path]
 """The values that users set with labels, annotations, patches and Helm values: paths of the merged spec, by path in the
 object or values."""

@@ -28,6 +28,9 @@ IAM_ROLE = "gpuc.dev/iam-role"
 RESERVED_INSTANCES = "gpuc.dev/reserved-instances"
 """Annotation of a NodePool: the number of instances of its capacity reservations, as in the spec."""
 
+PLACEHOLDER_REGISTRY = "registry.example.com/"
+"""The registry of images that users have to replace."""
+
 GPU = "nvidia.com/gpu"
 SHARED_GPU = "nvidia.com/gpu.shared"
 GPU_TAINT_VALUE = "present"

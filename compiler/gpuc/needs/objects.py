@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 from gpuc.catalog.records import Release
 from gpuc.cluster.pool_fields import REQUIREMENTS, requirements
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import RBAC
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.cluster import ALWAYS_PLATFORM
 from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
 from gpuc.objects.paths import matching_values, pattern
@@ -28,7 +30,6 @@ Found = Iterator[tuple[str, Path]]
 """Ids of needs, each with the path of the field in the object."""
 
 _ACCOUNT = re.compile(r"system:serviceaccount:([a-z0-9-]+):[a-z0-9.-]+")
-_ALWAYS_THERE = ("default", "kube-system", "kube-public", "kube-node-lease")
 _LEVELS_OF_KUBERNETES = ("node-label/kubernetes.io/hostname", "node-label/topology.kubernetes.io/zone")
 _AGENT = "eks-addon/eks-pod-identity-agent"
 
@@ -252,7 +253,7 @@ def _client(output: Output, peer: Any, namespace: Any, path: Path) -> Found:
     """Yields what a client of a tenant's pods needs: its namespace, or a load balancer."""
     if dig(peer, "ipBlock"):
         yield "load-balancer-controller", (*path, "ipBlock")
-    if isinstance(namespace, str) and namespace not in (*_ALWAYS_THERE, *output.objects.namespaces):
+    if isinstance(namespace, str) and namespace not in (*ALWAYS_PLATFORM, *output.objects.namespaces):
         yield f"namespace/{namespace}", (*path, "namespaceSelector")
 
 
@@ -273,7 +274,6 @@ def _accounts(output: Output, manifest: Manifest) -> Found:
         yield from output.open_namespace(name, ("spec", "parameters"))
 
 
-_RBAC = "rbac.authorization.k8s.io"
 _OF_ROLE = ("access-entry", "pass-role")
 _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): (
@@ -290,8 +290,8 @@ _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("karpenter.k8s.aws", "EC2NodeClass"): _node_class,
     ("karpenter.sh", "NodePool"): _node_pool,
     ("", "ServiceAccount"): _service_account,
-    (_RBAC, "RoleBinding"): _binding,
-    (_RBAC, "ClusterRoleBinding"): _binding,
+    (RBAC, "RoleBinding"): _binding,
+    (RBAC, "ClusterRoleBinding"): _binding,
     ("argoproj.io", "Application"): _application,
     ("monitoring.coreos.com", "PodMonitor"): _monitoring,
     ("monitoring.coreos.com", "PrometheusRule"): _monitoring,

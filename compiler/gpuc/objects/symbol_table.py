@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.operator_values import config_maps
 from gpuc.objects.paths import matching_values, pattern
-
-Kind = tuple[str, str]
-"""API group and kind; the core group is the empty string."""
 
 
 def kind_of(text: str) -> Kind:

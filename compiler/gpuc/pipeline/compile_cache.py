@@ -21,7 +21,7 @@ from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
 from gpuc.diagnostics.today import today
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.synth.cdk8s import PackageMissingError, cdk8s_version
-from gpuc.write.lockfile import NAME, lock_file
+from gpuc.write.lockfile import LOCKFILE, lock_file
 
 FOLDER = "clean"
 INPUTS = ("specs", "policies")
@@ -141,7 +141,7 @@ def _bytes(into: str, file: str) -> bytes:
 
 def _clusters(into: str) -> set[str]:
     """Returns the names of the clusters that have a gpuc.lock."""
-    return {entry.name for entry in os.scandir(f"{into}/out") if os.path.exists(f"{entry.path}/{NAME}")}
+    return {entry.name for entry in os.scandir(f"{into}/out") if os.path.exists(f"{entry.path}/{LOCKFILE}")}
 
 
 def _digest_of_inputs(root: Path) -> str:

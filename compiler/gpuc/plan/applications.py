@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.application_sources import ARGO
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
 from gpuc.plan.state import State
 
-GROUP = "argoproj.io"
+GROUP = ARGO
 
 
 @dataclass(frozen=True)

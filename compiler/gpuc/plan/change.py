@@ -10,6 +10,7 @@ from typing import Any
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import PoolRequirement
 from gpuc.cluster.pools import Pools
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.difference import MISSING, FieldChange, differences, leaves
@@ -146,7 +147,7 @@ class Change:
         old, new = (
             {pool.name: pool for pool in state.objects.once(Pools).pools} for state in (self.before, self.after)
         )
-        pairs = self.pairs("karpenter.sh", "NodePool")
+        pairs = self.pairs(KARPENTER, "NodePool")
         return tuple(PoolPair(pair.before, pair.after, old.get(pair.name), new.get(pair.name)) for pair in pairs)
 
     def helm_values(self) -> Iterator[Pair]:

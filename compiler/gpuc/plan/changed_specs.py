@@ -10,10 +10,10 @@ from pathlib import Path
 from gpuc.diagnostics.finding import StageError
 from gpuc.source import cluster_files, read_all
 from gpuc.source.layers import CATALOG, yaml_files
+from gpuc.write.lockfile import LOCKFILE
 
 _TOPS = ("specs", "policies", "out")
 """The folders with the causes of a change and its effects, in the order of the report."""
-_LOCK = "gpuc.lock"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def _files(root: Path, top: str) -> Iterator[str]:
             path = Path(folder, name)
             relative = path.relative_to(root).as_posix()
             is_page = top == "policies" and relative.count("/") < 2  # policies/README.md is not a policy
-            if name != _LOCK and not is_page and path.is_file() and not path.is_symlink():
+            if name != LOCKFILE and not is_page and path.is_file() and not path.is_symlink():
                 yield relative
 
 

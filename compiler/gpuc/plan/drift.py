@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from gpuc.cluster.node_class import EC2_GROUP, NodeClass
+from gpuc.cluster.node_class import NodeClass
 from gpuc.cluster.pool_fields import REQUIREMENTS
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.plan.advertised import advertised_changes
@@ -179,7 +180,7 @@ def _selected(pair: Pair, field: str, name: str) -> Iterator[tuple[Reason, Scope
     A node has all security groups, and one subnet. A node that is in no reservation does not drift.
     """
     path = ("spec", field)
-    old, new = (NodeClass(EC2_GROUP, manifest).ids(field) for manifest in (pair.before, pair.after))
+    old, new = (NodeClass(KARPENTER_AWS, manifest).ids(field) for manifest in (pair.before, pair.after))
     if old is None or new is None:
         yield Reason(f"another selector of {name}", pair.manifest, path), Scope.UNKNOWN
     elif field == "securityGroupSelectorTerms":

@@ -31,6 +31,9 @@ class Level(Enum):
     """Nothing that runs is disturbed, but a reviewer should know it, for example a tenant that gains a right."""
 
 
+LEVELS = list(Level)
+
+
 class Prediction(NamedTuple):
     """What a control plane shows if the impact is true. `gpuc rehearse --from` observes it."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from gpuc.admission.quota_usage import BY_STORAGE_CLASS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, Amounts, exact_amount
 from gpuc.kubernetes.kueue import GROUP
@@ -25,7 +26,7 @@ _COUNTS = {
     "count/jobs.batch": "Jobs",
     "pods": "pods",
 }
-_REQUESTS, _LIMITS, _CLASS = "requests.", "limits.", ".storageclass.storage.k8s.io/"
+_REQUESTS, _LIMITS = "requests.", "limits."
 _CPU_AND_MEMORY = (f"{_REQUESTS}{CPU}", f"{_REQUESTS}{MEMORY}")
 _DERIVED = (*_CPU_AND_MEMORY, *(f"{_REQUESTS}{name}" for name in (EPHEMERAL_STORAGE, EFA, "hugepages-")))
 """How the limits begin that gpuc computes from the number of nodes."""
@@ -104,11 +105,11 @@ def _limits(pair: Pair, smaller: bool) -> Iterator[tuple[str, str]]:
 
 
 def _resource(key: str) -> str:
-    return key.rpartition(_CLASS)[2].removeprefix(_REQUESTS).removeprefix(_LIMITS)
+    return key.rpartition(BY_STORAGE_CLASS)[2].removeprefix(_REQUESTS).removeprefix(_LIMITS)
 
 
 def _text(key: str, old: Fraction | None, new: Fraction | None) -> str:
-    resource, storage_class = _resource(key), key.rpartition(_CLASS)[0]
+    resource, storage_class = _resource(key), key.rpartition(BY_STORAGE_CLASS)[0]
     unit = Unit(resource, _COUNTS.get(resource) or unit_name(None, resource))
     suffix = f" of class {storage_class}" if storage_class else " in limits" if key.startswith(_LIMITS) else ""
     return f"{unit.instead(old, new)}{suffix}"

@@ -10,7 +10,7 @@ from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.suppressions import acceptances, candidates
 from gpuc.plan.causes import mark_of, place_of
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.impact import IMPACTS, Impact, Level, Raised, is_impact
+from gpuc.plan.impact import IMPACTS, LEVELS, Impact, Level, Raised, is_impact
 
 NOT_NEEDED = declare_rule(
     "ACC002", Severity.WARNING, "An entry of `accept` matches no impact of the change.",
@@ -18,7 +18,6 @@ NOT_NEEDED = declare_rule(
 )  # fmt: skip
 CLUSTER_REMOVED = "IMP508"
 """The impact that describes a removed cluster."""
-_LEVELS = list(Level)
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ def plan_cluster(change: Change) -> ClusterPlan:
     """Returns the plan of one cluster."""
     from gpuc.plan.summary import summary
 
-    impacts = sorted(_impacts(change), key=lambda one: (_LEVELS.index(one.level), one.id, one.subject, one.message))
+    impacts = sorted(_impacts(change), key=lambda one: (LEVELS.index(one.level), one.id, one.subject, one.message))
     found, findings = _accepted(change, impacts)
     objects = tuple(pair for pair in change.all_pairs if pair.fields)
     plan = ClusterPlan(change.after.name or change.before.name, change, tuple(found), objects, tuple(findings))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpuc.plan.impact import Impact, Level
+from gpuc.plan.impact import LEVELS, Impact, Level
 from gpuc.plan.planner import ClusterPlan
-
-_LEVELS = list(Level)
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Plans:
     def changed(self) -> tuple[ClusterPlan, ...]:
         """The clusters with changes, impacts, findings or notes; those with the most dangerous impacts first."""
         found = [plan for plan in self.clusters if plan.objects or plan.impacts or plan.findings or plan.notes]
-        return tuple(sorted(found, key=lambda plan: (min(map(_rank, plan.impacts), default=len(_LEVELS)), plan.name)))
+        return tuple(sorted(found, key=lambda plan: (min(map(_rank, plan.impacts), default=len(LEVELS)), plan.name)))
 
     def impacts(self) -> Iterator[tuple[str, Impact]]:
         """Yields the name of the cluster and the impact, the most dangerous first."""
@@ -37,8 +35,8 @@ class Plans:
         """Returns whether an impact that the spec does not accept has the level, or a more dangerous level."""
         if level is None:
             return False
-        return any(_rank(one) <= _LEVELS.index(level) and not one.accepted for _, one in self.impacts())
+        return any(_rank(one) <= LEVELS.index(level) and not one.accepted for _, one in self.impacts())
 
 
 def _rank(one: Impact) -> int:
-    return _LEVELS.index(one.level)
+    return LEVELS.index(one.level)

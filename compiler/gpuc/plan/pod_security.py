@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpuc.admission.pod_security import LEVELS
 from gpuc.diagnostics.finding import Path
 from gpuc.plan.change import Change, Pair
 
 LABEL = "pod-security.kubernetes.io/enforce"
-_LEVELS = ("privileged", "baseline", "restricted")
-"""The levels, the least strict first. A namespace without the label enforces the first."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +24,13 @@ class LevelChange:
     @property
     def rises(self) -> bool:
         """Whether the level is stricter after the change."""
-        return _LEVELS.index(self.after) > _LEVELS.index(self.before)
+        return LEVELS.index(self.after) > LEVELS.index(self.before)
 
 
 def level_changes(change: Change) -> Iterator[LevelChange]:
     """Yields the namespaces whose level changes."""
     for pair in change.pairs("", "Namespace"):
         if pair.is_changed:
-            before, after = (value or _LEVELS[0] for value in pair.values("metadata", "labels", LABEL))
-            if before != after and {before, after} <= set(_LEVELS):
+            before, after = (value or LEVELS[0] for value in pair.values("metadata", "labels", LABEL))
+            if before != after and {before, after} <= set(LEVELS):
                 yield LevelChange(pair, before, after)

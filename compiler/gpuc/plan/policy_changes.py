@@ -9,11 +9,11 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.objects.object_set import dig, group, items
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction
 
-CONSTRAINTS = "constraints.gatekeeper.sh"
 _NATIVE = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")
 _BINDING = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding")
 _ACTIONS = {"Deny": "deny", "Warn": "warn", "Audit": "dryrun"}

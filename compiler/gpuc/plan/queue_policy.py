@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import selector
 from gpuc.plan.change import Change
-from gpuc.plan.policy_changes import CONSTRAINTS
 
 _KIND = "GpucQueueRequired"
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
-from gpuc.trace.cluster_index import KUEUE, ClusterIndex
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import choose
 from gpuc.trace.kueue_scope import queue_of, why_unmanaged
 from gpuc.trace.limits import container_limits
@@ -42,7 +43,7 @@ def uses(change: Change) -> list[Use]:
         workload = workload_of(manifest)
         if workload is None or why_unmanaged(index, workload):
             continue
-        local = index.objects.find(KUEUE, "LocalQueue", queue_of(index, workload), workload.namespace)
+        local = index.objects.find(GROUP, "LocalQueue", queue_of(index, workload), workload.namespace)
         name = str(dig(local.body, "spec", "clusterQueue")) if local else ""
         if local is None or name not in index.quotas:
             continue

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.access.builtin import BUILTIN, WITHOUT_NAME, Grant
-from gpuc.isolation.access.subjects import RBAC, Access, BoundRole
+from gpuc.isolation.access.subjects import Access, BoundRole
 from gpuc.isolation.tenancy import labelled_tenancy
+from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE
 from gpuc.objects.object_set import dig, items

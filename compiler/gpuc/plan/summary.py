@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gpuc.plan.change import Change
 from gpuc.plan.cost_changes import ALWAYS, AT_MAXIMUM, CostChange, always_changes, newly_priced, pool_changes
 from gpuc.plan.costs import difference_text, price_sources, usd
-from gpuc.plan.impact import Impact, Level
+from gpuc.plan.impact import LEVELS, Impact, Level
 from gpuc.plan.pool_sizes import pool_sizes
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _SENTENCES = 6
 """The maximum number of sentences of one kind."""
-_LEVELS = list(Level)
 _DANGEROUS = (Level.DESTROYS, Level.DISRUPTS)
 
 
@@ -41,7 +40,7 @@ def summary(plan: ClusterPlan) -> Iterator[str]:
     yield from _costs(change)
     dangerous = [one for one in plan.impacts if one.level in _DANGEROUS and not one.accepted]
     nodes = {f"node pool {size.name}": size.before for size in pool_sizes(change)}
-    dangerous.sort(key=lambda one: (_LEVELS.index(one.level), one.id, -nodes.get(one.subject, 0)))
+    dangerous.sort(key=lambda one: (LEVELS.index(one.level), one.id, -nodes.get(one.subject, 0)))
     yield from _limited([_clause(one) for one in dangerous])
 
 

@@ -44,7 +44,7 @@ EXAMPLES = Path(__file__).parent / "examples.json"
 """A file with the texts of allowed.yaml and denied.yaml, by the name of the policy."""
 
 VERDICTS = ("allowed", "denied")
-_USED = re.compile(r"\bvariables\s*\.\s*(\w+)")
+VARIABLE = re.compile(r"\bvariables\s*\.\s*(\w+)")
 
 Schema = dict[str, Any]
 """A structural OpenAPI v3 schema."""
@@ -217,7 +217,7 @@ def _used_variables(variables: dict[str, str], validations: tuple[dict[str, str]
     unread = [text for validation in validations for text in validation.values()]
     used: set[str] = set()
     while unread:
-        for name in _USED.findall(unread.pop()):
+        for name in VARIABLE.findall(unread.pop()):
             if name in variables and name not in used:
                 used.add(name)
                 unread.append(variables[name])

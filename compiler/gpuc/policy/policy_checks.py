@@ -9,6 +9,7 @@ from typing import Any
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest
 from gpuc.policy.facts import FACTS, SETTINGS
+from gpuc.policy.library import VARIABLE
 from gpuc.policy.policy_file import PolicyFile
 from gpuc.source import Source
 from gpuc.spec.rules import VALUE
@@ -28,7 +29,6 @@ UNUSED = declare_rule(
 _SPEC_KEYS = ("accept", "stage")
 """Keys that every policy has in the spec."""
 PARAMETER = re.compile(r"\bvariables\s*\.\s*params\s*\.\s*(\w+)")
-_VARIABLE = re.compile(r"\bvariables\s*\.\s*(\w+)")
 
 
 def validation_expressions(policy: PolicyFile) -> Iterator[tuple[Path, str]]:
@@ -67,7 +67,7 @@ def check_use(policy: PolicyFile, shared: Mapping[str, str]) -> Iterator[Finding
     """
     own = [*policy.variables.values(), *(text for _, text in validation_expressions(policy))]
     text = "\n".join([*shared.values(), *own])
-    read = set(_VARIABLE.findall(text))
+    read = set(VARIABLE.findall(text))
     for name in policy.variables:
         if name not in read:
             yield _unused(("variables", name), f"no expression reads variable {name}")

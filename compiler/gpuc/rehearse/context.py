@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.stages import CompiledSpec
@@ -18,7 +19,6 @@ _REPLICATED_KINDS = (("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("app
 _TENANT_KINDS = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), ("v1", "Pod"))
 _WORKLOAD = ("kueue.x-k8s.io/v1beta2", "Workload")
 _NODES = (("karpenter.sh/v1", "NodeClaim"), ("v1", "Node"))
-_NODEPOOL_LABEL = "karpenter.sh/nodepool"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class RehearsalContext:
     def _remove_nodes(self) -> None:
         """Deletes nodes without Karpenter's draining, which takes time and has no effect on nodes without pods."""
         static = ",".join(sorted(filter(None, (pool.static_node_pool for pool in self.cluster.pools))))
-        selector = _NODEPOOL_LABEL + (f",{_NODEPOOL_LABEL} notin ({static})" if static else "")
+        selector = NODE_POOL + (f",{NODE_POOL} notin ({static})" if static else "")
 
         def remaining() -> list[Object]:
             return [node for kind in _NODES for node in self.client.list_all(*kind, labels=selector)]

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.catalog.schemas import CONSTRAINTS, Table, custom_kinds, table
+from gpuc.catalog.schemas import Table, custom_kinds, table
 from gpuc.catalog.schemas.structural import Schema
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.programs import Programs
 
@@ -123,7 +124,7 @@ def _from_tables() -> Iterator[tuple[str, Body]]:
         yield f"{schema_table.plural}.{schema_table.group}", structural_definition(schema_table)
     for api, kind in custom_kinds():
         newest = table(api, kind, "")
-        if newest is not None and api != CONSTRAINTS:
+        if newest is not None and api != CONSTRAINT_API:
             yield f"{newest.plural}.{newest.group}", structural_definition(newest)
 
 

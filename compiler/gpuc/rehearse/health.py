@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Client, Object, WaitError, condition, conditions_text
 
-CONSTRAINT_API = "constraints.gatekeeper.sh/v1beta1"
-ADMISSION_API = "admissionregistration.k8s.io/v1"
 BINDING = "ValidatingAdmissionPolicyBinding"
 
 

@@ -7,15 +7,12 @@ from collections.abc import Iterator
 from gpuc.catalog.records import InstanceType
 from gpuc.cluster.instance_labels import instance_labels
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts, total
-from gpuc.kubernetes.node_pool import AWS
+from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
 from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
 
-INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
-ZONE_LABEL = "topology.kubernetes.io/zone"
-CAPACITY_TYPE_LABEL = "karpenter.sh/capacity-type"
 RESERVE_NAMESPACE = "kube-system"
 
 OVERHEAD_CPU_MILLI = 100
@@ -107,7 +104,7 @@ def _instance_type(cluster: Cluster, instance: InstanceType) -> Body:
         "operatingSystems": ["linux"],
         "resources": {**texts(_capacity(cluster, instance)), "pods": str(instance.pods)},
         "offerings": [
-            _offering(cluster, instance, labels | {ZONE_LABEL: zone, CAPACITY_TYPE_LABEL: capacity_type})
+            _offering(cluster, instance, labels | {ZONE: zone, CAPACITY_TYPE: capacity_type})
             for zone in zones
             for capacity_type in _PRICE_FACTORS
         ],
@@ -118,7 +115,7 @@ def _offering(cluster: Cluster, instance: InstanceType, labels: dict[str, str]) 
     price = cluster.catalog.price(instance.type, PRICE_REGION, "on-demand")
     hourly = price.hourly_usd if price else instance.vcpu * USD_PER_VCPU_HOUR
     return {
-        "Price": round(hourly * _PRICE_FACTORS[labels[CAPACITY_TYPE_LABEL]], 4),
+        "Price": round(hourly * _PRICE_FACTORS[labels[CAPACITY_TYPE]], 4),
         "Requirements": [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()],
     }
 
@@ -135,7 +132,7 @@ def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
     container = {"name": "reserve", "image": "reserve", "resources": {"requests": texts(amounts)}}
     expressions = [
         {"key": POOL_LABEL, "operator": "In", "values": [pool.name]},
-        {"key": INSTANCE_TYPE_LABEL, "operator": "In", "values": [instance.type]},
+        {"key": INSTANCE_TYPE, "operator": "In", "values": [instance.type]},
     ]
     required = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     template = {

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import Amounts, texts
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import POOL_LABEL
-from gpuc.rehearse.instance_types import INSTANCE_TYPE_LABEL, node_allocatable, node_capacity
+from gpuc.rehearse.instance_types import node_allocatable, node_capacity
 from gpuc.rehearse.plane.kwok import matches, stage
 
 _READY_STATUS = '.status.conditions.[] | select( .type == "Ready" ) | .status'
@@ -31,7 +32,7 @@ def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
     allocatable = _status_map("allocatable", node_allocatable(cluster, pool, instance))
     capacity = _status_map("capacity", node_capacity(cluster, pool, instance))
     selector = {
-        "matchLabels": {POOL_LABEL: pool.name, INSTANCE_TYPE_LABEL: instance.type},
+        "matchLabels": {POOL_LABEL: pool.name, INSTANCE_TYPE: instance.type},
         "matchExpressions": [matches(_READY_STATUS, "NotIn", "True")],
     }
     name = f"node-ready-{pool.name}-{instance.type}"

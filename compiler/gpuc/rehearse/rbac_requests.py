@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gpuc.kubernetes.api_groups import RBAC_API
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import TENANT_KEY
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.sample_workloads import WorkloadFactory
 
-RBAC_API = "rbac.authorization.k8s.io/v1"
 PLATFORM = "kube-system"
 
 

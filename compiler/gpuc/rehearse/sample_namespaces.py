@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 
+from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
 from gpuc.policy.library import Policy
@@ -16,7 +17,6 @@ from gpuc.rehearse.client import POLL_SECONDS, ApiError, Client, Object, WaitErr
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import FRAMEWORKS
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
-from gpuc.rehearse.health import ADMISSION_API, CONSTRAINT_API
 from gpuc.rehearse.users import with_user
 
 LABEL = "gpuc.dev/rehearsal"

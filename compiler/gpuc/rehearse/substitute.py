@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
+from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
@@ -43,7 +44,7 @@ def policy_resources(synced: Iterable[Manifest]) -> tuple[tuple[str, str], ...]:
         elif manifest.kind == "ExpansionTemplate":
             rules = manifest.body["spec"]["applyTo"]
             kinds |= {(group, kind) for rule in rules for group in rule["groups"] for kind in rule["kinds"]}
-    return tuple((group, _plural(kind)) for group, kind in sorted(kinds))
+    return tuple((group, plural(group, kind)) for group, kind in sorted(kinds))
 
 
 def simulated_document(manifest: Manifest) -> Object:
@@ -105,14 +106,6 @@ def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
             f"upstream. --crds DIR installs the files of upstream: {', '.join(definitions.structural)}."
         )
     return sentences
-
-
-def _plural(kind: str) -> str:
-    """Returns the plural name of a kind: webhooks match plural names, constraints match kinds."""
-    name = kind.lower()
-    if name.endswith("y"):
-        return f"{name[:-1]}ies"
-    return f"{name}es" if name.endswith("s") else f"{name}s"
 
 
 def _gates(values: Mapping[str, Any]) -> dict[str, bool]:

@@ -7,6 +7,7 @@ from copy import deepcopy
 
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
+from gpuc.objects.pods import JOBSET_NAME
 from gpuc.policy.library import Policy, policies
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.examples import IMAGE, Example, examples
@@ -18,8 +19,6 @@ from gpuc.rehearse.sample_workloads import (
     namespaces_labelled,
     network_policy,
 )
-
-GANG_LABEL = "jobset.sigs.k8s.io/jobset-name"
 
 
 def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
@@ -133,7 +132,7 @@ def _mps_clients(factory: WorkloadFactory) -> Iterator[SampleObject]:
 def _nccl_profile(factory: WorkloadFactory) -> Iterator[SampleObject]:
     if factory.namespace.nccl and factory.gpu_pools:
         pod = factory.default_pod("gang")
-        pod["metadata"]["labels"] = {GANG_LABEL: "gang"}
+        pod["metadata"]["labels"] = {JOBSET_NAME: "gang"}
         yield SampleObject("nccl-profile", "gang without the NCCL profile of the namespace", pod)
 
 

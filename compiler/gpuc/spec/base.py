@@ -20,6 +20,7 @@ from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from gpuc.diagnostics.unknown import UnknownValueError
+from gpuc.kubernetes.amounts import GIB
 from gpuc.kubernetes.duration import format_duration, parse_duration
 from gpuc.kubernetes.quantity import format_quantity, parse_quantity
 from gpuc.spec.form import Form, Words, hyphenated, text_error
@@ -94,7 +95,6 @@ _UNITS = {
     ("w", "week", "weeks"): 604_800,
 }
 """Seconds by the names of a unit of time."""
-_GIB = 2**30
 _MAX_GIB = 65_536
 """The size of the largest EBS volume."""
 
@@ -167,8 +167,8 @@ def _with_unit(value: Any) -> str:
         size = int(value)
     except ValueError:
         return ""
-    if size >= _GIB:
-        return format_quantity(size, "binary") if size % _GIB == 0 else ""
+    if size >= GIB:
+        return format_quantity(size, "binary") if size % GIB == 0 else ""
     return f"{size}Gi" if 1 <= size <= _MAX_GIB else ""
 
 

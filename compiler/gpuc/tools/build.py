@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from gpuc.diagnostics.report.console import write_stdout
+from gpuc.kubernetes.amounts import MIB
 from gpuc.tools.go import downloaded_module, require_go
 from gpuc.tools.selection import BUILD_FLAGS, ENVIRONMENT, PINS, BuildError, Program, Selection
-
-MIB = 1 << 20
 
 
 def build_programs(selection: Selection) -> None:

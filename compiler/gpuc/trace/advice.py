@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import Attempt
-from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
+from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from gpuc.kubernetes.toleration import missing_tolerations
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.objects.selectors import node_terms, taints, tolerations
-from gpuc.trace.cluster_index import KUEUE, ClusterIndex
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.quota import Node
 from gpuc.trace.workload import PodSet, Workload
 
@@ -24,7 +24,7 @@ def for_local_queue(cluster: ClusterIndex, workload: Workload) -> str:
 
     If other namespaces have the LocalQueue of the workload, the fix names only these namespaces.
     """
-    known = cluster.objects.of(KUEUE, "LocalQueue")
+    known = cluster.objects.of(GROUP, "LocalQueue")
     in_namespace = sorted(queue.name for queue in known if queue.namespace == workload.namespace)
     if in_namespace:
         return f"use {_one_of(in_namespace, 'LocalQueue')}{_suggestion(workload.queue, in_namespace)}"

@@ -10,6 +10,7 @@ from gpuc.admission.policies import Policies
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
@@ -17,8 +18,6 @@ from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import selector
 from gpuc.trace.quota import Node, quota_nodes
 from gpuc.trace.rooms import Room
-
-KUEUE = "kueue.x-k8s.io"
 
 
 class ClusterIndex:
@@ -51,7 +50,7 @@ class ClusterIndex:
     @cached_property
     def quotas(self) -> dict[str, Node]:
         """The quota of every ClusterQueue, by name."""
-        nodes = quota_nodes(self.objects.of(KUEUE, "ClusterQueue"), self.objects.of(KUEUE, "Cohort"))
+        nodes = quota_nodes(self.objects.of(GROUP, "ClusterQueue"), self.objects.of(GROUP, "Cohort"))
         return {node.name: node for node in nodes if node.is_queue}
 
     @property
@@ -83,12 +82,12 @@ class ClusterIndex:
 
     def flavor(self, name: str) -> Manifest | None:
         """Returns the ResourceFlavor with a name; None if it does not exist."""
-        return self.objects.find(KUEUE, "ResourceFlavor", name)
+        return self.objects.find(GROUP, "ResourceFlavor", name)
 
     def topology(self, flavor: Manifest) -> Manifest | None:
         """Returns the Topology that a flavor references; None if the Topology does not exist."""
         name = dig(flavor.body, "spec", "topologyName")
-        return self.objects.find(KUEUE, "Topology", name) if isinstance(name, str) else None
+        return self.objects.find(GROUP, "Topology", name) if isinstance(name, str) else None
 
     def in_namespace(self, kind: str, namespace: str) -> list[Manifest]:
         """Returns the objects of a namespace; the kind is LimitRange or ResourceQuota."""
@@ -98,7 +97,7 @@ class ClusterIndex:
     def local_queues(self) -> dict[str, list[Manifest]]:
         """The LocalQueues by the name of their ClusterQueue."""
         by_queue: dict[str, list[Manifest]] = {}
-        for local_queue in self.objects.of(KUEUE, "LocalQueue"):
+        for local_queue in self.objects.of(GROUP, "LocalQueue"):
             by_queue.setdefault(str(dig(local_queue.body, "spec", "clusterQueue")), []).append(local_queue)
         return by_queue
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gpuc.admission.request import Request
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.controllers import UPSTREAM, user
-from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, QUEUE_LABEL
+from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.trace.kueue_scope import framework
@@ -18,7 +18,6 @@ MEMBER = "gpuc:member"
 """The user name that the trace gives to the user of a workload. No object of a cluster names this user."""
 _SUFFIX = "-xxxxx"
 """The form of the random suffix of generated names."""
-PODSET_LABEL = "kueue.x-k8s.io/podset"
 _JOBSET_LABELS = ("jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/replicatedjob-name")
 _BUILTIN: Mapping[str, str] = {
     "CronJob": "cronjob-controller",

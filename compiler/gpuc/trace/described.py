@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpuc.kubernetes.amounts import CPU, MEMORY
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.manifest.manifest import Body
+from gpuc.model.names import PLACEHOLDER_REGISTRY, POOL_LABEL
 from gpuc.objects.object_set import dig, items
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.limits import container_limits
 from gpuc.trace.workload import PodSet, Workload
-
-_CONSTRAINTS = "constraints.gatekeeper.sh"
-_POOL = "gpuc.dev/pool"
-_REGISTRY = "registry.example.com/"
 
 
 def described_workload(
@@ -40,7 +38,7 @@ def described_workload(
     """
     amounts = {**_default_requests(cluster, namespace), **requests}
     pod = {
-        **_pod(cluster, namespace, amounts, str(node_labels.get(_POOL))),
+        **_pod(cluster, namespace, amounts, str(node_labels.get(POOL_LABEL))),
         **({"nodeSelector": dict(node_labels)} if node_labels else {}),
     }
     pod_sets = (PodSet(pod, pods, annotations=dict(annotations or {})),)
@@ -63,7 +61,7 @@ def _pod(cluster: ClusterIndex, namespace: str, amounts: Mapping[str, str], pool
 
 def _parameters(cluster: ClusterIndex, kind: str, name: str) -> list[Any]:
     """Returns the items of a list parameter of all constraints of a kind."""
-    constraints = cluster.objects.of(_CONSTRAINTS, kind)
+    constraints = cluster.objects.of(CONSTRAINTS, kind)
     return [item for found in constraints for _, item in items(dig(found.body, "spec", "parameters", name))]
 
 
@@ -74,7 +72,7 @@ def _default_requests(cluster: ClusterIndex, namespace: str) -> dict[str, str]:
 
 
 def _registry(cluster: ClusterIndex) -> str:
-    return next((str(prefix) for prefix in _parameters(cluster, "GpucImages", "registries")), _REGISTRY)
+    return next((str(prefix) for prefix in _parameters(cluster, "GpucImages", "registries")), PLACEHOLDER_REGISTRY)
 
 
 def _profile(cluster: ClusterIndex, namespace: str) -> str:

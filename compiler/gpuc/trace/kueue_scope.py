@@ -7,13 +7,13 @@ from functools import lru_cache
 from typing import Any
 
 from gpuc.admission.documents import namespace_labels
-from gpuc.kubernetes.kueue import FRAMEWORKS, POD_FRAMEWORKS, QUEUE_LABEL, SPEC_FRAMEWORKS
+from gpuc.kubernetes.kueue import BATCH_JOB, FRAMEWORKS, GROUP, POD_FRAMEWORKS, QUEUE_LABEL, SPEC_FRAMEWORKS
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import NAMESPACE_NAME, dig, items, pairs
 from gpuc.objects.selectors import selector
 from gpuc.trace import advice
-from gpuc.trace.cluster_index import KUEUE, ClusterIndex
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.steps import NO_KUEUE
 from gpuc.trace.workload import Workload
 
@@ -24,7 +24,6 @@ DEFAULT_QUEUE = "default"
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/defaults.go
 """
-_BATCH_JOB = "batch/job"
 _EXCLUDED = "managedJobsNamespaceSelector of Kueue excludes"
 _WITHOUT_KUEUE = ("kube-system", "kueue-system")
 """The namespaces that Kueue excludes by default.
@@ -63,7 +62,7 @@ def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str
 def _how_to_queue(cluster: ClusterIndex, workload: Workload) -> str:
     """Returns the change that gives a queue to a workload without a queue name."""
     label = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
-    namespaces = {queue.namespace for queue in cluster.objects.of(KUEUE, "LocalQueue")}
+    namespaces = {queue.namespace for queue in cluster.objects.of(GROUP, "LocalQueue")}
     if not namespaces or workload.namespace in namespaces:
         return label
     return f"{advice.for_local_queue(cluster, workload)} (namespace {workload.namespace} has none)"
@@ -71,7 +70,7 @@ def _how_to_queue(cluster: ClusterIndex, workload: Workload) -> str:
 
 def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
     """Returns the name of the LocalQueue of a workload; an empty string if the workload has no LocalQueue."""
-    has_default = cluster.objects.find(KUEUE, "LocalQueue", DEFAULT_QUEUE, workload.namespace) is not None
+    has_default = cluster.objects.find(GROUP, "LocalQueue", DEFAULT_QUEUE, workload.namespace) is not None
     return workload.queue or (DEFAULT_QUEUE if has_default else "")
 
 
@@ -146,7 +145,7 @@ def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
     ReconcileGenericJob; pkg/controller/jobs/pod/pod_webhook.go, Default; pkg/features/kube_features.go
     """
     configuration = _configuration(cluster)
-    if configuration is None and cluster.objects.is_complete and not cluster.objects.of(KUEUE, "ClusterQueue"):
+    if configuration is None and cluster.objects.is_complete and not cluster.objects.of(GROUP, "ClusterQueue"):
         return NO_KUEUE
     if not is_managed_kind(cluster, workload):
         known = ", ".join(_frameworks(configuration))
@@ -193,13 +192,13 @@ def _excluded(cluster: ClusterIndex, configuration: Any, workload: Workload) -> 
 
 def _frameworks(configuration: Any) -> list[str]:
     """Returns the names of the kinds that Kueue manages."""
-    return [str(name) for _, name in items(dig(configuration, "integrations", "frameworks"))] or [_BATCH_JOB]
+    return [str(name) for _, name in items(dig(configuration, "integrations", "frameworks"))] or [BATCH_JOB]
 
 
 def managed_kind(cluster: ClusterIndex) -> tuple[str, str]:
     """Returns the kind and the API group of a workload that Kueue manages: a Job, if Kueue manages Jobs."""
     known = _frameworks(_configuration(cluster))
-    if _BATCH_JOB in known or _configuration(cluster) is None:
+    if BATCH_JOB in known or _configuration(cluster) is None:
         return "Job", "batch"
     api_group, _, kind = known[0].rpartition("/")
     return _KINDS.get(kind, kind), api_group
@@ -212,7 +211,7 @@ def framework(api_group: str, kind: str) -> str:
         case "":
             return kind
         case "batch":
-            return _BATCH_JOB
+            return BATCH_JOB
         case "apps":
             return "pod" if kind == "replicaset" else kind
     return f"{api_group}/{kind}"

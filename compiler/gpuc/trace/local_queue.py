@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.kubernetes.kueue import GROUP, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.trace import advice
-from gpuc.trace.cluster_index import KUEUE, ClusterIndex
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.kueue_scope import queue_of
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage, Step
@@ -23,7 +23,7 @@ SYSTEM_PREFIX = "system-"
 
 def local_queue(cluster: ClusterIndex, workload: Workload) -> Manifest | None:
     """Returns the LocalQueue of a workload; None if it does not exist."""
-    return cluster.objects.find(KUEUE, "LocalQueue", queue_of(cluster, workload), workload.namespace)
+    return cluster.objects.find(GROUP, "LocalQueue", queue_of(cluster, workload), workload.namespace)
 
 
 def local_queue_step(cluster: ClusterIndex, workload: Workload, local: Manifest | None) -> Step:
@@ -49,8 +49,8 @@ def priority_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
     """
     if workload.priority:
         kind = "WorkloadPriorityClass"
-        if cluster.objects.find(KUEUE, kind, workload.priority) is None:
-            known = [priority_class.name for priority_class in cluster.objects.of(KUEUE, kind)]
+        if cluster.objects.find(GROUP, kind, workload.priority) is None:
+            known = [priority_class.name for priority_class in cluster.objects.of(GROUP, kind)]
             is_known = bool(known) or cluster.objects.is_complete
             message = f"{kind} {workload.priority} {'does not exist' if is_known else 'is not in the input'}"
             fix = advice.for_name(f"the label {PRIORITY_LABEL}", workload.priority, known)

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from gpuc.cluster.node_class import AUTO_MODE_GROUP, EC2_GROUP
+from gpuc.cluster.node_class import AUTO_MODE_GROUP
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, REPLICAS, REQUIREMENTS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.model.names import RESERVED_INSTANCES
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.node_fields import reason_step
@@ -134,7 +135,7 @@ def _unsure_types(found: list[MatchingPool], demand: PodDemand) -> str:
     Returns an empty string if there are no such types.
     """
     for match in found:
-        if match.pool.api_group not in (EC2_GROUP, AUTO_MODE_GROUP):
+        if match.pool.api_group not in (KARPENTER_AWS, AUTO_MODE_GROUP):
             return (
                 f"gpuc does not know the instance types of node class {match.pool.api_group} of {match.pool.manifest}"
             )

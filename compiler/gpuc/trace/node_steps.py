@@ -11,8 +11,8 @@ from gpuc.admission.validation.resources import is_extended as is_device
 from gpuc.cluster.instance_labels import instance_labels
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import topology_refusal
-from gpuc.kubernetes.kueue import HOST, REQUIRED_TOPOLOGY
-from gpuc.kubernetes.node_pool import AWS
+from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
+from gpuc.kubernetes.node_pool import AWS, HOSTNAME
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.trace.cluster_index import ClusterIndex
@@ -89,7 +89,7 @@ def topology_steps(
     if room < pods.count:
         yield Step(Stage.TOPOLOGY, "failed", topology_refusal(name, room, pods.count), flavor, path, pods.name)
     message = f'topology "{name}" has room for {room} pod(s)'
-    if _required_level(pods) not in ("", HOST, *cluster.domain_nodes):
+    if _required_level(pods) not in ("", HOSTNAME, *cluster.domain_nodes):
         message += f"; this assumes that all nodes are in one domain of {_required_level(pods)}"
     yield Step(Stage.TOPOLOGY, "passed", message, flavor, path, pods.name)
 
@@ -103,7 +103,7 @@ def topology_room(cluster: ClusterIndex, static: list[MatchingPool], pods: PodDe
     """
     if not level:
         return sum(max_pods(match, pods) for match in static)
-    nodes = 1 if level == HOST else cluster.domain_nodes.get(level)
+    nodes = 1 if level == HOSTNAME else cluster.domain_nodes.get(level)
     return max((max_pods(match, pods, nodes) for match in static), default=0)
 
 

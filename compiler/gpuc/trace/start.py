@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.kubernetes.kueue import PODSET_LABEL
 from gpuc.manifest.manifest import Manifest
-from gpuc.trace.created import PODSET_LABEL
 from gpuc.trace.quota import Node
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PodSet, Workload

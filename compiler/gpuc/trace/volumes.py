@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.kubernetes.api_groups import STORAGE
 from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.selectors import node_terms
 from gpuc.trace.workload import PodSet
-
-_GROUP = "storage.k8s.io"
 
 
 def with_volume_terms(
@@ -33,7 +32,7 @@ def with_volume_terms(
             required = dig(manifest.body, "spec", "nodeAffinity", "required")
             affinity = {"requiredDuringSchedulingIgnoredDuringExecution": required}
             alternatives = node_terms({"affinity": {"nodeAffinity": affinity}})
-        elif isinstance(name, str) and (manifest := objects.find(_GROUP, "StorageClass", name)) is not None:
+        elif isinstance(name, str) and (manifest := objects.find(STORAGE, "StorageClass", name)) is not None:
             rows = [row for _, row in items(dig(manifest.body, "allowedTopologies"))]
             alternatives = tuple(tuple(_requirements(row)) for row in rows) or ((),)
         terms = tuple((*term, *more) for term in terms for more in alternatives)

@@ -9,14 +9,12 @@ from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, amounts
-from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.kubernetes.kueue import MIN_PARALLELISM, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.trace.steps import Step
 
-MIN_PARALLELISM = "kueue.x-k8s.io/job-min-parallelism"
-"""The annotation with the minimum number of pods with which a Job starts."""
 CLAIM_TEMPLATES: dict[str, Path] = {
     "StatefulSet": ("spec", "volumeClaimTemplates"),
     "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
-from gpuc.catalog.schemas import CONSTRAINTS, Table, table
+from gpuc.catalog.schemas import Table, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.catalog.schemas.written import written
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Rule
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
@@ -64,7 +65,7 @@ class Subject:
         return declared_parameters(self.objects.manifests)
 
     def _table(self, manifest: Manifest) -> Table | None:
-        if manifest.api == CONSTRAINTS and manifest.kind not in self._parameters:
+        if manifest.api == CONSTRAINT_API and manifest.kind not in self._parameters:
             return None
         return table(manifest.api, manifest.kind, self.kubernetes)
 
@@ -76,7 +77,7 @@ class Subject:
     def _errors_of(self, manifest: Manifest, table: Table) -> Iterator[SchemaError]:
         key = (table.api, table.kind, self.kubernetes, self.as_written)
         yield from schema_errors(_compiled(*key), manifest.body, _schema(*key))
-        if manifest.api == CONSTRAINTS:
+        if manifest.api == CONSTRAINT_API:
             yield from parameter_errors(manifest, self._parameters[manifest.kind])
         if manifest.kind == "ConstraintTemplate":
             yield from template_errors(manifest)

@@ -18,7 +18,7 @@ from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.manifest.output_file import OutputFile
 from gpuc.write.filesystem import RefusedError, SafeDir
 
-NAME = "gpuc.lock"
+LOCKFILE = "gpuc.lock"
 TOPS = ("out", "clusters")
 CONFLICT = "has an unresolved Git conflict: keep either side, and run `gpuc compile`, which writes the file again"
 
@@ -60,7 +60,7 @@ class Lock:
 
 def lock_file(cluster: str) -> str:
     """Returns the path of a cluster's gpuc.lock, relative to the folder that contains out/."""
-    return f"out/{cluster}/{NAME}"
+    return f"out/{cluster}/{LOCKFILE}"
 
 
 def is_output(path: object, cluster: str = "") -> bool:

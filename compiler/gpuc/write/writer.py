@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from gpuc.diagnostics.finding import Finding, Mark, Rule, Severity, StageError, declare_rule
 from gpuc.write import transaction
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
-from gpuc.write.lockfile import NAME, conflict_line, is_output, lock_file, parse
+from gpuc.write.lockfile import LOCKFILE, conflict_line, is_output, lock_file, parse
 from gpuc.write.transaction import Change, ConflictError, TamperedError
 
 WAIT_SECONDS = 5.0
@@ -188,7 +188,7 @@ def removed_clusters(folder: SafeDir, outputs: Iterable[Output]) -> list[str]:
     compiled = {output.cluster for output in outputs}
     folders = [name for name, is_folder in folder.entries("out") if is_folder and is_output(lock_file(name))]
     others = [name for name in folders if name not in compiled]
-    return [name for name in others if (NAME, False) in folder.entries(f"out/{name}")]
+    return [name for name in others if (LOCKFILE, False) in folder.entries(f"out/{name}")]
 
 
 def at_file(rule: Rule, file: str, message: str, line: int = 1) -> Finding:

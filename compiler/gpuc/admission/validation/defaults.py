@@ -13,7 +13,7 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from gpuc.admission.validation.job import CONTROLLER_IDS, JOB_NAMES, NEW_UID
+from gpuc.admission.validation.job import CONTROLLER_IDS, NEW_UID
 from gpuc.admission.validation.pod_defaults import (
     Fields,
     child,
@@ -29,6 +29,7 @@ from gpuc.admission.validation.structure import api_group, is_builtin, table_of,
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
+from gpuc.objects.pods import JOB_NAME
 
 _SUFFIX, _PREFIX_MAX = "xxxxx", 58
 """The suffix in place of the five random characters that follow generateName, and the maximum length before it."""
@@ -69,7 +70,7 @@ def _job(document: Body, spec: Fields) -> None:
         metadata["labels"] = own  # the API server shares the map, and adds the generated labels to both
     if spec["manualSelector"] is True:
         return
-    fill(own, {**dict.fromkeys(JOB_NAMES, metadata.get("name") or ""), **dict.fromkeys(CONTROLLER_IDS, NEW_UID)})
+    fill(own, {**dict.fromkeys(JOB_NAME, metadata.get("name") or ""), **dict.fromkeys(CONTROLLER_IDS, NEW_UID)})
     fill(child(child(spec, "selector"), "matchLabels"), {CONTROLLER_IDS[1]: NEW_UID})
     metadata["labels"] = deepcopy(metadata.get("labels") or {})
     if not metadata["labels"]:

@@ -24,8 +24,8 @@ from gpuc.admission.validation.problem import (
 from gpuc.admission.validation.selectors import label_selector, selects_template
 from gpuc.diagnostics.finding import Path
 from gpuc.objects.object_set import dig, pairs
+from gpuc.objects.pods import JOB_NAME
 
-JOB_NAMES = ("job-name", "batch.kubernetes.io/job-name")
 CONTROLLER_IDS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NEW_UID = "00000000-0000-0000-0000-000000000000"
 """The uid of an object that does not exist yet. The API server generates another one, also if the object has a uid."""
@@ -122,7 +122,7 @@ def _selector(document: Any, spec: Any, name: str) -> Problems:
         yield from selects_template(document, selector)
         return
     template_labels = dict(pairs(dig(spec, "template", "metadata", "labels")))
-    for key in JOB_NAMES:
+    for key in JOB_NAME:
         if template_labels.get(key) not in (None, name):
             where: Path = ("spec", "template", "metadata", "labels", key)
             yield invalid(where, template_labels[key], f"the name of the Job, {name}", "remove the label")

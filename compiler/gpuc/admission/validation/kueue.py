@@ -22,19 +22,23 @@ from gpuc.admission.validation.problem import (
     text,
 )
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.kueue import (
+    GROUP,
+    MANAGED_LABEL,
+    MIN_PARALLELISM,
+    PREFERRED_TOPOLOGY,
+    QUEUE_LABEL,
+    REQUIRED_TOPOLOGY,
+)
 from gpuc.objects.object_set import dig, items
 
 CHECK = "webhook of Kueue"
-QUEUE = f"{GROUP}/queue-name"
 PREBUILT = f"{GROUP}/prebuilt-workload-name"
 MAX_SECONDS = f"{GROUP}/max-exec-time-seconds"
-MIN_PARALLELISM = f"{GROUP}/job-min-parallelism"
 SYNC_COMPLETIONS = f"{GROUP}/job-completions-equal-parallelism"
 ELASTIC = f"{GROUP}/elastic-job"
 GATED_BY = f"{GROUP}/admission-gated-by"
 GROUP_NAME, GROUP_TOTAL = f"{GROUP}/pod-group-name", f"{GROUP}/pod-group-total-count"
-MANAGED = f"{GROUP}/managed"
 _SUSPENDED_BY_PARENT = f"{GROUP}/pod-suspending-parent"
 _ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
 _SERVING_KINDS = ("Deployment", "StatefulSet", "LeaderWorkerSet")
@@ -57,9 +61,9 @@ def _kueue(document: Any, kind: str) -> Problems:
     template_annotations = dig(document, "spec", "template", "metadata", "annotations")
     if kind == "StatefulSet" and dig(template_annotations, _SUSPENDED_BY_PARENT) not in (None, "statefulset"):
         return
-    yield from dns_subdomain((*LABELS, QUEUE), dig(document, *LABELS, QUEUE))
-    if dig(document, *LABELS, QUEUE) == "":
-        yield invalid((*LABELS, QUEUE), "", "the name of a LocalQueue")
+    yield from dns_subdomain((*LABELS, QUEUE_LABEL), dig(document, *LABELS, QUEUE_LABEL))
+    if dig(document, *LABELS, QUEUE_LABEL) == "":
+        yield invalid((*LABELS, QUEUE_LABEL), "", "the name of a LocalQueue")
     yield from _gates(document)
     if dig(document, *ANNOTATIONS, ELASTIC) == "true" and kind not in _ELASTIC_KINDS:
         yield Problem((*ANNOTATIONS, ELASTIC), f"Kueue has no elastic jobs of kind {kind}", "remove the annotation")
@@ -119,9 +123,9 @@ def _job(document: Any) -> Problems:
 
 
 def _pod(document: Any) -> Problems:
-    managed = dig(document, *LABELS, MANAGED)
+    managed = dig(document, *LABELS, MANAGED_LABEL)
     if managed not in (None, "true"):
-        yield invalid((*LABELS, MANAGED), managed, '"true"')
+        yield invalid((*LABELS, MANAGED_LABEL), managed, '"true"')
     annotated = text(dig(document, *ANNOTATIONS, GROUP_NAME))
     group = annotated or text(dig(document, *LABELS, GROUP_NAME))
     path: Path = (*ANNOTATIONS, GROUP_NAME) if annotated else (*LABELS, GROUP_NAME)
@@ -142,7 +146,7 @@ def _pod(document: Any) -> Problems:
 
 def _ray(document: Any, kind: str) -> Problems:
     """Checks a RayJob or RayCluster with a queue. Without a queue, Kueue checks only the labels."""
-    if not text(dig(document, *LABELS, QUEUE)):
+    if not text(dig(document, *LABELS, QUEUE_LABEL)):
         return
     if kind == "RayCluster":
         yield from _ray_cluster(document, ("spec",))

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.admission.validation.pod_resources import aggregate
-from gpuc.admission.validation.resources import HUGE_PAGES, cannot_overcommit
+from gpuc.admission.validation.resources import cannot_overcommit
+from gpuc.kubernetes.amounts import HUGE_PAGES
 from gpuc.kubernetes.quantity import format_quantity
 from gpuc.objects.object_set import dig, items
 

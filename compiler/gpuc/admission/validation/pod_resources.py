@@ -10,8 +10,9 @@ from fractions import Fraction
 from typing import Any
 
 from gpuc.admission.validation.problem import Problem, Problems
-from gpuc.admission.validation.resources import HUGE_PAGES, pod_resource, requirements
+from gpuc.admission.validation.resources import pod_resource, requirements
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import HUGE_PAGES
 from gpuc.kubernetes.quantity import format_quantity, quantity
 from gpuc.objects.object_set import dig, items, pairs
 

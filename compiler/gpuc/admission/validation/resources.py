@@ -12,12 +12,12 @@ from typing import Any
 
 from gpuc.admission.validation.problem import Problem, Problems, dns_label, missing, shown, text
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import HUGE_PAGES
 from gpuc.kubernetes.dns_name import is_label_key
 from gpuc.kubernetes.quantity import parse_quantity, quantity
 from gpuc.objects.object_set import dig, items, pairs
 
 STANDARD = ("cpu", "memory", "ephemeral-storage")
-HUGE_PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"
 _REQUESTS = "requests."
 _MISSPELT = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "nvidia-gpu": "nvidia.com/gpu"}

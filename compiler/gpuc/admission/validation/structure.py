@@ -18,7 +18,7 @@ from gpuc.catalog.schemas import Table, builtin_versions, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.catalog.schemas.written import written
-from gpuc.manifest.manifest import Body
+from gpuc.manifest.manifest import NOT_IN_BODY, Body
 from gpuc.objects.object_set import dig
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 KUBERNETES = "1.35"
 """The minor version of Kubernetes whose validation this package contains."""
 BUILTIN_GROUPS = frozenset(("", "apps", "batch"))
-_NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 _NULLS = {
     **dict.fromkeys(("annotations", "labels", "matchLabels", "nodeSelector"), ""),
     **dict.fromkeys(("limits", "requests", "overhead"), "0"),
@@ -90,7 +89,7 @@ def structure(document: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> 
 
 
 def _body(document: Body) -> Body:
-    return {name: value for name, value in document.items() if name not in _NOT_IN_BODY}
+    return {name: value for name, value in document.items() if name not in NOT_IN_BODY}
 
 
 def without_nulls(document: Any) -> Any:

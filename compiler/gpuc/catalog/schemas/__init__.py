@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.catalog.schemas.structural import Schema
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 
 _TABLES = Path(__file__).parent
 DERIVE = "run python -m gpuc.catalog.schemas.derive"
 """Text of a fix: the command that creates a missing table."""
-CONSTRAINTS = "constraints.gatekeeper.sh/v1beta1"
-"""The apiVersion of all constraints. ConstraintTemplates define their kinds."""
 _ANY_CONSTRAINT = "Constraint"
 
 
@@ -43,7 +42,7 @@ def table(api: str, kind: str, kubernetes: str) -> Table | None:
         api: apiVersion, for example "karpenter.sh/v1".
         kubernetes: minor version, for example "1.35".
     """
-    if api == CONSTRAINTS:
+    if api == CONSTRAINT_API:
         return _custom(api, _ANY_CONSTRAINT)
     return _builtin(api, kind, kubernetes) or _custom(api, kind)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import yaml
 
-from gpuc.catalog.schemas import CONSTRAINTS
 from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, strict
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 
 CustomKind = tuple[str, str]
 """apiVersion, kind."""
@@ -43,7 +43,7 @@ def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]
             if (f"{group}/{version['name']}", kind) in kinds:
                 tables[_file(f"{group}/{version['name']}", kind)] = _table(kind, schema, names)
             if kind == _ANY_CONSTRAINT:
-                tables[_file(CONSTRAINTS, "Constraint")] = _constraint(schema)
+                tables[_file(CONSTRAINT_API, "Constraint")] = _constraint(schema)
     undefined = [f"{api} {kind}" for api, kind in sorted(kinds) if _file(api, kind) not in tables]
     if undefined:
         raise LookupError(f"no CustomResourceDefinition below {folder} for {', '.join(undefined)}")

@@ -3,10 +3,36 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from stat import S_ISREG
 
 from gpuc.diagnostics.usage import UsageError
+
+
+@contextmanager
+def report_files(output: Iterable[tuple[str, str]]) -> Iterator[list[ReportFile]]:
+    """Opens all files of --output, so that gpuc reports a file that cannot be written before a command runs.
+
+    A file keeps its content if no report was written at the end of the `with` block.
+
+    Args:
+        output: the format and the file of each report.
+
+    Raises:
+        UsageError: when a file cannot be written, and when two reports have the same file.
+    """
+    files: list[ReportFile] = []
+    try:
+        for form, file in output:
+            if any(os.path.realpath(file) == str(other.target) for other in files):
+                raise UsageError(f"two --output options name the same file: {file}")
+            files.append(ReportFile(form, file))
+        yield files
+    finally:
+        for report in files:
+            report.discard()
 
 
 class ReportFile:

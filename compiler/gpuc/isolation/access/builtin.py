@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gpuc.kubernetes.kueue import GROUP
+
 READ = frozenset(("get", "list", "watch"))
 CHANGE = frozenset(("create", "delete", "deletecollection", "patch", "update"))
 WITHOUT_NAME = frozenset(("create", "deletecollection", "list", "watch"))
@@ -61,10 +63,7 @@ _ADMIN = (
     _grant("rbac.authorization.k8s.io", "rolebindings roles", READ | CHANGE),
     _grant("authorization.k8s.io", "localsubjectaccessreviews", frozenset(("create",))),
 )
-_KUEUE = "kueue.x-k8s.io"
-_BATCH_ADMIN = (
-    _grant(_KUEUE, "clusterqueues cohorts localqueues resourceflavors topologies workloads", READ | CHANGE),
-)
+_BATCH_ADMIN = (_grant(GROUP, "clusterqueues cohorts localqueues resourceflavors topologies workloads", READ | CHANGE),)
 _EVERYTHING = (Grant(("*",), ("*",), frozenset("*")),)
 
 BUILTIN: dict[str, tuple[Grant, ...]] = {

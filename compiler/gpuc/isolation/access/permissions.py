@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 from gpuc.isolation.access.builtin import CHANGE, READ, WITHOUT_NAME, Grant
+from gpuc.kubernetes.api_groups import RBAC
 
-_RBAC = "rbac.authorization.k8s.io"
 _SOURCE = (
     "k8s.io/kubernetes v1.35 plugin/pkg/auth/authorizer/rbac; kubernetes.io/docs/concepts/security/rbac-good-practices"
 )
@@ -119,8 +119,8 @@ _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (NAMESPACES, Scope.ANYWHERE, "", "namespaces", _CHANGE_EXISTING),
     (NAMESPACES, Scope.ANYWHERE, "", "namespaces/finalize namespaces/status", CHANGE),
     (NAMESPACES, Scope.CLUSTER, "", "namespaces", frozenset(("create",))),
-    (ROLES, Scope.ANYWHERE, _RBAC, "roles rolebindings", _GRANT_VERBS),
-    (ROLES, Scope.CLUSTER, _RBAC, "clusterroles clusterrolebindings", _GRANT_VERBS),
+    (ROLES, Scope.ANYWHERE, RBAC, "roles rolebindings", _GRANT_VERBS),
+    (ROLES, Scope.CLUSTER, RBAC, "clusterroles clusterrolebindings", _GRANT_VERBS),
     (ROLES, Scope.CLUSTER, "", "users groups", _IMPERSONATE),
     (ROLES, Scope.CLUSTER, "authentication.k8s.io", "uids userextras", _IMPERSONATE),
     (ROLES, Scope.CLUSTER, "certificates.k8s.io", "certificatesigningrequests/approval", CHANGE),

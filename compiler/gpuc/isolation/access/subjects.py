@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from gpuc.isolation.access.builtin import AGGREGATE, BUILTIN, RECEIVERS, Grant
 from gpuc.isolation.tenancy import Tenancy
+from gpuc.kubernetes.api_groups import RBAC
 from gpuc.kubernetes.selector import Selector, equals, matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.selectors import selector
 
-RBAC = "rbac.authorization.k8s.io"
 _ALL_USERS = frozenset(("system:authenticated", "system:unauthenticated", "system:serviceaccounts"))
 """Groups that contain users or pods of every tenant."""
 _NAMESPACE_GROUP = "system:serviceaccounts:"

@@ -12,8 +12,8 @@ from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.schema_errors import validator
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.lint.crds.cel_values import FORMATS
+from gpuc.manifest.manifest import NOT_IN_BODY
 
-_NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
 _RULES = "x-kubernetes-validations"
@@ -90,9 +90,9 @@ def _table(schema: Any, replicas: list[str]) -> Schema:
         ValueError: when the schema is not structural, or the validator cannot compile the schema.
     """
     _require_structural(schema, "openAPIV3Schema")
-    properties = {name: child for name, child in schema.get("properties", {}).items() if name not in _NOT_IN_BODY}
+    properties = {name: child for name, child in schema.get("properties", {}).items() if name not in NOT_IN_BODY}
     body = {**schema, "type": "object", "properties": properties}
-    body["required"] = [name for name in schema.get("required", []) if name not in _NOT_IN_BODY]
+    body["required"] = [name for name in schema.get("required", []) if name not in NOT_IN_BODY]
     complete = _with_embedded(body)
     result = _as_written(_as_defaulted(strict(complete)), complete)
     _require_replicas(result, replicas)

@@ -13,7 +13,7 @@ from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.lint.load.chart_installs import MapDocument
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
 from gpuc.lint.load.yaml_text import UNREADABLE, YamlText, read
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import NOT_IN_BODY, Manifest
 from gpuc.objects.object_finding import ObjectFinding
 
 NO_OBJECT = declare_rule(
@@ -46,7 +46,6 @@ _QUANTITY_MAPS = frozenset(
 _QUANTITY_FIELDS = frozenset(("sizeLimit", "divisor", "averageValue"))
 """Fields of built-in kinds with one quantity. `target.value` of a HorizontalPodAutoscaler is also a quantity."""
 _TYPE_NAMES = {list: "a list", str: "a string", int: "a number", float: "a number", bool: "a boolean"}
-_NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +178,7 @@ _PATCH = "Kustomize patches, which change other objects and are not objects them
 def _manifest(file: str, origin: Path, name: str, metadata: dict[str, Any], data: dict[str, Any]) -> Manifest:
     api = data["apiVersion"]
     is_builtin = "." not in api.rpartition("/")[0]
-    body = {key: value for key, value in data.items() if key not in _NOT_IN_BODY}
+    body = {key: value for key, value in data.items() if key not in NOT_IN_BODY}
     return Manifest(
         file=file,
         origin=origin,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from gpuc.diagnostics.report.terminal import PLAIN, Style
 from gpuc.plan.plans import Plans
 
-FORMATS = ("text", "markdown", "json")
-
 
 def render(form: str, plans: Plans, style: Style = PLAIN) -> str:
     """Returns the report in a format, with a line break at the end."""

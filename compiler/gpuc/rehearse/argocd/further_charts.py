@@ -11,12 +11,12 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc.rehearse.argocd.simulated_controllers import ready
 from gpuc.rehearse.argocd.tls_server import JsonHandler, start_server
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client, Object, condition
 
-ADMISSION = "admissionregistration.k8s.io/v1"
 WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 
@@ -41,7 +41,7 @@ class FurtherCharts:
     def reconcile(self) -> None:
         """Starts the servers of webhooks whose pods are ready, and marks the objects of the charts' kinds as Ready."""
         for kind in WEBHOOKS if self.namespaces else ():
-            for configuration in self.client.list_all(ADMISSION, kind):
+            for configuration in self.client.list_all(ADMISSION_API, kind):
                 self._serve(configuration)
         for definition in self._definitions():
             self._make_ready(definition)
@@ -72,7 +72,7 @@ class FurtherCharts:
                 webhook["clientConfig"]["caBundle"] = authority
             metadata = configuration["metadata"]
             changes = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "webhooks": webhooks}
-            self.client.patch(ADMISSION, configuration["kind"], metadata["name"], changes)
+            self.client.patch(ADMISSION_API, configuration["kind"], metadata["name"], changes)
 
     def _serve_service(self, namespace: str, name: str, port: int) -> None:
         """Serves a webhook at the address of its Service while a pod of the Service is ready."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
+from gpuc.plan.pod_security import LABEL
 from gpuc.rehearse.argocd.checks import wait_times
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.object_diff import ObjectKey, is_applied, key_of
@@ -17,7 +18,6 @@ from gpuc.rehearse.client import ApiError, Client, Object
 HEAL_SECONDS = 60
 """Limit for the time until Argo CD reverts an edit. The delay increases with every self-heal of the same commit: 2 s,
 6 s, 18 s, 54 s."""
-POD_SECURITY = "pod-security.kubernetes.io/enforce"
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ def sample_manual_edits(runner: EditRunner, except_pool: str = "") -> Iterator[M
         yield _deletion("a NetworkPolicy is deleted", policy)
     if queue := _first(synced, "LocalQueue"):
         yield _deletion("a LocalQueue is deleted", queue)
-    namespaces = [manifest for manifest in synced if manifest.kind == "Namespace" and POD_SECURITY in manifest.labels]
-    if strict := next((space for space in namespaces if space.labels[POD_SECURITY] != "privileged"), None):
+    namespaces = [manifest for manifest in synced if manifest.kind == "Namespace" and LABEL in manifest.labels]
+    if strict := next((space for space in namespaces if space.labels[LABEL] != "privileged"), None):
         yield _label(strict)
 
 
@@ -102,9 +102,9 @@ def _quota(queue: Manifest) -> ManualEdit:
 
 
 def _label(namespace: Manifest) -> ManualEdit:
-    old = namespace.labels[POD_SECURITY]
-    changes = {"metadata": {"labels": {POD_SECURITY: "privileged"}}}
-    change = f"{POD_SECURITY} {old} -> privileged"
+    old = namespace.labels[LABEL]
+    changes = {"metadata": {"labels": {LABEL: "privileged"}}}
+    change = f"{LABEL} {old} -> privileged"
     return ManualEdit("the Pod Security label of a Namespace", change, namespace, _patch(namespace, changes))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.argocd.checks import ProtectedObject
 from gpuc.rehearse.client import Client, Object, condition
 
-KUEUE = "kueue.x-k8s.io/v1beta2"
 _RUNNING = "Running"
 
 
@@ -18,7 +18,7 @@ def protected_objects(client: Client, cluster: Cluster) -> dict[str, ProtectedOb
     workloads = dict(_workloads(client, cluster))
     namespaces = {name for tenant in cluster.tenants for name in (space.name for space in tenant.namespaces)}
     found = {}
-    for api, kind in (("karpenter.sh/v1", "NodePool"), (KUEUE, "ClusterQueue"), ("v1", "Namespace")):
+    for api, kind in (("karpenter.sh/v1", "NodePool"), (KUEUE_API, "ClusterQueue"), ("v1", "Namespace")):
         for stored in client.list_all(api, kind) if client.serves(api, kind) else ():
             metadata = stored["metadata"]
             if kind != "Namespace" or metadata["name"] in namespaces:
@@ -36,7 +36,7 @@ def _workloads(client: Client, cluster: Cluster) -> Iterator[tuple[str, str]]:
                 pod_name = f"pod {namespace}/{pod['metadata']['name']}"
                 yield f"Namespace {namespace}", pod_name
                 yield f"NodePool {pools.get(pod['spec'].get('nodeName', ''))}", pod_name
-    for workload in client.list_all(KUEUE, "Workload") if client.serves(KUEUE, "Workload") else ():
+    for workload in client.list_all(KUEUE_API, "Workload") if client.serves(KUEUE_API, "Workload") else ():
         queue = workload.get("status", {}).get("admission", {}).get("clusterQueue")
         if queue and condition(workload, "Finished").get("status") != "True":
             metadata = workload["metadata"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable
 
+from gpuc.admission.gatekeeper_scope import IGNORE_LABEL
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import Client
 from gpuc.rehearse.plane.settings import Settings
@@ -15,7 +16,6 @@ from gpuc.rehearse.process import Process
 NAMESPACE = "gatekeeper-system"
 SERVICE = "gatekeeper-webhook-service"
 POD = "gatekeeper"
-IGNORE_LABEL = "admission.gatekeeper.sh/ignore"
 AUDIT_SECONDS = 60
 WEBHOOK_TIMEOUT_SECONDS = 10
 SERVICE_ACCOUNT_SECONDS = 60

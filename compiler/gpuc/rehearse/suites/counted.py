@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS, QUEUE_LABEL
+from gpuc.kubernetes.controllers import JOBSET
+from gpuc.kubernetes.kueue import MANAGED_LABEL, POD_FRAMEWORKS, PODSET_LABEL, QUEUE_LABEL
 from gpuc.model import Cluster, Pool
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
 from gpuc.rehearse.client import Client, Object
@@ -22,15 +23,8 @@ from gpuc.rehearse.users import KUEUE_GATE, job_controller, kueue_controller, wi
 
 SUITE = "counted"
 GPU_QUOTA, QUEUE_REQUIRED, OWNED = "gpu-quota", "queue-required", "owned-workloads"
-MANAGED_LABEL = "kueue.x-k8s.io/managed"
-POD_SET_LABEL = "kueue.x-k8s.io/podset"
-"""The label that Kueue adds to a pod in the request that removes its gate, when it admits the workload.
-
-Source: kueue v0.19.2 pkg/controller/jobframework/reconciler.go getPodSetsInfoFromStatus,
-pkg/controller/jobs/pod/pod_controller.go prepare
-"""
 JOB_LABEL = "batch.kubernetes.io/job-name"
-JOBSET, JOBSET_API = "jobset.x-k8s.io/jobset", "jobset.x-k8s.io/v1alpha2"
+JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 
 Action = Callable[[RehearsalContext], Outcome]
 
@@ -75,7 +69,7 @@ def _gate_cases(factory: WorkloadFactory) -> Iterator[Case]:
     if pool is None:
         return
     kueue = kueue_controller(factory.cluster)
-    labels = {POD_SET_LABEL: "main"}
+    labels = {PODSET_LABEL: "main"}
     for user, by, added, expected in (
         ("", "a user", labels, _decision(factory, GPU_QUOTA)),
         (job_controller(), "the Job controller", labels, _decision(factory, GPU_QUOTA)),

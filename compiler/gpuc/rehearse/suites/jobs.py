@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
 from gpuc.model import Cluster, ClusterQueue, Namespace
-from gpuc.model.names import EFA, POOL_LABEL
+from gpuc.model.names import EFA, PLACEHOLDER_REGISTRY, POOL_LABEL
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import HOLD
 from gpuc.rehearse.expectation import block_label
 from gpuc.rehearse.outcome import Request
+from gpuc.rehearse.sample_namespaces import LABEL
 from gpuc.rehearse.sample_workloads import REPLACE_FAILED, security_context
 
 SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
 """Requests of a pod for cpu, memory and ephemeral storage if the test case tests another resource."""
-NO_CONTROLLER = "gpuc.dev/rehearsal"
+NO_CONTROLLER = LABEL
 """Value of spec.managedBy for Jobs without pods: no controller has this name, so no controller creates pods.
 
 Test cases for quota use this value, because Kueue decides about a Job before it has pods.
 """
-REGISTRY = "registry.example.com/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _pod(cluster: Cluster, namespace: Namespace, work: Work) -> Object:
     quantities = texts(request.pod)
     container: Object = {
         "name": "work",
-        "image": f"{(cluster.policy_settings('images').get('registries') or [REGISTRY])[0]}case:1",
+        "image": f"{(cluster.policy_settings('images').get('registries') or [PLACEHOLDER_REGISTRY])[0]}case:1",
         "resources": {"requests": quantities, "limits": dict(quantities)},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from gpuc.kubernetes.amounts import amount
 from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.classify_response import refusing_component
 from gpuc.rehearse.client import ApiError, Object, WaitError, condition
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.instance_types import INSTANCE_TYPE_LABEL
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.suites.jobs import Work, job_of
 
@@ -152,7 +152,7 @@ def placed(context: RehearsalContext, job: Object, work: Work, decision: Outcome
         decision,
         verdict="bound" if work.keeps_running else "complete",
         pool="+".join(sorted({labels[POOL_LABEL] for labels in node_labels})),
-        instance_types=tuple(sorted({labels[INSTANCE_TYPE_LABEL] for labels in node_labels})),
+        instance_types=tuple(sorted({labels[INSTANCE_TYPE] for labels in node_labels})),
         nodes=len(names),
     )
 

@@ -9,13 +9,13 @@ from functools import partial
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS, QUEUE_LABEL
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL, SHARED_GPU
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import expect, pods_per_node
-from gpuc.rehearse.instance_types import INSTANCE_TYPE_LABEL
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories, max_per_pod
 from gpuc.rehearse.suites import Case
@@ -237,7 +237,7 @@ def bind(pod: Object) -> Callable[[RehearsalContext], Outcome]:
 
         context.until(f"a node for Pod {metadata['name']}", is_bound, context.timeouts.node_s)
         labels = _labels_of_nodes(context, [bound])
-        types = tuple(sorted({row[INSTANCE_TYPE_LABEL] for row in labels}))
+        types = tuple(sorted({row[INSTANCE_TYPE] for row in labels}))
         return Outcome("bound", pool=_pools(context, [bound]), instance_types=types)
 
     return action

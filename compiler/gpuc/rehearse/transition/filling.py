@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuc.kubernetes.kueue import QUEUE_LABEL
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.model import Cluster, Pool
 from gpuc.model.queue import ClusterQueue, PoolQuota, Queue
 from gpuc.model.tenant import Namespace, NamespaceQuota, Tenant
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.instance_types import CAPACITY_TYPE_LABEL, INSTANCE_TYPE_LABEL, ZONE_LABEL
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.sample_workloads import WorkloadFactory, max_per_pod
 from gpuc.rehearse.suites.gangs import gangs
@@ -129,11 +129,11 @@ def _selector(pool: Pool, index: int) -> dict[str, str]:
     """Returns a node selector that makes the nodes of a pool different. Static pools have nodes of one form already."""
     if pool.always_running:
         return {}
-    values = ((ZONE_LABEL, pool.zones), (CAPACITY_TYPE_LABEL, pool.spec.purchase))
+    values = ((ZONE, pool.zones), (CAPACITY_TYPE, pool.spec.purchase))
     types = tuple(instance.type for instance in pool.instances)
     return {
         key: str(choices[index % len(choices)])
-        for key, choices in (*values, (INSTANCE_TYPE_LABEL, types))
+        for key, choices in (*values, (INSTANCE_TYPE, types))
         if len(choices) > 1
     }
 

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.result import NodeOutcome, QueueOutcome, WorkloadOutcome
-from gpuc.rehearse.transition.snapshot import NODEPOOL_LABEL, Snapshot, is_deleting, pool_of
+from gpuc.rehearse.transition.snapshot import Snapshot, is_deleting, pool_of
 from gpuc.rehearse.transition.start import is_running, why_not_running
 
 BLOCKED = "DisruptionBlocked"
@@ -92,9 +93,7 @@ def blocked_by(snapshot: Snapshot, claim: Object) -> str:
         for message in snapshot.events_of(one, BLOCKED, since=since)
         if not message.lower().endswith(_OF_STARTS)
     ]
-    if not messages and (
-        pool := snapshot.find("NodePool", claim["metadata"].get("labels", {}).get(NODEPOOL_LABEL, ""))
-    ):
+    if not messages and (pool := snapshot.find("NodePool", claim["metadata"].get("labels", {}).get(NODE_POOL, ""))):
         messages = [message for message in snapshot.events_of(pool, BLOCKED) if _DRIFTED in message]
     return messages[-1] if messages else ""
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
+from gpuc.kubernetes.node_pool import ZONE
 from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.crds import Definitions
@@ -69,15 +70,12 @@ def _offerings(offerings: Iterable[Body], zones: Iterable[str]) -> list[Body]:
 
 
 def _moved(offering: Body, zone: str) -> Body:
-    rows = [row | {"values": [zone]} if row["key"] == _ZONE else row for row in offering["Requirements"]]
+    rows = [row | {"values": [zone]} if row["key"] == ZONE else row for row in offering["Requirements"]]
     return offering | {"Requirements": rows}
 
 
-_ZONE = "topology.kubernetes.io/zone"
-
-
 def _zones(offering: Body) -> list[str]:
-    return [value for row in offering["Requirements"] if row["key"] == _ZONE for value in row["values"]]
+    return [value for row in offering["Requirements"] if row["key"] == ZONE for value in row["values"]]
 
 
 def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:

@@ -14,8 +14,8 @@ from gpuc.rehearse.transition.snapshot import (
     EVENT,
     LOCAL_QUEUE,
     NODE,
-    NODE_POOL,
     POD,
+    POOL,
     WORKLOAD,
     Snapshot,
     is_deleting,
@@ -38,7 +38,7 @@ On a machine that other programs use, the controllers are as slow as the API ser
 SETTLE_SECONDS = 60
 """Maximum wait."""
 _POLL_SECONDS = 0.6
-_DECIDED = (CLAIM, NODE_POOL, NODE, EVENT)
+_DECIDED = (CLAIM, POOL, NODE, EVENT)
 _OBSERVED = (CLAIM, POD, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE)
 _HASH = "karpenter.sh/nodepool-hash"
 

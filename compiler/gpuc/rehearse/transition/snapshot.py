@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from gpuc.kubernetes.api_groups import KARPENTER_API
 from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model.names import POOL_LABEL
 from gpuc.rehearse.client import Client, Object
 
-NODEPOOL_LABEL = "karpenter.sh/nodepool"
-CLAIM = ("karpenter.sh/v1", "NodeClaim")
-NODE_POOL = ("karpenter.sh/v1", "NodePool")
+CLAIM = (KARPENTER_API, "NodeClaim")
+POOL = (KARPENTER_API, "NodePool")
 NODE = ("v1", "Node")
 POD = ("v1", "Pod")
 EVENT = ("v1", "Event")
@@ -20,7 +21,7 @@ WORKLOAD = (KUEUE_API, "Workload")
 CLUSTER_QUEUE = (KUEUE_API, "ClusterQueue")
 LOCAL_QUEUE = (KUEUE_API, "LocalQueue")
 OWNERS = (("batch/v1", "Job"), ("apps/v1", "Deployment"), ("apps/v1", "StatefulSet"), ("apps/v1", "ReplicaSet"))
-_KINDS = (CLAIM, NODE_POOL, NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
+_KINDS = (CLAIM, POOL, NODE, POD, EVENT, WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE, *OWNERS)
 _THREADS = 6
 _SECONDS = len("2026-01-31T23:59:59")
 """The length of a time without the fraction of a second."""
@@ -88,7 +89,7 @@ def take_snapshot(client: Client, kinds: Iterable[tuple[str, str]] = _KINDS) -> 
 def pool_of(document: Object) -> str:
     """Returns the pool of a NodeClaim or of a node; an empty string if the object has no pool."""
     labels = document["metadata"].get("labels", {})
-    return str(labels.get(POOL_LABEL) or labels.get(NODEPOOL_LABEL, ""))
+    return str(labels.get(POOL_LABEL) or labels.get(NODE_POOL, ""))
 
 
 def is_deleting(document: Object) -> bool:

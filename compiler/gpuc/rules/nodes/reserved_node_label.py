@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from gpuc.kubernetes.reserved_keys import is_free_label, reserved_domain
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.nodes._reserved_keys import is_free_label, reserved_domain
 
 
 @rule("KRP141", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/labels.go")

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+from gpuc.kubernetes.reserved_keys import reserved_domain
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.rules import Findings, rule
-from gpuc.rules.nodes._reserved_keys import reserved_domain
 
 
 @rule("KRP142", source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/taints.go")

@@ -7,12 +7,11 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt
+from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 
-GATEKEEPER = "constraints.gatekeeper.sh"
-TEMPLATES = "templates.gatekeeper.sh"
 EXPANSION = "expansion.gatekeeper.sh"
 DENYING = (None, "deny")
 """Values of enforcementAction that refuse objects. None is a missing action, for which Gatekeeper denies."""
@@ -82,7 +81,7 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields the findings about the Gatekeeper constraints of an object set, ExpansionTemplates and Config."""
     by_kind: dict[str, list[Manifest]] = {}
     for manifest in objects.manifests:
-        if manifest.api.startswith(f"{GATEKEEPER}/"):
+        if manifest.api.startswith(f"{CONSTRAINTS}/"):
             by_kind.setdefault(manifest.kind, []).append(manifest)
     for constraints in by_kind.values():
         for constraint in constraints:

@@ -3,8 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpuc.catalog.schemas import CONSTRAINTS, DERIVE, builtin_kinds, custom_kinds
+from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.diagnostics.spelling import nearest
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.verify import check
 
@@ -25,7 +26,7 @@ def unknown_kind(subject: Subject) -> Iterator[ObjectFinding]:
 
 
 def _reason(manifest: Manifest, kubernetes: str) -> str:
-    if manifest.api == CONSTRAINTS:
+    if manifest.api == CONSTRAINT_API:
         return f'no ConstraintTemplate declares the kind "{manifest.kind}"'
     known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
     suggestion = nearest(f"{manifest.api} {manifest.kind}", known)

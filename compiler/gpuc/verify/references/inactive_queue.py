@@ -3,15 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.verify import check
-from gpuc.verify.references.reference import TYPED, Reference
+from gpuc.verify.references.reference import LOCAL_QUEUE, TYPED, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
-
-_KUEUE = "kueue.x-k8s.io"
-_LOCAL = f"{_KUEUE}/LocalQueue"
 
 
 @check(
@@ -29,29 +27,29 @@ def inactive_queue(subject: Subject) -> Iterator[ObjectFinding]:
 
 _RULE = inactive_queue.rule
 ROWS = (
-    Reference(_LOCAL, "spec.clusterQueue", f"{_KUEUE}/ClusterQueue", _RULE),
+    Reference(LOCAL_QUEUE, "spec.clusterQueue", f"{GROUP}/ClusterQueue", _RULE),
     Reference(
-        f"{_KUEUE}/ClusterQueue",
+        f"{GROUP}/ClusterQueue",
         "spec.resourceGroups[].flavors[].name",
-        f"{_KUEUE}/ResourceFlavor",
+        f"{GROUP}/ResourceFlavor",
         _RULE,
     ),
-    Reference(f"{_KUEUE}/Cohort", "spec.resourceGroups[].flavors[].name", f"{_KUEUE}/ResourceFlavor", _RULE),
-    Reference(f"{_KUEUE}/ClusterQueue", "spec.admissionChecks[]", f"{_KUEUE}/AdmissionCheck", _RULE),
+    Reference(f"{GROUP}/Cohort", "spec.resourceGroups[].flavors[].name", f"{GROUP}/ResourceFlavor", _RULE),
+    Reference(f"{GROUP}/ClusterQueue", "spec.admissionChecks[]", f"{GROUP}/AdmissionCheck", _RULE),
     Reference(
-        f"{_KUEUE}/ClusterQueue",
+        f"{GROUP}/ClusterQueue",
         "spec.admissionChecksStrategy.admissionChecks[].name",
-        f"{_KUEUE}/AdmissionCheck",
+        f"{GROUP}/AdmissionCheck",
         _RULE,
     ),
     Reference(
-        f"{_KUEUE}/ClusterQueue",
+        f"{GROUP}/ClusterQueue",
         "spec.admissionChecksStrategy.admissionChecks[].onFlavors[]",
-        f"{_KUEUE}/ResourceFlavor",
+        f"{GROUP}/ResourceFlavor",
         _RULE,
     ),
-    Reference(f"{_KUEUE}/ResourceFlavor", "spec.topologyName", f"{_KUEUE}/Topology", _RULE),
-    Reference(f"{_KUEUE}/AdmissionCheck", "spec.parameters", TYPED, _RULE),
-    Reference(f"{_KUEUE}/MultiKueueConfig", "spec.clusters[]", f"{_KUEUE}/MultiKueueCluster", _RULE),
+    Reference(f"{GROUP}/ResourceFlavor", "spec.topologyName", f"{GROUP}/Topology", _RULE),
+    Reference(f"{GROUP}/AdmissionCheck", "spec.parameters", TYPED, _RULE),
+    Reference(f"{GROUP}/MultiKueueConfig", "spec.clusters[]", f"{GROUP}/MultiKueueCluster", _RULE),
 )
 """The fields of the references that the check covers."""

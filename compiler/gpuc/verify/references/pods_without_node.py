@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
 from gpuc.cluster.index import Index
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import TENANT_KEY
 from gpuc.objects.object_finding import ObjectFinding
@@ -18,7 +19,6 @@ from gpuc.verify.pod_nodes import SYSTEM_NODES, pool_nodes, refusal
 if TYPE_CHECKING:
     from gpuc.verify.subject import Subject
 
-_KUEUE = "kueue.x-k8s.io"
 _DEFAULT_QUEUE = "default"
 """The LocalQueue of workloads without the queue label: kueue v0.19.2 pkg/controller/jobframework/defaults.go."""
 
@@ -72,12 +72,12 @@ def _findings(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
 
 def _flavors(pods: Pods, objects: ObjectSet) -> list[Manifest] | None:
     """Returns the flavors of the queue of some pods; None if the queue or a flavor does not exist."""
-    local = objects.find(_KUEUE, "LocalQueue", pods.queue or _DEFAULT_QUEUE, pods.manifest.namespace)
+    local = objects.find(GROUP, "LocalQueue", pods.queue or _DEFAULT_QUEUE, pods.manifest.namespace)
     if local is None:
         return None if pods.queue else []
-    cluster_queue = objects.find(_KUEUE, "ClusterQueue", str(dig(local.body, "spec", "clusterQueue")))
+    cluster_queue = objects.find(GROUP, "ClusterQueue", str(dig(local.body, "spec", "clusterQueue")))
     rows = items(dig(cluster_queue.body, "spec", "resourceGroups")) if cluster_queue else ()
     names = [str(dig(flavor, "name")) for _, row in rows for _, flavor in items(dig(row, "flavors"))]
-    found = [objects.find(_KUEUE, "ResourceFlavor", name) for name in names]
+    found = [objects.find(GROUP, "ResourceFlavor", name) for name in names]
     known = [flavor for flavor in found if flavor is not None]
     return known if known and len(known) == len(found) else None

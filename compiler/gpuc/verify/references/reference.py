@@ -10,10 +10,12 @@ from typing import Any, Final, NamedTuple
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.manifest.manifest import Manifest
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS, TEMPLATES
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
-from gpuc.objects.symbol_table import CLUSTER_SCOPED, Kind, kind_of
+from gpuc.objects.symbol_table import CLUSTER_SCOPED, kind_of
 
 NOT_IN_THESE_FILES = declare_rule(
     "REF090",
@@ -81,7 +83,9 @@ class ObjectReference(NamedTuple):
     """The namespace of the named object; empty for cluster-scoped kinds, any namespace, or an unknown namespace."""
 
 
-_CERTAIN_GROUPS = frozenset(("karpenter.sh", "karpenter.k8s.aws", "kueue.x-k8s.io", "templates.gatekeeper.sh"))
+LOCAL_QUEUE = f"{GROUP}/LocalQueue"
+PRIORITY_CLASS = f"{GROUP}/WorkloadPriorityClass"
+_CERTAIN_GROUPS = frozenset((KARPENTER, KARPENTER_AWS, GROUP, TEMPLATES))
 _OFTEN_GENERATED = frozenset(
     kind_of(kind)
     for kind in (

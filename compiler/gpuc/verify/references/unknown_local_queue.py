@@ -3,16 +3,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.verify import check
-from gpuc.verify.references.reference import ANY, POD, Reference
+from gpuc.verify.references.reference import ANY, LOCAL_QUEUE, POD, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
-_KUEUE = "kueue.x-k8s.io"
-_QUEUE = f"{{{_KUEUE}/queue-name}}"
-_LOCAL = f"{_KUEUE}/LocalQueue"
+_QUEUE = f"{{{GROUP}/queue-name}}"
 
 
 @check(
@@ -29,8 +28,8 @@ def unknown_local_queue(subject: Subject) -> Iterator[ObjectFinding]:
 
 _RULE = unknown_local_queue.rule
 ROWS = (
-    Reference(ANY, f"metadata.labels.{_QUEUE}", _LOCAL, _RULE),
-    Reference(POD, f"metadata.labels.{_QUEUE}", _LOCAL, _RULE),
-    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", _LOCAL, _RULE),
+    Reference(ANY, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE, _RULE),
+    Reference(POD, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE, _RULE),
+    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", LOCAL_QUEUE, _RULE),
 )
 """The fields of the references that the check covers."""

@@ -3,16 +3,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.verify import check
-from gpuc.verify.references.reference import ANY, POD, Reference
+from gpuc.verify.references.reference import ANY, POD, PRIORITY_CLASS, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
-_KUEUE = "kueue.x-k8s.io"
-_PRIORITY = f"{{{_KUEUE}/priority-class}}"
-_CLASS = f"{_KUEUE}/WorkloadPriorityClass"
+_PRIORITY = f"{{{GROUP}/priority-class}}"
 
 
 @check(
@@ -30,9 +29,9 @@ def unknown_priority(subject: Subject) -> Iterator[ObjectFinding]:
 
 _RULE = unknown_priority.rule
 ROWS = (
-    Reference(ANY, f"metadata.labels.{_PRIORITY}", _CLASS, _RULE),
-    Reference(POD, f"metadata.labels.{_PRIORITY}", _CLASS, _RULE),
-    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", _CLASS, _RULE),
+    Reference(ANY, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS, _RULE),
+    Reference(POD, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS, _RULE),
+    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", PRIORITY_CLASS, _RULE),
     Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass", _RULE),
 )
 """The fields of the references that the check covers."""

@@ -3,14 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpuc.kubernetes.api_groups import RBAC
 from gpuc.verify import check
 from gpuc.verify.references.reference import TYPED, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
-
-_RBAC = "rbac.authorization.k8s.io"
 
 
 @check(
@@ -27,11 +26,11 @@ def unknown_role(subject: Subject) -> Iterator[ObjectFinding]:
 
 _RULE = unknown_role.rule
 ROWS = (
-    Reference(f"{_RBAC}/RoleBinding", "roleRef", TYPED, _RULE),
-    Reference(f"{_RBAC}/ClusterRoleBinding", "roleRef", TYPED, _RULE),
+    Reference(f"{RBAC}/RoleBinding", "roleRef", TYPED, _RULE),
+    Reference(f"{RBAC}/ClusterRoleBinding", "roleRef", TYPED, _RULE),
     *(
         Reference(
-            f"{_RBAC}/{kind}",
+            f"{RBAC}/{kind}",
             "subjects[].name",
             "ServiceAccount",
             _RULE,

@@ -3,17 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.verify import check
-from gpuc.verify.references.reference import ANY_NAMESPACE, TYPED, Reference
+from gpuc.verify.references.reference import ANY_NAMESPACE, LOCAL_QUEUE, PRIORITY_CLASS, TYPED, Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
-
-_KUEUE = "kueue.x-k8s.io"
-_CONSTRAINTS = "constraints.gatekeeper.sh"
-_LOCAL = f"{_KUEUE}/LocalQueue"
-_CLASS = f"{_KUEUE}/WorkloadPriorityClass"
 
 
 @check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
@@ -27,23 +23,25 @@ def unknown_target(subject: Subject) -> Iterator[ObjectFinding]:
 
 _RULE = unknown_target.rule
 ROWS = (
-    Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[].queues[]", _LOCAL, _RULE, ANY_NAMESPACE),
-    Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", _CLASS, _RULE),
-    Reference(f"{_CONSTRAINTS}/GpucQueueRequired", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
-    Reference(f"{_CONSTRAINTS}/GpucGpuQuota", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
-    Reference(f"{_CONSTRAINTS}/GpucMpsClients", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
-    Reference(f"{_CONSTRAINTS}/GpucGpuQueue", "spec.parameters.gpuQueues[]", _LOCAL, _RULE, ANY_NAMESPACE),
-    Reference(f"{_CONSTRAINTS}/GpucGpuQueue", "spec.parameters.cpuQueues[]", _LOCAL, _RULE, ANY_NAMESPACE),
-    Reference(f"{_CONSTRAINTS}/GpucPoolSelector", "spec.parameters.pools[]", "karpenter.sh/NodePool", _RULE),
     Reference(
-        f"{_CONSTRAINTS}/GpucPoolSelector",
+        f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[].queues[]", LOCAL_QUEUE, _RULE, ANY_NAMESPACE
+    ),
+    Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", PRIORITY_CLASS, _RULE),
+    Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
+    Reference(f"{CONSTRAINTS}/GpucGpuQuota", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
+    Reference(f"{CONSTRAINTS}/GpucMpsClients", "spec.parameters.pools[].pool", "karpenter.sh/NodePool", _RULE),
+    Reference(f"{CONSTRAINTS}/GpucGpuQueue", "spec.parameters.gpuQueues[]", LOCAL_QUEUE, _RULE, ANY_NAMESPACE),
+    Reference(f"{CONSTRAINTS}/GpucGpuQueue", "spec.parameters.cpuQueues[]", LOCAL_QUEUE, _RULE, ANY_NAMESPACE),
+    Reference(f"{CONSTRAINTS}/GpucPoolSelector", "spec.parameters.pools[]", "karpenter.sh/NodePool", _RULE),
+    Reference(
+        f"{CONSTRAINTS}/GpucPoolSelector",
         "spec.parameters.choices[].pools[]",
         "karpenter.sh/NodePool",
         _RULE,
     ),
-    Reference(f"{_CONSTRAINTS}/GpucGpuLimits", "spec.parameters.limits[].pool", "karpenter.sh/NodePool", _RULE),
+    Reference(f"{CONSTRAINTS}/GpucGpuLimits", "spec.parameters.limits[].pool", "karpenter.sh/NodePool", _RULE),
     Reference(
-        f"{_CONSTRAINTS}/GpucNcclProfile",
+        f"{CONSTRAINTS}/GpucNcclProfile",
         "spec.parameters.profiles[].configMap",
         "ConfigMap",
         _RULE,

@@ -3,14 +3,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.verify import check
 from gpuc.verify.references.reference import Reference
 
 if TYPE_CHECKING:
     from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
-
-_CONSTRAINTS = "constraints.gatekeeper.sh"
 
 
 @check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
@@ -24,7 +23,7 @@ def unknown_template(subject: Subject) -> Iterator[ObjectFinding]:
 
 _RULE = unknown_template.rule
 ROWS = (
-    Reference(f"{_CONSTRAINTS}/*", "kind", "templates.gatekeeper.sh/ConstraintTemplate", _RULE),
+    Reference(f"{CONSTRAINTS}/*", "kind", "templates.gatekeeper.sh/ConstraintTemplate", _RULE),
     Reference(
         "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
         "spec.policyName",

@@ -208,6 +208,9 @@ def test_a_flavor_whose_nodes_may_come_from_elsewhere_is_not_checked() -> None:
     for other in (flavor("a"), flavor("a", team_other="x"), flavor("a", **{"topology.kubernetes.io_zone": "x"})):
         assert reported([small, other, queue("q", {"a": {"cpu": 1000}})]) == []
     assert ids([small, flavor("a", team_pool="p"), queue("q", {"a": {"cpu": 1000}})]) == {"KRP004"}
+    small["spec"]["template"]["metadata"]["labels"]["eks.amazonaws.com/compute-type"] = "auto"
+    auto = flavor("a", **{"eks.amazonaws.com_compute-type": "auto"})
+    assert reported([small, auto, queue("q", {"a": {"cpu": 1000}})]) == [], "a label of all nodes of EKS Auto Mode"
 
 
 def test_in_partial_input_other_nodes_may_have_the_label_and_time_slicing_may_multiply_gpus() -> None:

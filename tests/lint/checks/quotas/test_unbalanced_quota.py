@@ -120,6 +120,8 @@ def test_object_counts_of_the_input_are_within_the_quota() -> None:
     assert ids([*jobs, namespaced("ResourceQuota", {"hard": {"count/jobs.batch": "1"}})]) == set(), "jobs may wait"
     assert ids([*jobs, namespaced("ResourceQuota", {"hard": {"count/jobs.batch": "0"}})]) == {"QTA018"}
     assert ids([*jobs, namespaced("ResourceQuota", {"hard": {"count/widgets.example.com": "0"}})]) == set()
+    endpoints = [namespaced("Endpoints", {}), namespaced("ResourceQuota", {"hard": {"count/endpoints": "0"}})]
+    assert ids(endpoints, is_complete=False) == {"QTA018"}
 
 
 @pytest.mark.parametrize(

@@ -84,12 +84,6 @@ def test_a_request_above_the_default_limit_of_its_namespace_is_refused() -> None
     )
 
 
-def test_bounds_of_a_limit_range_are_in_order() -> None:
-    (only,) = reported(RANGE % ("n", "defaultRequest: {memory: 2Gi}"))
-    assert only.startswith("OBJ021 memory: defaultRequest of 2Gi is more than default of 1Gi")
-    assert reported(RANGE % ("n", "defaultRequest: {memory: 512Mi}, max: {memory: 1Gi}")) == []
-
-
 SERVICE = """
     apiVersion: v1
     kind: Service

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from gpuc.diagnostics.finding import Severity
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.paths import EVERY_ITEM, pattern
-from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, Kind, kind_of
+from gpuc.objects.symbol_table import CLUSTER_SCOPED, NAMED_BY, kind_of
 from gpuc.verify.references.names import REFERENCES
 from gpuc.verify.references.reference import ANY, NOT_IN_THESE_FILES, POD, TYPED, Confidence, Reference, confidence_of
 from tests.lint.checks.references.trees import findings, ids, reported

@@ -17,7 +17,7 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.checks.quotas.cohort_trees import CohortTree, by_flavor
 from gpuc.lint.checks.quotas.outside_kueue import Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
 from gpuc.trace.quota import Node
 
 QUOTA_OUT_OF_REACH = declare_rule(
@@ -49,7 +49,6 @@ FORBIDDEN_RESOURCE = declare_rule(
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
 )
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
-_NAME = "kubernetes.io/metadata.name"
 
 
 def namespace_quotas(objects: ObjectSet, cohorts: list[CohortTree], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
@@ -168,9 +167,9 @@ def _admits_only(queue: Node, served: list[str]) -> bool:
     """Returns whether the ClusterQueue's namespaceSelector selects only the served namespaces, by their names."""
     assert queue.manifest is not None, "a queue has an object"
     selector = dig(queue.manifest.body, "spec", "namespaceSelector")
-    if dig(selector, "matchLabels", _NAME) in served:
+    if dig(selector, "matchLabels", NAMESPACE_NAME) in served:
         return True
-    rows = [row for _, row in items(dig(selector, "matchExpressions")) if dig(row, "key") == _NAME]
+    rows = [row for _, row in items(dig(selector, "matchExpressions")) if dig(row, "key") == NAMESPACE_NAME]
     named = [dig(row, "values") for row in rows if dig(row, "operator") == "In"]
     return any(isinstance(values, list) and all(value in served for value in values) for values in named)
 

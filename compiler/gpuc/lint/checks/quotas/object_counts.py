@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quantity import quantity
-from gpuc.manifest.manifest import Manifest
+from gpuc.kubernetes.resource_name import resource_name
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
@@ -50,33 +50,23 @@ def object_counts(objects: ObjectSet) -> Iterator[ObjectFinding]:
     waiting: set[tuple[str, str]] = set()
     for manifest in objects.manifests:
         if manifest.namespace:
-            key = manifest.namespace, _resource(manifest)
+            key = manifest.namespace, resource_name(group(manifest), manifest.kind)
             if QUEUE_LABEL in manifest.labels:
                 waiting.add(key)
             else:
                 counts[key] += 1
     for quota in quotas:
         for name, row in pairs(dig(quota.body, "spec", "hard")):
-            resource_name = _counted(name)
-            key, maximum = (quota.namespace, resource_name), quantity(row)
+            resource = _counted(name)
+            key, maximum = (quota.namespace, resource), quantity(row)
             actual = counts[key] + (key in waiting)
-            if resource_name and maximum is not None and maximum < actual:
-                text = f"the quota allows {row} {resource_name}, and namespace {quota.namespace} has {actual}"
+            if resource and maximum is not None and maximum < actual:
+                text = f"the quota allows {row} {resource}, and namespace {quota.namespace} has {actual}"
                 yield ObjectFinding(TOO_MANY, quota, ("spec", "hard", name), text)
-            elif resource_name == _JOBS and maximum is not None and maximum < 1 and quota.namespace in queues:
+            elif resource == _JOBS and maximum is not None and maximum < 1 and quota.namespace in queues:
                 local = queues[quota.namespace]
                 text = f"the quota allows no Jobs, and namespace {quota.namespace} has LocalQueue {local}"
                 yield ObjectFinding(NO_JOBS, quota, ("spec", "hard", name), text)
-
-
-def _resource(manifest: Manifest) -> str:
-    """Returns the name of an object's resource in quotas: "jobs.batch" or "networkpolicies.networking.k8s.io".
-
-    Source: k8s.io/apimachinery v0.35 pkg/api/meta/restmapper.go (UnsafeGuessKindToResource)
-    """
-    kind = manifest.kind.lower()
-    plural = f"{kind}es" if kind.endswith("s") else f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
-    return ".".join(filter(None, (plural, group(manifest))))
 
 
 def _counted(name: object) -> str:

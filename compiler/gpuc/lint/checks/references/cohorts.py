@@ -12,6 +12,7 @@ from typing import Any
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
@@ -24,7 +25,6 @@ MISSPELT_COHORT = declare_rule(
     "lends nor borrows quota.",
     "Kueue v0.19.2, apis/kueue/v1beta2/cohort_types.go (parentName), clusterqueue_types.go (cohortName)",
 )
-_KUEUE = "kueue.x-k8s.io"
 _FIELDS = (("ClusterQueue", "cohortName"), ("ClusterQueue", "cohort"), ("Cohort", "parentName"), ("Cohort", "parent"))
 """Fields that name a cohort; `cohort` and `parent` are their names in v1beta1 and v1alpha1."""
 
@@ -36,11 +36,11 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     """
     members: dict[str, list[tuple[Manifest, Path]]] = {}
     for kind, key in _FIELDS:
-        for manifest in index.tree.of(_KUEUE, kind):
+        for manifest in index.tree.of(GROUP, kind):
             name: Any = dig(manifest.body, "spec", key)
             if isinstance(name, str) and name:
                 members.setdefault(name, []).append((manifest, ("spec", key)))
-    objects = {cohort.name for cohort in index.tree.of(_KUEUE, "Cohort")}
+    objects = {cohort.name for cohort in index.tree.of(GROUP, "Cohort")}
     for name, uses in members.items():
         if len(uses) == 1 and name not in objects and (suggestion := misspelt(name, {*members, *objects})):
             manifest, path = uses[0]

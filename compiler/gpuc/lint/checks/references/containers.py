@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.admission.validation.probes import PROBES
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.kubernetes.amounts import PAGES
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
@@ -23,13 +25,6 @@ REFUSED_AMOUNT = declare_rule(
     "No pod is ever created. The event is recorded at the controller of the pods, and no pod is Pending.",
     "kubernetes v1.35, pkg/apis/core/validation/validation.go (ValidateContainerResourceRequirements)",
 )
-REFUSED_DEFAULTS = declare_rule(
-    "OBJ021",
-    Severity.ERROR,
-    "The bounds and defaults of a LimitRange contradict each other.",
-    "The API server refuses the LimitRange, and the namespace has no defaults.",
-    "kubernetes v1.35, pkg/apis/core/validation/validation.go (ValidateLimitRange)",
-)
 NO_PORT = declare_rule(
     "OBJ022",
     Severity.ERROR,
@@ -38,14 +33,10 @@ NO_PORT = declare_rule(
     "kubernetes v1.35, pkg/kubelet/prober and staging/src/k8s.io/endpointslice/utils.go (FindPort)",
 )
 _NATIVE = frozenset(("cpu", "memory", "ephemeral-storage"))
-_PAGES = {"hugepages-2Mi": 2 * 2**20, "hugepages-1Gi": 2**30}
-_ORDER = ("min", "defaultRequest", "default", "max")
-"""Fields of a LimitRange in rising order: no value may be above the value of a later field."""
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Yields findings about the amounts of containers and LimitRanges, and about names of ports."""
+    """Yields findings about the amounts of containers, and about names of ports."""
     defaults = _defaults(index)
     workloads: dict[str, list[Pods]] = {}
     for pods in index.pods:
@@ -53,8 +44,6 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         for path, container in pods.containers():
             yield from _amounts(pods, path, container, defaults.get(pods.manifest.namespace, {}))
             yield from _probes(pods, path, container)
-    for manifest in index.tree.of("", "LimitRange"):
-        yield from _bounds(manifest)
     services: dict[str, list[Manifest]] = {}
     for service in index.tree.of("", "Service"):
         services.setdefault(home_namespace(service), []).append(service)
@@ -107,7 +96,7 @@ def _refusal(name: Any, value: Any) -> str:
     amount = quantity(value)
     if not isinstance(name, str) or name in _NATIVE or amount is None:
         return ""
-    if page := _PAGES.get(name):
+    if page := PAGES.get(name):
         return f"{value} is not a multiple of the page size" if amount % page else ""
     if name.startswith("hugepages-"):
         return ""
@@ -126,24 +115,12 @@ def _defaults(index: Index) -> dict[str, dict[str, Any]]:
     return {namespace: defaults[0] for namespace, defaults in by_namespace.items() if len(defaults) == 1}
 
 
-def _bounds(manifest: Manifest) -> Iterator[ObjectFinding]:
-    for number, limit in items(dig(manifest.body, "spec", "limits")):
-        bounds = [(field, dict(pairs(dig(limit, field)))) for field in _ORDER]
-        for first, (low, lower) in enumerate(bounds):
-            for high, upper in bounds[first + 1 :]:
-                for name in lower:
-                    small, large = quantity(lower[name]), quantity(upper.get(name))
-                    if small is not None and large is not None and small > large:
-                        message = f"{low} of {lower[name]} is more than {high} of {upper[name]}"
-                        yield ObjectFinding(REFUSED_DEFAULTS, manifest, ("spec", "limits", number, low, name), message)
-
-
 def _ports(container: Any) -> set[str]:
     return {name for _, port in items(dig(container, "ports")) if isinstance(name := dig(port, "name"), str)}
 
 
 def _probes(pods: Pods, path: Path, container: Any) -> Iterator[ObjectFinding]:
-    for probe in _PROBES:
+    for probe in PROBES:
         for action in ("httpGet", "tcpSocket"):
             name = dig(container, probe, action, "port")
             if isinstance(name, str) and not name.isdigit() and name not in (known := _ports(container)):

@@ -11,6 +11,7 @@ from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.lint.checks.references.missing_charts import missing_charts
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import POOL_LABEL
 from gpuc.objects.application_sources import ARGO, Delivery, Source
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items
@@ -44,7 +45,6 @@ SYNCED_TWICE = declare_rule(
     "Application syncs.",
     "Argo CD v3.5, docs/user-guide/sync-options.md (Fail the sync if a shared resource is found)",
 )
-_POOL = "gpuc.dev/pool"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -118,7 +118,7 @@ def _is_applied_by_users(manifests: list[Manifest]) -> bool:
 
     Work in a queue runs once and ends. Argo CD would start the work again.
     """
-    selected = ("spec", "template", "spec", "nodeSelector", _POOL)
+    selected = ("spec", "template", "spec", "nodeSelector", POOL_LABEL)
     return any(
         QUEUE_LABEL in manifest.labels
         or group(manifest) == ARGO

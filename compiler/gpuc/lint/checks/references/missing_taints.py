@@ -10,6 +10,7 @@ from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import TAINTS
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.kubernetes.node_pool import AWS_INSTANCE
 from gpuc.kubernetes.toleration import Toleration, tolerated, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -30,7 +31,6 @@ _AWS = ("karpenter.k8s.aws", "eks.amazonaws.com")
 """API groups of node classes whose provider adds no GPU taint to nodes."""
 _ACCELERATED = re.compile(r"(?:p|g|gr|trn|inf|dl)\d[\w-]*")
 """EC2 instance families with accelerators."""
-_PREFIX = "karpenter.k8s.aws/instance-"
 Tolerations = tuple[Toleration, ...]
 
 
@@ -86,10 +86,10 @@ def _is_untainted(pool: Pool) -> bool:
 
 
 def _is_accelerated(pool: Pool) -> bool:
-    for key in ("node.kubernetes.io/instance-type", f"{_PREFIX}family"):
+    for key in ("node.kubernetes.io/instance-type", f"{AWS_INSTANCE}family"):
         if known := pool.listed(key):
             return all(_ACCELERATED.fullmatch(name.partition(".")[0]) for name in known)
-    return any(key.startswith((f"{_PREFIX}gpu-", f"{_PREFIX}accelerator-")) for key in pool.offer)
+    return any(key.startswith((f"{AWS_INSTANCE}gpu-", f"{AWS_INSTANCE}accelerator-")) for key in pool.offer)
 
 
 def _is_in_user_data(key: str, pool: Pool, index: Index) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.toleration import untolerated
+from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import tolerations
@@ -21,8 +21,6 @@ KEPT_OFF = declare_rule(
     "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
 )
 _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
-_DEPLOY_LABEL: Final = "nvidia.com/gpu.deploy.operands"
-"""The operator runs no pods on nodes where the value of this label is false."""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -43,4 +41,4 @@ def _serves_gpus(pool: Pool) -> bool:
     """Returns whether the pool's nodes have GPUs and the operator runs pods on these nodes."""
     instances = [pool.catalog.instances.get(name) for name in pool.listed_types]
     has_gpus = any(instance is not None and instance.gpu for instance in instances)
-    return pool.labels.get(_DEPLOY_LABEL) != "false" and has_gpus
+    return pool.labels.get(OPERANDS_LABEL) != "false" and has_gpus

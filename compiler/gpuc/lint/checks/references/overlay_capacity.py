@@ -16,6 +16,8 @@ from gpuc.lint.checks.references.gpu_configs import (
     configurations,
     operators,
 )
+from gpuc.lint.checks.references.shared_requests import SHARED
+from gpuc.model.names import GPU
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
@@ -27,8 +29,6 @@ WRONG_DEVICES = declare_rule(
     "Karpenter plans with the devices of the overlay: it starts too few nodes, or nodes on which pods stay Pending.",
     "k8s-device-plugin v0.20.0, README.md (Shared Access to GPUs, migStrategy)",
 )
-_GPU = "nvidia.com/gpu"
-_SHARED = ".shared"
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?(\d)g\.\d+gb(?:\.[a-z.+-]+)?")
 _DIGITS_MAX = 18
 _SLICES = 7
@@ -53,7 +53,7 @@ class Sharing(NamedTuple):
 
         The result is None if the amount is unknown.
         """
-        base = resource.removesuffix(_SHARED)
+        base = resource.removesuffix(SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):
             return 0, True
@@ -64,7 +64,7 @@ class Sharing(NamedTuple):
             return (
                 (gpus * (_SLICES // max(int(slice_[1]), 1)) * times, False) if count is None else (count * times, True)
             )
-        if base != _GPU or self.strategy == "single":
+        if base != GPU or self.strategy == "single":
             return None
         count = _created(self.layout, base, gpus) if self.strategy == "mixed" else gpus
         return (gpus * times, False) if count is None else (count * times, True)
@@ -149,7 +149,7 @@ def _created(layout: Any, resource: str, gpus: int) -> int | None:
             return None
         count = gpus if devices == "all" else len(devices)
         if not is_mig:
-            total += count if resource == _GPU else 0
+            total += count if resource == GPU else 0
             continue
         for profile, number in pairs(dig(group, "mig-devices")):
             is_wanted = f"nvidia.com/mig-{str(profile).replace('+', '.')}" == resource

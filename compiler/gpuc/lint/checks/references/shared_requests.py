@@ -19,13 +19,13 @@ MORE_THAN_ONE = declare_rule(
     "The kubelet fails the pod with UnexpectedAdmissionError. Its controller creates another pod, which fails too.",
     "k8s-device-plugin v0.20.0, README.md (failRequestsGreaterThanOne)",
 )
-_SHARED = ".shared"
+SHARED = ".shared"
 _KINDS = ("timeSlicing", "mps")
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
     """Yields findings about requests and limits above one for resources that all configurations limit to one."""
-    requesting = [pods for pods in index.pods if any(name.endswith(_SHARED) for _, name in pods.resources())]
+    requesting = [pods for pods in index.pods if any(name.endswith(SHARED) for _, name in pods.resources())]
     refused = _refused(index) if requesting else set()
     for pods in requesting if refused else ():
         for path, container in pods.containers():
@@ -68,7 +68,7 @@ def _names(sharing: Any) -> Iterator[str]:
         if isinstance(new_name, str):
             yield new_name
         elif isinstance(name, str) and dig(sharing, "renameByDefault") is True:
-            yield f"{name}{_SHARED}"
+            yield f"{name}{SHARED}"
 
 
 def _is_more_than_one(amount: Any) -> bool:

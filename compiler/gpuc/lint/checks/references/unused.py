@@ -9,11 +9,13 @@ from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
+from gpuc.manifest.manifest import Kind
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items, pairs
 from gpuc.objects.paths import matching_values, pattern
-from gpuc.objects.symbol_table import Kind, kind_of
+from gpuc.objects.symbol_table import kind_of
 from gpuc.verify.references.names import object_references
 
 UNUSED_CAPACITY = declare_rule(
@@ -40,14 +42,13 @@ class Unused(NamedTuple):
     message: str
 
 
-_KUEUE = "kueue.x-k8s.io"
 KINDS: tuple[Unused, ...] = tuple(
     Unused(kind_of(kind), user, rule, message)
     for kind, user, rule, message in (
-        (f"{_KUEUE}/ResourceFlavor", f"{_KUEUE}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
-        (f"{_KUEUE}/ClusterQueue", f"{_KUEUE}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
-        (f"{_KUEUE}/Topology", f"{_KUEUE}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
-        (f"{_KUEUE}/AdmissionCheck", f"{_KUEUE}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
+        (f"{GROUP}/ResourceFlavor", f"{GROUP}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
+        (f"{GROUP}/ClusterQueue", f"{GROUP}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
+        (f"{GROUP}/Topology", f"{GROUP}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
+        (f"{GROUP}/AdmissionCheck", f"{GROUP}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
         (
             "karpenter.k8s.aws/EC2NodeClass",
             "karpenter.sh/NodePool",
@@ -84,10 +85,10 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 def _cohorts(index: Index) -> Iterator[ObjectFinding]:
     named: set[object] = set()
     for kind, keys in (("ClusterQueue", ("cohortName", "cohort")), ("Cohort", ("parentName", "parent"))):
-        for manifest in index.tree.of(_KUEUE, kind):
+        for manifest in index.tree.of(GROUP, kind):
             named |= {name for key in keys if isinstance(name := dig(manifest.body, "spec", key), str)}
-    if index.tree.has(_KUEUE, "ClusterQueue"):
-        for cohort in index.tree.of(_KUEUE, "Cohort"):
+    if index.tree.has(GROUP, "ClusterQueue"):
+        for cohort in index.tree.of(GROUP, "Cohort"):
             if cohort.name not in named:
                 yield ObjectFinding(UNUSED_CAPACITY, cohort, (), "no ClusterQueue and no Cohort is in this cohort")
 
@@ -97,8 +98,8 @@ def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFin
 
     Input with LocalQueues is not checked, because users submit further workloads to the LocalQueues.
     """
-    kind = (_KUEUE, "WorkloadPriorityClass")
-    if index.tree.has(_KUEUE, "LocalQueue") or not any(used_kind == kind for used_kind, _ in used):
+    kind = (GROUP, "WorkloadPriorityClass")
+    if index.tree.has(GROUP, "LocalQueue") or not any(used_kind == kind for used_kind, _ in used):
         return
     for manifest in index.tree.of(*kind):
         if (kind, manifest.name) not in used:
@@ -123,10 +124,10 @@ def _counted_by_quotas(index: Index) -> set[str]:
         queue.name: {
             str(name) for _, name in matching_values(queue.body, pattern("spec.resourceGroups[].coveredResources[]"))
         }
-        for queue in index.tree.of(_KUEUE, "ClusterQueue")
+        for queue in index.tree.of(GROUP, "ClusterQueue")
     }
     queued: dict[str, set[str]] = {}
-    for local in index.tree.of(_KUEUE, "LocalQueue"):
+    for local in index.tree.of(GROUP, "LocalQueue"):
         queued.setdefault(local.namespace, set()).update(covered.get(str(dig(local.body, "spec", "clusterQueue")), ()))
     return {
         key.removeprefix("requests.")
@@ -141,7 +142,7 @@ def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFi
 
     Namespaces with a LocalQueue are not checked, because workloads that users submit may read the ConfigMaps.
     """
-    queued = {local.namespace for local in index.tree.of(_KUEUE, "LocalQueue")}
+    queued = {local.namespace for local in index.tree.of(GROUP, "LocalQueue")}
     reading = {pods.manifest.namespace for pods in index.pods if any(True for _ in items(dig(pods.spec, "volumes")))}
     kind = ("", "ConfigMap")
     for manifest in index.tree.of(*kind):

@@ -12,6 +12,7 @@ from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, quantity_text
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.trace.cluster_index import ClusterIndex
@@ -31,7 +32,6 @@ WARNED = declare_rule(
     "Users get a warning when they use their quota. If enforced, the constraint would refuse these pods.",
     "gatekeeper v3.23.0 website/docs/violations.md (warn enforcement action)",
 )  # fmt: skip
-_POOL = "gpuc.dev/pool"
 _PERMITTING = {
     "GpucGpuLimits": "limits",
     "GpucGpuQuota": "pools",
@@ -94,8 +94,8 @@ def _violations(
     The list is empty if the pod without a node selector, or the pod that selects the flavor's node pool, has none.
     """
     requests = {name: quantity_text(name, count) for name, count in pod.items()}
-    pool = dig(flavor.body, "spec", "nodeLabels", _POOL)
-    choices: list[dict[str, str]] = [{}, {_POOL: pool}] if isinstance(pool, str) else [{}]
+    pool = dig(flavor.body, "spec", "nodeLabels", POOL_LABEL)
+    choices: list[dict[str, str]] = [{}, {POOL_LABEL: pool}] if isinstance(pool, str) else [{}]
     found: list[Decision] = []
     for node_labels in choices:
         workload = described_workload(cluster, local.namespace, local.name, requests, node_labels)

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.kubernetes.amounts import CPU, MEMORY, Amounts, described, pods_that_fit, quantity_text
+from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PAGES, Amounts, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.selector import equals
 from gpuc.lint.checks.references.node_labels import FLAVOR_WITHOUT_NODES
@@ -128,15 +128,14 @@ def _smallest(queue: Node, flavor: str, quotas: Any) -> dict[str, Amounts]:
     """
     names = [str(dig(row, "name")) for _, row in items(dig(quotas, "resources"))]
     usable = {name for name in names if queue.capacity((flavor, name)) > 0}
-    base = {name: count for name, count in ((CPU, 1), (MEMORY, 2**20)) if name in usable}
+    base = {name: count for name, count in ((CPU, 1), (MEMORY, MIB)) if name in usable}
     extended = [name for name in names if name in usable and name not in (CPU, MEMORY, "ephemeral-storage", "pods")]
     return {name: {**base, name: _least(name)} for name in extended} or ({"": base} if usable else {})
 
 
 def _least(resource: str) -> int:
     """Returns the smallest amount that a pod can request: one page of huge pages, otherwise 1."""
-    page = {"hugepages-2Mi": 2 * 2**20, "hugepages-1Gi": 2**30}
-    return page.get(resource, 1)
+    return PAGES.get(resource, 1)
 
 
 def _no_quota(cluster: ClusterIndex, queue: Node, manifest: Manifest, path: Path) -> Iterator[ObjectFinding]:

@@ -1,0 +1,18 @@
+"""API groups that several packages name. The group of Kueue is in kueue.py."""
+
+from __future__ import annotations
+
+from typing import Final
+
+ADMISSION_REGISTRATION: Final = "admissionregistration.k8s.io"
+ADMISSION_API: Final = f"{ADMISSION_REGISTRATION}/v1"
+CONSTRAINTS: Final = "constraints.gatekeeper.sh"
+CONSTRAINT_API: Final = f"{CONSTRAINTS}/v1beta1"
+"""The apiVersion of all constraints. ConstraintTemplates define their kinds."""
+TEMPLATES: Final = "templates.gatekeeper.sh"
+KARPENTER: Final = "karpenter.sh"
+KARPENTER_API: Final = f"{KARPENTER}/v1"
+KARPENTER_AWS: Final = "karpenter.k8s.aws"
+RBAC: Final = "rbac.authorization.k8s.io"
+RBAC_API: Final = f"{RBAC}/v1"
+STORAGE: Final = "storage.k8s.io"
