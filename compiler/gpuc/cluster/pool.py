@@ -54,7 +54,7 @@ class Pool(NodeTemplate):
 
     @property
     def is_closed(self) -> bool:
-        """Whether the pool starts no nodes, because its limit is 0 nodes. Nodes from before can still run."""
+        """Whether the pool starts no nodes: the limit or the replicas are 0. Nodes from before can still run."""
         return self.startable == 0
 
     @property
