@@ -10,8 +10,6 @@ from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.kubernetes.selector import NOTHING, equals, matches, requirement
 from gpuc.kubernetes.toleration import Taint, Toleration, untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.node_pools import Nodes, Overlays
-from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.paths import EVERY_ITEM, EVERY_VALUE, pattern
 from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import equal_labels, node_terms, selector, taints, tolerations
@@ -76,45 +74,3 @@ def test_pods_of_every_kind_are_found(kind: str) -> None:
         found = list(pods_of(Manifest("a.yaml", (), f"{api_group}/v1" if api_group else "v1", name, "n", body)))
         assert [pods.spec for pods in found] == [template["spec"]]
         assert found[0].terms == ((),)
-
-
-def _object(kind: str, name: str, spec: dict[str, Any]) -> Manifest:
-    return Manifest("a.yaml", (), "karpenter.sh/v1", kind, name, {"spec": spec})
-
-
-def _pool(name: str, labels: dict[str, str], *requirements: dict[str, Any], **spec: Any) -> Manifest:
-    template = {"metadata": {"labels": labels}, "spec": {"requirements": list(requirements)}}
-    return _object("NodePool", name, {"template": template, **spec})
-
-
-def test_pools_are_found_by_what_their_nodes_can_have() -> None:
-    types = {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5.48xlarge"]}
-    open_ = {"key": "example.com/rack", "operator": "Exists"}
-    tree = ObjectSet(
-        [_pool("a", {"t": "x"}, types), _pool("b", {"t": "y"}, open_), _pool("c", {}, replicas=2)], is_complete=True
-    )
-    nodes = Nodes(tree)
-
-    def names(wanted: dict[str, str]) -> list[str]:
-        return [pool.name for pool in nodes.matching(wanted)]
-
-    assert names({"t": "x"}) == ["a"]
-    assert names({"example.com/rack": "r1"}) == ["b"]
-    assert names({"beta.kubernetes.io/instance-type": "g6.xlarge"}) == ["b", "c"]
-    assert names({"karpenter.sh/capacity-type": "spott"}) == []
-    assert names({"nvidia.com/gpu.product": "H100"}) == ["c"]
-    assert names({"karpenter.sh/nodepool": "b", "t": "x"}) == []
-    assert [pool.name for pool in nodes.meeting((requirement("t", "NotIn", ("x",)),))] == ["b", "c"]
-
-
-def test_overlays_are_ordered_and_those_that_are_refused_left_out() -> None:
-    def overlay(name: str, operator: str, **spec: Any) -> Manifest:
-        row = {"key": "karpenter.sh/nodepool", "operator": operator, "values": ["a"]}
-        return _object("NodeOverlay", name, {"requirements": [row], "capacity": {"example.com/x": "1"}, **spec})
-
-    tree = ObjectSet(
-        [_pool("a", {}), overlay("o1", "In"), overlay("o2", "In"), overlay("o3", "In", weight=2), overlay("o4", "Is")],
-        is_complete=True,
-    )
-    pool = Nodes(tree).pools[0]
-    assert [given.value.name for given in Overlays(tree).of(pool, "p5.48xlarge", {})] == ["o3", "o2", "o1"]

@@ -17,7 +17,7 @@ from gpuc.plan.state import HELM_VALUES, State
 
 POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {
     "spec": {"template": {"spec": {
-        "nodeClassRef": {"name": "train"},
+        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "train"},
         "requirements": [{"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["a", "b"]}],
     }}},
 })  # fmt: skip
@@ -28,7 +28,10 @@ def state(spec: dict[str, Any], requirement: dict[str, Any] | None = None) -> St
     """The NodePool, and an EC2NodeClass with more fields."""
     pool = POOL
     if requirement is not None:
-        template = {"nodeClassRef": {"name": "train"}, "requirements": [requirement]}
+        template = {
+            "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": "train"},
+            "requirements": [requirement],
+        }
         pool = replace(POOL, body={"spec": {"template": {"spec": template}}})
     node_class = replace(CLASS, body={"spec": CLASS.body["spec"] | spec})
     return State("test", ObjectSet([pool, node_class], is_complete=True))

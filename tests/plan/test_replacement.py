@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.change import Change, Pair
+from gpuc.objects.object_set import ObjectSet
+from gpuc.plan.change import Change, PoolPair
 from gpuc.plan.replacement import details, pace, replaced_words
 from gpuc.plan.state import no_state
 
@@ -17,12 +18,22 @@ ALWAYS = {"nodes": "1", "reasons": ["Drifted"]}
 NIGHT = {"nodes": "0", "schedule": "0 12 * * mon-fri", "duration": "11h"}
 
 
-def pair(**spec: Any) -> Pair:
+def change(before: dict[str, Any], after: dict[str, Any]) -> PoolPair:
+    """The NodePool with other fields before and after a change."""
+    states = [
+        replace(no_state("test"), objects=ObjectSet([replace(POOL, body={"spec": spec})], is_complete=True))
+        for spec in (before, after)
+    ]
+    (found,) = Change(*states).pools
+    return found
+
+
+def pair(**spec: Any) -> PoolPair:
     """The NodePool, and the NodePool with other fields."""
-    return Pair(POOL, replace(POOL, body={"spec": POOL.body["spec"] | spec}))
+    return change(POOL.body["spec"], POOL.body["spec"] | spec)
 
 
-def sentences(pair: Pair, *misfits: str) -> str:
+def sentences(pair: PoolPair, *misfits: str) -> str:
     return "; ".join(details([pair], Change(no_state("test"), no_state("test")), misfits))
 
 
@@ -91,6 +102,7 @@ def test_the_sentences_name_what_ends_a_node_of_a_pool_without_new_nodes() -> No
 
 
 def test_a_running_node_keeps_its_grace_period() -> None:
-    body = {"spec": POOL.body["spec"] | {"template": {"spec": {"terminationGracePeriod": "1h"}}}}
-    assert "drains for at most 1h" in sentences(Pair(replace(POOL, body=body), POOL))
-    assert "drains for at most" not in sentences(Pair(POOL, replace(POOL, body=body)))
+    spec = POOL.body["spec"]
+    graceful = spec | {"template": {"spec": {"terminationGracePeriod": "1h"}}}
+    assert "drains for at most 1h" in sentences(change(graceful, spec))
+    assert "drains for at most" not in sentences(change(spec, graceful))

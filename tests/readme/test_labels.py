@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 import yaml
 
+from gpuc.cluster.node_class import RESERVATION_ID
 from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label
-from gpuc.trace.node_class import RESERVATION_ID
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
 from tests.readme.blocks import blocks, program
 from tests.readme.kubectl import output_paths, parsed

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path, Rule
@@ -21,7 +21,6 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.quota import quotas_of
 from gpuc.model.units import Unit, quota_unit
-from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 
@@ -211,29 +210,13 @@ class Queues:
         rows = (row for member in self.by_name.values() for row in member.quotas.items())
         return frozenset(flavor for (flavor, _), row in rows if row.nominal)
 
-    @cached_property
-    def closed_flavors(self) -> frozenset[str]:
-        """The names of ResourceFlavors whose NodePools all have `limits.nodes: "0"`, because they are being removed.
 
-        ClusterQueues have no quota of a closed flavor, so running pods continue, and Kueue admits no new pods. If a
-        ClusterQueue has quota of the flavor, the flavor is not closed, and the limit of the NodePool is a mistake.
-
-        Source: karpenter v1.14.1 pkg/apis/v1/nodepool.go (limits), pkg/controllers/provisioning/provisioner.go
-        """
-        nodes = Nodes(self.objects)
-        closed = [pool for pool in nodes.pools if quantity(dig(pool.manifest.body, "spec", "limits", "nodes")) == 0]
-        names = set()
-        for flavor in self.objects.of(GROUP, "ResourceFlavor") if closed else ():
-            labels = dig(flavor.body, "spec", "nodeLabels")
-            selected = nodes.matching(labels) if labels else []
-            if selected and all(pool in closed for pool in selected):
-                names.add(flavor.name)
-        return frozenset(names - self.with_quota)
-
-
-@lru_cache(maxsize=4)
 def from_objects(objects: ObjectSet) -> Queues:
     """Returns the queues of objects. A set of objects is read once."""
+    return objects.once(_queues)
+
+
+def _queues(objects: ObjectSet) -> Queues:
     queues = [_member(manifest) for manifest in objects.of(GROUP, "ClusterQueue")]
     cohorts = [_member(manifest) for manifest in objects.of(GROUP, "Cohort")]
     return Queues(connect(queues, cohorts, Member), objects)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.place import place
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster
-from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_set import emitted, items, pairs
 from gpuc.objects.selectors import node_terms, tolerations
 from gpuc.verify.pod_nodes import SYSTEM_NODES, NodeGroup, Refusal, pool_nodes, refusal
@@ -40,7 +40,7 @@ def chart_findings(cluster: Cluster, artifacts: Sequence[Artifact]) -> Iterator[
         artifacts: all artifacts of the cluster, with the objects of users.
     """
     # The values do not show which pods belong to DaemonSets, which may select labels that nodes get after their start.
-    pools = [pool_nodes(pool, after_boot=True) for pool in Nodes(emitted(artifacts, cluster.catalog)).pools]
+    pools = [pool_nodes(pool, after_boot=True) for pool in Pools(emitted(artifacts, cluster.catalog)).pools]
     for name, chart in cluster.spec.charts.items():
         if TEMPLATES.keys().isdisjoint(chart.kinds.namespaced):
             continue

@@ -14,8 +14,10 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from gpuc.catalog.records import Release
+from gpuc.cluster.pool_fields import REQUIREMENTS, requirements
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import RBAC
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.cluster import ALWAYS_PLATFORM
 from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
@@ -184,12 +186,12 @@ def _selected(terms: Any) -> str:
 
 
 def _node_pool(_output: Output, manifest: Manifest) -> Found:
-    for at, requirement in matching_values(manifest.body, pattern("spec.template.spec.requirements[]")):
-        for _, value in items(dig(requirement, "values")):
-            if value == "spot" and dig(requirement, "key") == "karpenter.sh/capacity-type":
-                yield "service-linked-role/spot.amazonaws.com", (*at, "values")
-            if dig(requirement, "key") == "node.kubernetes.io/instance-type":
-                yield f"instance-type/{value}", (*at, "values")
+    for row in requirements(dig(manifest.body, *REQUIREMENTS)):
+        at = (*REQUIREMENTS, row.position, "values")
+        if row.key == CAPACITY_TYPE and "spot" in row.values:
+            yield "service-linked-role/spot.amazonaws.com", at
+        if row.key == INSTANCE_TYPE:
+            yield from ((f"instance-type/{value}", at) for value in row.values)
 
 
 def _service_account(_output: Output, manifest: Manifest) -> Found:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from gpuc.catalog import Catalog, load
 from gpuc.manifest.manifest import Artifact, Manifest, Values
@@ -13,6 +13,7 @@ NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """The label that the API server adds to every namespace."""
 Key = tuple[str, str, str, str]
 """API group, kind, namespace, name."""
+T = TypeVar("T")
 
 
 class ObjectSet:
@@ -42,6 +43,14 @@ class ObjectSet:
 
         The files that a user lints can contain only some objects of a cluster. Then only contradictions between objects
         are findings."""
+        self._read: dict[Callable[[ObjectSet], Any], Any] = {}
+
+    def once(self, reader: Callable[[ObjectSet], T]) -> T:
+        """Returns what a reader makes of the set. Each reader, for example a class, reads the set once."""
+        if reader not in self._read:
+            self._read[reader] = reader(self)
+        result: T = self._read[reader]
+        return result
 
     def with_objects(self, manifests: Iterable[Manifest], *, is_complete: bool | None = None) -> ObjectSet:
         """Returns an object set with more objects.

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import PoolRequirement
+from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.difference import MISSING, FieldChange, differences, leaves
@@ -80,6 +84,37 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
+class PoolPair(Pair):
+    """A NodePool before and after the change."""
+
+    old: Pool | None
+    new: Pool | None
+
+    @property
+    def pool(self) -> str:
+        """The node pool of the NodePool: the label of its nodes, else the name of the object."""
+        names = (pool.of_spec for pool in (self.new, self.old) if pool)
+        return next(filter(None, names), self.name)
+
+    @property
+    def requirements(self) -> tuple[dict[str, PoolRequirement], dict[str, PoolRequirement]]:
+        """The requirements for the labels of the nodes before and after the change, by label."""
+        rows = (pool.requirements if pool else () for pool in (self.old, self.new))
+        before, after = ({row.key: row for row in requirements} for requirements in rows)
+        return before, after
+
+    def labels(self, key: str) -> tuple[str | None, str | None]:
+        """Returns the value of a label of the nodes before and after the change; None without the label."""
+        before, after = (pool.labels.get(key) if pool else None for pool in (self.old, self.new))
+        return before, after
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the NodePool has a fixed number of nodes, which Karpenter does not consolidate."""
+        return self.new is not None and self.new.is_static
+
+
+@dataclass(frozen=True, eq=False)
 class Change:
     """Everything that impacts are computed from."""
 
@@ -116,6 +151,15 @@ class Change:
     def values_of(self, component: str) -> Pair | None:
         """Returns the Helm values of a component; None if neither state has them."""
         return self.pair("", HELM_VALUES, component)
+
+    @cached_property
+    def pools(self) -> tuple[PoolPair, ...]:
+        """The NodePools in pairs."""
+        old, new = (
+            {pool.name: pool for pool in state.objects.once(Pools).pools} for state in (self.before, self.after)
+        )
+        pairs = self.pairs(KARPENTER, "NodePool")
+        return tuple(PoolPair(pair.before, pair.after, old.get(pair.name), new.get(pair.name)) for pair in pairs)
 
     def helm_values(self) -> Iterator[Pair]:
         """Yields the Helm values of each chart in pairs."""

@@ -15,16 +15,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from gpuc.cluster.node_class import NodeClass
+from gpuc.cluster.pool_fields import REQUIREMENTS
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, PoolPair
 from gpuc.plan.difference import MISSING
 from gpuc.plan.drift_words import field_words, misfit_words
-from gpuc.plan.node_hash import TEMPLATE, hashed_fields
+from gpuc.plan.node_hash import hashed_fields
 from gpuc.plan.quantities import advertised_changes
-from gpuc.plan.replacement import pool_name
 
 _CA_BUNDLE = ("settings", "clusterCABundle")
 """The path in the Helm values of Karpenter. The default is the bundle with which Karpenter connects."""
@@ -60,7 +61,7 @@ class PoolDrift:
 
     name: str
     """The name of the node pool in the spec."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PoolPair, ...]
     """The NodePools of the node pool whose nodes are replaced: the pool, and the pool of its warm nodes."""
     reasons: tuple[Reason, ...]
     misfits: tuple[str, ...]
@@ -82,14 +83,14 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
 
     A NodePool has the largest scope of its changes.
     """
-    found: dict[str, list[tuple[Pair, list[Reason]]]] = {}
-    for pair in change.pairs(KARPENTER, "NodePool"):
+    found: dict[str, list[tuple[PoolPair, list[Reason]]]] = {}
+    for pair in change.pools:
         if pair.is_added or pair.is_removed:
             continue
         by_scope = _reasons(change, pair)
         largest = next((possible for possible in Scope if possible in by_scope), None)
         if largest is scope:
-            found.setdefault(pool_name(pair), []).append((pair, by_scope[scope]))
+            found.setdefault(pair.pool, []).append((pair, by_scope[scope]))
     return [
         _pool_drift(
             change, name, [pair for pair, _ in parts], list({r.words: r for _, rs in parts for r in rs}.values())
@@ -98,16 +99,15 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
     ]
 
 
-def _pool_drift(change: Change, name: str, pairs: list[Pair], reasons: list[Reason]) -> PoolDrift:
+def _pool_drift(change: Change, name: str, pairs: list[PoolPair], reasons: list[Reason]) -> PoolDrift:
     misfits = [reason.misfits for reason in reasons if reason.misfits]
     if any(offer.name == name and offer.less for offer in advertised_changes(change)):
         misfits.append("request more GPUs, slices or shares than a new node offers")
     return PoolDrift(name, tuple(pairs), tuple(reasons), tuple(dict.fromkeys(misfits)))
 
 
-def _reasons(change: Change, pair: Pair) -> dict[Scope, list[Reason]]:
-    name = pair.values(*TEMPLATE, "spec", "nodeClassRef", "name")[1]
-    node_class = change.pair(KARPENTER_AWS, "EC2NodeClass", str(name))
+def _reasons(change: Change, pair: PoolPair) -> dict[Scope, list[Reason]]:
+    node_class = change.pair(*pair.new.node_class) if pair.new and pair.new.node_class else None
     changed_class = node_class if node_class is not None and node_class.is_changed else None
     found: dict[Scope, list[Reason]] = {}
     for reason in _hashed_reasons(change, pair, changed_class):
@@ -136,41 +136,27 @@ def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iter
         yield Reason("CA bundle of the API server", manifest, _CA_BUNDLE)
 
 
-def _requirement_reasons(pair: Pair) -> Iterator[tuple[Reason, Scope]]:
+def _requirement_reasons(pair: PoolPair) -> Iterator[tuple[Reason, Scope]]:
     """Yields the requirements that nodes no longer meet: a node keeps the labels with which it started.
 
     A node without a label meets only the operators NotIn and DoesNotExist.
     """
-    before, after = (requirements(value) for value in pair.values(*TEMPLATE, "spec", "requirements"))
-    for key, (index, new) in after.items():
-        path = (*TEMPLATE, "spec", "requirements", index)
+    before, after = pair.requirements
+    for key, new in after.items():
+        path = (*REQUIREMENTS, new.position)
         name = _LABELS.get(key, f"label {key}")
-        old = before[key][1] if key in before else None
-        if old == new:
+        old = before.get(key)
+        if old and (old.operator, old.values) == (new.operator, new.values):
             continue
-        old_values, new_values = allowed_values(old), allowed_values(new)
+        old_values, new_values = old and old.allowed, new.allowed
         if old_values is None or new_values is None:
-            text = f"{dig(new, 'operator')} {', '.join(str(value) for _, value in items(dig(new, 'values')))}".rstrip()
+            text = f"{new.operator} {', '.join(new.values)}".rstrip()
             yield Reason(f"{name} {text}", pair.manifest, path), Scope.UNKNOWN
         elif removed := old_values - new_values:
             scope = Scope.SOME if old_values & new_values else Scope.ALL
             values = ", ".join(sorted(removed))
             words, misfits = f"{name} without {values}", f"need {name} {values}"
             yield Reason(words, pair.manifest, (*path, "values"), misfits), scope
-
-
-def requirements(value: Any) -> dict[str, tuple[int, Any]]:
-    """Returns the requirements: the index and the requirement without minValues, by label."""
-    return {
-        str(dig(entry, "key")): (index, {name: dig(entry, name) for name in ("operator", "values")})
-        for index, entry in items(value)
-    }
-
-
-def allowed_values(requirement: Any) -> frozenset[str] | None:
-    """Returns the values that a requirement allows; None for another operator than In."""
-    values = frozenset(str(value) for _, value in items(dig(requirement, "values")))
-    return values if dig(requirement, "operator") == "In" else None
 
 
 def _class_reasons(pair: Pair | None) -> Iterator[tuple[Reason, Scope]]:
@@ -185,18 +171,16 @@ def _class_reasons(pair: Pair | None) -> Iterator[tuple[Reason, Scope]]:
     for field, name in _TERMS.items():
         old, new = pair.values("spec", field)
         if old != new:
-            yield from _selected(pair, field, name, (_ids(old), _ids(new)))
+            yield from _selected(pair, field, name)
 
 
-def _selected(
-    pair: Pair, field: str, name: str, ids: tuple[frozenset[str] | None, frozenset[str] | None]
-) -> Iterator[tuple[Reason, Scope]]:
+def _selected(pair: Pair, field: str, name: str) -> Iterator[tuple[Reason, Scope]]:
     """Yields the change of a selector of subnets, security groups or reservations.
 
     A node has all security groups, and one subnet. A node that is in no reservation does not drift.
     """
     path = ("spec", field)
-    old, new = ids
+    old, new = (NodeClass(KARPENTER_AWS, manifest).ids(field) for manifest in (pair.before, pair.after))
     if old is None or new is None:
         yield Reason(f"another selector of {name}", pair.manifest, path), Scope.UNKNOWN
     elif field == "securityGroupSelectorTerms":
@@ -221,9 +205,3 @@ def _images(terms: Any) -> dict[str, bool]:
         name = dig(term, "alias") or dig(term, "id")
         found[str(name or f"by {json.dumps(term, sort_keys=True)}")] = bool(name) and not str(name).endswith("@latest")
     return found
-
-
-def _ids(terms: Any) -> frozenset[str] | None:
-    """Returns the ids in selector terms; None if a term selects by tags."""
-    ids = [dig(term, "id") for _, term in items(terms)]
-    return frozenset(map(str, ids)) if all(isinstance(name, str) for name in ids) else None

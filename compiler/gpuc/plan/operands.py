@@ -20,14 +20,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, pairs
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, PoolPair
 from gpuc.plan.difference import FieldChange
-from gpuc.plan.node_hash import TEMPLATE
-from gpuc.plan.replacement import pool_name
 
 TOOLKIT, DEVICE_PLUGIN, MPS = "the container toolkit", "the device plugin", "the MPS control daemon"
 MIG_MANAGER = "the MIG manager"
@@ -153,34 +150,31 @@ _PLUGIN_DATA = ("devicePlugin", "config", "data")
 _MIG_FILE = ("migManager", "config", "data", "config.yaml")
 
 
-def pools_without_configuration(change: Change) -> Iterator[tuple[Pair, str]]:
+def pools_without_configuration(change: Change) -> Iterator[tuple[PoolPair, str]]:
     """Yields NodePools whose running nodes name a configuration of the device plugin that the change removes."""
     values = change.values_of("gpu-operator")
     if values is None or not values.is_changed:
         return
     before, after = (data.keys() if isinstance(data, dict) else set() for data in values.values(*_PLUGIN_DATA))
-    for pair in change.pairs(KARPENTER, "NodePool"):
-        name = pair.values(*TEMPLATE, "metadata", "labels", PLUGIN_CONFIG_LABEL)[0]
+    for pair in change.pools:
+        name, _ = pair.labels(PLUGIN_CONFIG_LABEL)
         if name in before and name not in after:
             yield pair, str(name)
 
 
-def pools_with_another_layout(change: Change) -> Iterator[Pair]:
+def pools_with_another_layout(change: Change) -> Iterator[PoolPair]:
     """Yields NodePools whose nodes keep the name of their MIG layout, while the content of the layout changes."""
     values = change.values_of("gpu-operator")
     texts = values.values(*_MIG_FILE) if values and values.is_changed else (None, None)
     states = zip((change.before, change.after), texts, strict=True)
     before, after = (dict(pairs(dig(document(state.objects, text), "mig-configs"))) for state, text in states)
-    for pair in change.pairs(KARPENTER, "NodePool"):
-        names = pair.values(*TEMPLATE, "metadata", "labels", MIG_CONFIG_LABEL)
-        if names[0] == names[1] and names[0] in before and before[names[0]] != after.get(names[0]):
+    for pair in change.pools:
+        old, new = pair.labels(MIG_CONFIG_LABEL)
+        if old is not None and old == new and old in before and before[old] != after.get(old):
             yield pair
 
 
 def mps_pools(change: Change) -> list[str]:
     """Returns the node pools of the state before whose nodes share GPUs by MPS."""
-    pools = {
-        pool_name(pair): str(pair.values(*TEMPLATE, "metadata", "labels", PLUGIN_CONFIG_LABEL)[0])
-        for pair in change.pairs(KARPENTER, "NodePool")
-    }
-    return [name for name, configuration in pools.items() if configuration.startswith("mps-")]
+    with_mps = (pair for pair in change.pools if (pair.labels(PLUGIN_CONFIG_LABEL)[0] or "").startswith("mps-"))
+    return list(dict.fromkeys(pair.pool for pair in with_mps))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpuc.catalog.records import InstanceType
+from gpuc.cluster.instance_labels import instance_labels
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts, total
-from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, ZONE
+from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, INSTANCE_TYPE, ZONE
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
@@ -27,6 +28,7 @@ USD_PER_VCPU_HOUR = 0.05
 """Assumed price of an instance type without a published price. Karpenter only compares prices."""
 _GATE: Amounts = {CPU: GPU_GATE_CPU_MILLI, MEMORY: GPU_GATE_MEMORY_MIB * MIB}
 """Requests of the GPU gate: the DaemonSet of gpuc's output that runs on GPU nodes."""
+_SELECTED = tuple(f"{AWS}instance-{name}" for name in ("family", "size", "cpu", "memory", "gpu-name", "gpu-count"))
 _PRICE_FACTORS = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 """Assumed price by capacity type, relative to on-demand."""
 
@@ -122,20 +124,8 @@ def _offering(cluster: Cluster, instance: InstanceType, labels: dict[str, str]) 
 
 def _labels(cluster: Cluster, instance: InstanceType) -> dict[str, str]:
     """Returns the labels of Karpenter's AWS provider that specs and pods can select."""
-    domain = "karpenter.k8s.aws"
-    size = instance.type.partition(".")[2]
-    labels = {
-        f"{domain}/instance-family": instance.family,
-        f"{domain}/instance-size": size,
-        f"{domain}/instance-cpu": str(instance.vcpu),
-        f"{domain}/instance-memory": str(instance.memory_mib),
-    }
-    if instance.gpu:
-        labels |= {
-            f"{domain}/instance-gpu-name": cluster.catalog.gpus[instance.gpu].karpenter_name,
-            f"{domain}/instance-gpu-count": str(instance.gpu_count),
-        }
-    return labels
+    known = instance_labels(cluster.catalog, instance.type)
+    return {key: known[key] for key in _SELECTED if key in known}
 
 
 def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:

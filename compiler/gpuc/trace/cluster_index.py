@@ -7,18 +7,17 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.admission.policies import Policies
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, Queues, from_objects
-from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.kubernetes.node_pool import ZONE
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.node_pools import Overlays, Pool, PoolIndex
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import selector
-from gpuc.trace.node_class import region_of
-from gpuc.trace.pools import NodePool
+from gpuc.trace.rooms import Room
 
 
 class ClusterIndex:
@@ -58,25 +57,20 @@ class ClusterIndex:
         """The quota of every ClusterQueue, by name."""
         return self.queues.by_name
 
-    @cached_property
-    def pools(self) -> list[NodePool]:
-        """All Karpenter NodePools."""
-        overlays, manifests = Overlays(self.objects), self.objects.of(KARPENTER, "NodePool")
-        region = region_of(zone for manifest in manifests for zone in Pool(manifest).listed(ZONE))
-        return [
-            NodePool(manifest, self.objects, overlays, self.daemonsets, self.charts, region) for manifest in manifests
-        ]
+    @property
+    def nodes(self) -> Pools:
+        """The Karpenter NodePools, indexed by the labels of their nodes."""
+        return self.objects.once(Pools)
+
+    @property
+    def flavors(self) -> FlavorCapacity:
+        """The node pools of the ResourceFlavors."""
+        return self.objects.once(FlavorCapacity)
 
     @cached_property
-    def pool_index(self) -> PoolIndex[NodePool]:
-        """The node pools, indexed by the labels of their nodes."""
-        return PoolIndex(self.pools)
-
-    @cached_property
-    def queued_pools(self) -> frozenset[str]:
-        """The names of the node pools that a ResourceFlavor selects, so that Kueue counts their nodes."""
-        flavors = [dig(flavor.body, "spec", "nodeLabels") for flavor in self.objects.of(GROUP, "ResourceFlavor")]
-        return frozenset(pool.name for labels in flavors for pool in self.pool_index.matching(labels))
+    def rooms(self) -> dict[Pool, Room]:
+        """The resources for pods on the nodes of each pool."""
+        return {pool: Room(pool, self.daemonsets, self.charts) for pool in self.nodes.pools}
 
     @cached_property
     def daemonsets(self) -> list[Pods]:

@@ -27,7 +27,7 @@ def counting_quota(
     for demand in demands:
         names = {name for name, count in demand.pod.items() if count and name.startswith(GPU_PREFIXES)}
         pools = matching_pools(cluster, demand)[0] if names else []
-        if names and (not pools or any(match.pool.name in cluster.queued_pools for match in pools)):
+        if names and (not pools or any(match.pool.name in cluster.flavors.queued for match in pools)):
             return "", None
         gpus |= names
     for quota in cluster.in_namespace("ResourceQuota", workload.namespace):

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from gpuc.cluster.node_class import AUTO_MODE_GROUP
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import LIMITS, REPLICAS, REQUIREMENTS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.model.names import RESERVED_INSTANCES
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.node_class import AUTO_MODE_GROUP
 from gpuc.trace.node_fields import reason_step
 from gpuc.trace.nodes import (
     MatchingPool,
@@ -23,13 +25,11 @@ from gpuc.trace.nodes import (
     types_with_room,
 )
 from gpuc.trace.other_nodes import missing_device_plugin, other_devices, other_nodes
-from gpuc.trace.pools import NodePool
 from gpuc.trace.spreading import Spread
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PodSet
 
 LIMITS_REASON = "The limits of the node pools are too low for the pods."
-_REQUIREMENTS: Path = ("spec", "template", "spec", "requirements")
 
 
 def capacity_step(
@@ -52,7 +52,7 @@ def capacity_step(
         verdict: Literal["failed", "unknown"] = "failed" if cluster.objects.is_complete else "unknown"
         fix = "reduce minValues in the NodePool, or allow more instance types"
         reason = "Too few instance types accept the pods (minValues), so Karpenter starts no node."
-        return Step(Stage.NODE, verdict, min_values[0], pool, _REQUIREMENTS, pods.name, fix, reason=reason)
+        return Step(Stage.NODE, verdict, min_values[0], pool, REQUIREMENTS, pods.name, fix, reason=reason)
     unknown = _doubt(found, demand) or spreading.unknown or _uneven(found, demand, spreading)
     unknown = unknown or missing_device_plugin(cluster, demand.pod)
     return Step(Stage.NODE, "unknown", unknown, pool, (), pods.name) if unknown else None
@@ -83,10 +83,9 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
     message = f"node pool {names} has resources for {most} of {demand.count} pods"
     if sum(max_pods(match, replace(demand, per_node=None)) for match in found) >= demand.count:
         message = f"node pool {names} has nodes for {most} of {demand.count} pods: at most {demand.per_node} per node"
-    if pool.replicas is not None:
-        return Step(Stage.NODE, "failed", message, pool.manifest, ("spec", "replicas"), pods.name, fix)
-    path = ("spec", "limits")
-    return Step(Stage.NODE, "failed", message, pool.manifest, path, pods.name, fix, reason=LIMITS_REASON)
+    if pool.is_static:
+        return Step(Stage.NODE, "failed", message, pool.manifest, REPLICAS, pods.name, fix)
+    return Step(Stage.NODE, "failed", message, pool.manifest, LIMITS, pods.name, fix, reason=LIMITS_REASON)
 
 
 def _doubt(found: Sequence[MatchingPool], demand: PodDemand) -> str:
@@ -113,14 +112,14 @@ def unknown_resources(cluster: ClusterIndex, found: list[MatchingPool], requests
 
     Returns an empty string if the capacity of the nodes is known.
     """
-    if cluster.objects.is_complete or not found or any(match.pool.replicas is None for match in found):
+    if cluster.objects.is_complete or not found or any(not match.pool.is_static for match in found):
         return ""
-    known = {name for match in found for instance in match.types for name in match.pool.room(instance)}
+    known = {name for match in found for instance in match.types for name in match.room.of(instance)}
     names = ", ".join(name for name in requests if name not in known)
     return f"the input does not show the capacity of the existing nodes for {names}" if names else ""
 
 
-def _refused_together(fit: Mapping[NodePool, Mapping[str, int]], count: int, spreading: Spread) -> str:
+def _refused_together(fit: Mapping[Pool, Mapping[str, int]], count: int, spreading: Spread) -> str:
     """Returns the reason why rules between the pods refuse some of the pods; an empty string if they refuse none."""
     if spreading.at_most is not None and count > spreading.at_most:
         return f"affinity or topologySpreadConstraints allow at most {spreading.at_most} pods in the zones of the nodes"

@@ -79,7 +79,7 @@ def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: 
     terms = [list(_faults((*_REQUIRED, index), term)) for index, term in items(dig(pods.pod, *_REQUIRED))]
     if terms and all(terms):
         return _step(pods, terms[0][0], "failed", "so no node matches")
-    are_static = [match.pool.replicas is not None for match in found]
+    are_static = [match.pool.is_static for match in found]
     refused = [fault for faults in terms for fault in faults if fault.path[-1] == "values"] + list(_restricted(pods))
     if refused and not (are_static and all(are_static)):
         verdict: Literal["failed", "unknown"] = "failed" if is_complete and not any(are_static) else "unknown"

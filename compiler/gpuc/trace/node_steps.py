@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpuc.admission.validation.resources import is_extended as is_device
+from gpuc.cluster.instance_labels import instance_labels
 from gpuc.cluster.queue import Member
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import topology_refusal
@@ -18,7 +19,6 @@ from gpuc.objects.object_set import dig, items
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.exclusive import exclusive_step
 from gpuc.trace.flavors import topology_level
-from gpuc.trace.instance_labels import instance_labels
 from gpuc.trace.node_capacity import capacity_step, unknown_resources
 from gpuc.trace.node_fields import reason_step, selection_step
 from gpuc.trace.nodes import (
@@ -73,8 +73,8 @@ def topology_steps(
     if invalid is not None and invalid.failed:
         yield invalid
         return
-    static = [match for match in found if match.pool.replicas is not None]
-    if not cluster.pools or checks or any(not match.pool.is_known for match in static):
+    static = [match for match in found if match.pool.is_static]
+    if not cluster.nodes.pools or checks or any(not match.pool.is_known for match in static):
         message = "the input does not show the existing nodes"
         yield Step(Stage.TOPOLOGY, "unknown", message, flavor, path, pods.name)
         return
@@ -155,7 +155,7 @@ def node_steps(
     Args:
         copies: the number of replicas of the workload.
     """
-    if not cluster.pools:
+    if not cluster.nodes.pools:
         yield Step(Stage.NODE_POOL, "unknown", "the input has no NodePool", pods=pods.name)
         return
     if field := unjudged_field(pods):
@@ -164,7 +164,7 @@ def node_steps(
     found = _usable(cluster, pods, demand)
     if invalid := selection_step(pods, found, is_complete=cluster.objects.is_complete):
         yield invalid
-    result.is_static = bool(found) and all(match.pool.replicas is not None for match in found)
+    result.is_static = bool(found) and all(match.pool.is_static for match in found)
     if not found:
         yield _no_pool(cluster, pods, demand, result)
         return
@@ -184,7 +184,7 @@ def node_steps(
 
 def _usable(cluster: ClusterIndex, pods: PodSet, demand: PodDemand) -> list[MatchingPool]:
     """Returns the node pools that accept the pods, except pools where DaemonSets use a port of the pods."""
-    return [match for match in matching_pools(cluster, demand)[0] if not used_port(match.pool, pods.pod)]
+    return [match for match in matching_pools(cluster, demand)[0] if not used_port(match, pods.pod)]
 
 
 def _no_pool(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: TraceResult) -> Step:
@@ -195,7 +195,7 @@ def _no_pool(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: Tra
     if outside:
         return Step(Stage.NODE_POOL, "unknown", outside, pods=pods.name)
     if accepted:
-        message, pool = used_port(accepted[0].pool, pods.pod), accepted[0].pool.manifest
+        message, pool = used_port(accepted[0], pods.pod), accepted[0].pool.manifest
         return Step(Stage.NODE_POOL, "failed", message, pool, (), pods.name, "use no port of the node, or another port")
     first, message = reasons[0], "; ".join(reason.message for reason in reasons)
     return reason_step(Stage.NODE_POOL, first._replace(message=message), pods)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpuc.cluster.instance_labels import devices_of_category, instance_labels
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import REQUIREMENTS, TAINTS, TEMPLATE
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.amounts import CPU, MEMORY, PODS, Amounts, counted, described, pods_that_fit, quantity_text
@@ -17,9 +20,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.instance_labels import devices_of_category, instance_labels
-from gpuc.trace.pools import NodePool
-from gpuc.trace.reservations import needs_reservation, unknown_reservation
+from gpuc.trace.rooms import Room
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
@@ -45,7 +46,8 @@ class PodDemand:
 class MatchingPool(NamedTuple):
     """A node pool that accepts some pods."""
 
-    pool: NodePool
+    pool: Pool
+    room: Room
     types: tuple[InstanceType, ...]
     """The instance types that match the node selector of the pods."""
     unsure_types: tuple[str, ...] = ()
@@ -97,31 +99,31 @@ def matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[Matchin
 def _matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[MatchingPool], list[UnschedulableReason]]:
     """Computes the result of matching_pools without the cache."""
     matches, tainted = [], []
-    for pool in dict.fromkeys(pool for term in pods.terms for pool in cluster.pool_index.candidates(term)):
+    for pool in dict.fromkeys(pool for term in pods.terms for pool in cluster.nodes.candidates(term)):
         possible_terms = [term for term in pods.terms if pool.mismatch(term) is None]
         if not possible_terms:
             continue
         taint = untolerated(pool.taints, pods.tolerations)
         if taint is not None:
             message = f"node pool {pool.name} has the taint {taint}, which neither the pods nor their flavors tolerate"
-            path = (*_TEMPLATE, "spec", "taints", taint.index)
+            path = (*TAINTS, taint.index)
             fix = missing_tolerations(pool.taints, pods.tolerations)
             tainted.append(UnschedulableReason(message, pool.manifest, path, fix))
             continue
-        matches.append(_match(pool, possible_terms))
+        matches.append(_match(pool, cluster.rooms[pool], possible_terms))
     if matches or tainted:
         return matches, tainted[:_MAX_REASONS]
     return matches, list(islice(_label_mismatches(cluster, pods), _MAX_REASONS))
 
 
-def _match(pool: NodePool, terms: Sequence[Selector]) -> MatchingPool:
+def _match(pool: Pool, room: Room, terms: Sequence[Selector]) -> MatchingPool:
     """Returns a pool with the instance types that meet one of the terms.
 
     Terms with a known location and terms that need no reserved instances come first.
     """
     located = [term for term in terms if not pool.unknown_location(term)]
     possible = located or terms
-    free = [term for term in possible if not needs_reservation(pool, term)]
+    free = [term for term in possible if not pool.needs_reservation(term)]
     types = {instance.type: instance for term in free or possible for instance in pool.types_for(term)}
     reserved = [term for term in possible if free and term not in free]
     unsure = dict.fromkeys(
@@ -132,12 +134,13 @@ def _match(pool: NodePool, terms: Sequence[Selector]) -> MatchingPool:
     )
     doubt, nodes = "", None
     if not free:
-        doubts = [unknown_reservation(pool, term) for term in possible]
+        doubts = [pool.unknown_reservation(term) for term in possible]
         doubt, nodes = doubts[0] if all(doubts) else "", pool.reserved_nodes
     if not located:
         location = pool.unknown_location(terms[0])
         doubt = f"the input does not show whether node pool {pool.name} has nodes with {location}"
-    return MatchingPool(pool, tuple(types.values()), tuple(name for name in unsure if name not in types), doubt, nodes)
+    others = tuple(name for name in unsure if name not in types)
+    return MatchingPool(pool, room, tuple(types.values()), others, doubt, nodes)
 
 
 def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[UnschedulableReason]:
@@ -145,7 +148,7 @@ def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[Unsche
 
     A pool that has a label with a different value is less close than a pool without the label.
     """
-    unmet = {pool: _unmet_requirements(pool, pods) for pool in cluster.pools}
+    unmet = {pool: _unmet_requirements(pool, pods) for pool in cluster.nodes.pools}
     distances = {
         pool: (sum(requirement.key in pool.labels for requirement in requirements), len(requirements))
         for pool, requirements in unmet.items()
@@ -168,7 +171,7 @@ def _change(wanted: Requirement, known: Iterable[str]) -> str:
     return f"in the node selector, set {wanted.key} to {values}" if values else f"do not select nodes by {wanted.key}"
 
 
-def _unmet_requirements(pool: NodePool, pods: PodDemand) -> list[Requirement]:
+def _unmet_requirements(pool: Pool, pods: PodDemand) -> list[Requirement]:
     """Returns the requirements that no node of a pool meets, of the term with the fewest such requirements."""
     by_term = [
         [requirement for requirement in dict.fromkeys(term) if pool.mismatch((requirement,))] for term in pods.terms
@@ -180,12 +183,11 @@ _MAX_REASONS = 4
 """The number of node pools that a message names."""
 _MAX_TYPES = 8
 """The number of instance types that a message names."""
-_TEMPLATE: Path = ("spec", "template")
 
 
 def pods_per_node(match: MatchingPool, pods: PodDemand) -> dict[str, int]:
     """Returns the number of pods that fit on an empty node, by instance type; only types on which a pod fits."""
-    counts = {instance.type: pods_that_fit(match.pool.room(instance), pods.pod) for instance in match.types}
+    counts = {instance.type: pods_that_fit(match.room.of(instance), pods.pod) for instance in match.types}
     if pods.per_node is not None:
         counts = {name: min(count, pods.per_node) for name, count in counts.items()}
     return {name: count for name, count in counts.items() if count}
@@ -196,11 +198,10 @@ def types_with_room(match: MatchingPool, pods: PodDemand) -> list[str]:
     return [name for name in match.unsure_types if _may_fit(match.pool, name, pods.pod)]
 
 
-def _may_fit(pool: NodePool, name: str, pod: Amounts) -> bool:
+def _may_fit(pool: Pool, name: str, pod: Amounts) -> bool:
     """Returns whether a pod may fit on a node, if the node has all resources of its instance type for the pod."""
-    instance = pool.catalog.instance_type(name)
-    if instance is not None:
-        most = pool.capacity(instance)
+    if pool.hardware(name):
+        most = pool.capacity(name)
         return all(
             count <= most.get(resource, 0)
             for resource, count in pod.items()
@@ -240,9 +241,9 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     unsure = {name for match in found for name in match.unsure_types}
     if not match.types and not unsure:
         return _no_type(pool, pods)
-    rooms = [match.pool.room(instance) for match in found for instance in match.types]
-    unsure_types = ((match.pool, pool.catalog.instance_type(name)) for match in found for name in match.unsure_types)
-    unsure_rooms = [other.capacity(row) for other, row in unsure_types if row is not None]
+    rooms = [match.room.of(instance) for match in found for instance in match.types]
+    unsure_types = ((match.pool, name) for match in found for name in match.unsure_types)
+    unsure_rooms = [other.capacity(name) for other, name in unsure_types if other.hardware(name)]
     largest = [
         (name, count, max(0, *(room.get(name, 0) for room in (*rooms, *unsure_rooms, {}))))
         for name, count in pods.pod.items()
@@ -251,7 +252,7 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     missing = [name for name, _, most in largest if most == 0 and _is_device(name)]
     if missing:
         message = f"no instance type that node pool {names} allows has {' or '.join(missing)}"
-        return UnschedulableReason(message, pool.manifest, _TEMPLATE, _remove(missing))
+        return UnschedulableReason(message, pool.manifest, TEMPLATE, _remove(missing))
     exceeded = [
         f"the pod requests {counted(name, count)}, and a node has {quantity_text(name, most)} for pods"
         for name, count, most in largest
@@ -267,13 +268,13 @@ def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> Un
     return UnschedulableReason(message, pool.manifest, (), fix)
 
 
-def _no_type(pool: NodePool, pods: PodDemand) -> UnschedulableReason:
+def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:
     """Returns the first requirement of the pods that no instance type of a pool meets."""
     wanted = next((wanted for term in pods.terms for wanted in term if not pool.types_for((wanted,))), None)
     message = f"node pool {pool.name} has no instance type that matches the node selector of the pods"
     message += f": {wanted}" if wanted else ""
     summary = "No instance type of the node pools matches the node selector of the pods."
-    path = (*_TEMPLATE, "spec", "requirements")
+    path = REQUIREMENTS
     fix = _change(wanted, pool.values(wanted.key, (row.type for row in pool.types))) if wanted else ""
     return UnschedulableReason(message, pool.manifest, path, fix, wanted, summary)
 

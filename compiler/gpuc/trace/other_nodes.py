@@ -9,7 +9,6 @@ from gpuc.admission.validation.resources import is_extended as is_device
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.node_pool import AWS_LABELS, HOSTNAME, WELL_KNOWN, normal
 from gpuc.kubernetes.selector import Requirement
-from gpuc.objects.node_pools import has_other_nodes
 from gpuc.objects.object_set import dig, items
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.nodes import MatchingPool, PodDemand
@@ -49,7 +48,7 @@ def other_nodes(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str]
         with_label = (name for name in flavors if _has_label(cluster, name, wanted.key))
         subject = f"flavor {name}" if (name := next(with_label, "")) else "the node selector of the pods"
         return f"{subject} selects nodes that no NodePool of the input makes: {wanted}"
-    if has_other_nodes(cluster.objects):
+    if not cluster.nodes.is_complete:
         return "the input has objects of other kinds that make nodes"
     keys = {normal(wanted.key) for term in demand.terms for wanted in term}
     if keys <= _EVERYWHERE and not any(is_device(name) and count for name, count in demand.pod.items()):
@@ -59,7 +58,7 @@ def other_nodes(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str]
 
 def _of_other_nodes(cluster: ClusterIndex, demand: PodDemand) -> Iterator[Requirement]:
     """Yields the requirements for labels that no node of a NodePool has."""
-    known = cluster.pool_index.keys - {HOSTNAME}
+    known = cluster.nodes.keys - {HOSTNAME}
     for term in demand.terms:
         for wanted in term:
             key, domain = normal(wanted.key), wanted.domain
@@ -80,7 +79,7 @@ def other_devices(cluster: ClusterIndex, found: Sequence[MatchingPool], demand: 
     """
     if cluster.objects.is_complete:
         return ""
-    rooms = [match.pool.room(instance) for match in found for instance in match.types]
+    rooms = [match.room.of(instance) for match in found for instance in match.types]
     for name, count in demand.pod.items():
         if count and is_device(name) and name not in _BY_KARPENTER and not any(room.get(name) for room in rooms):
             return f"the input does not show which nodes have {name}; Karpenter starts no node for it"

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS
 from gpuc.kubernetes.amounts import Amounts, counted, pods_that_fit, quantity_text
 from gpuc.trace.nodes import UNLIMITED_NODES, MatchingPool, PodDemand, pods_per_node
-from gpuc.trace.pools import NodePool
 from gpuc.trace.steps import Stage, Step
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Load:
 class _Nodes:
     """A number of equal nodes with equal pods."""
 
-    pool: NodePool
+    pool: Pool
     instance: InstanceType
     free: Amounts
     number: int
@@ -51,7 +52,7 @@ def packing_steps(loads: Sequence[Load], copies: int) -> Iterator[Step]:
         return
     pools = list(dict.fromkeys(match.pool for load in loads for match in load.found))
     names, manifest = ", ".join(pool.name for pool in pools), pools[0].manifest
-    path = ("spec", "limits") if pools[0].replicas is None else ("spec", "replicas")
+    path = REPLICAS if pools[0].is_static else LIMITS
     is_sure = not any(match.unsure_types for load in loads for match in load.found)
     for resource, wanted in _total(several).items() if is_sure else ():
         supply = sum(_supply(pool, several, resource) for pool in pools)
@@ -75,19 +76,19 @@ def _total(loads: Sequence[Load]) -> Amounts:
     return result
 
 
-def _supply(pool: NodePool, loads: Sequence[Load], resource: str) -> float:
+def _supply(pool: Pool, loads: Sequence[Load], resource: str) -> float:
     """Returns an upper bound of a resource on all nodes of a pool."""
     matches = [match for load in loads for match in load.found if match.pool is pool]
     types = {instance.type: instance for match in matches for instance in match.types}
     if not types:
         return 0
-    rooms = {name: pool.room(instance).get(resource, 0) for name, instance in types.items()}
+    rooms = {name: matches[0].room.of(instance).get(resource, 0) for name, instance in types.items()}
     reserved = [match.nodes for match in matches if match.nodes is not None]
     bounds: list[float] = [max(reserved) * max(rooms.values())] if len(reserved) == len(matches) else []
     if pool.replicas is not None:
         return min(pool.replicas * max(rooms.values()), *bounds, inf)
     for limited, limit in pool.limits.items():
-        sizes = {name: {**pool.capacity(instance), "nodes": 1}.get(limited, 0) for name, instance in types.items()}
+        sizes = {name: {**pool.capacity(name), NODES: 1}.get(limited, 0) for name in types}
         bounds.append(
             max(limit / sizes[name] * rooms[name] if sizes[name] else _unlimited(rooms[name]) for name in types)
         )
@@ -105,7 +106,7 @@ def _fits(loads: Sequence[Load], order: int) -> bool:
         order: 1 to start the smallest instance types first; -1 to start the largest first.
     """
     nodes: list[_Nodes] = []
-    used: dict[NodePool, Amounts] = {}
+    used: dict[Pool, Amounts] = {}
     for load in sorted(loads, key=_size, reverse=True):
         remaining = _on_open_nodes(load, nodes)
         for match, instance, fit in _choices(load, order):
@@ -115,9 +116,9 @@ def _fits(loads: Sequence[Load], order: int) -> bool:
             number = min(_free_nodes(match, instance, pool_used), -(-remaining // fit))
             if number > 0:
                 is_reserved = match.nodes is not None
-                for name, count in {**match.pool.capacity(instance), "nodes": 1, _RESERVED: is_reserved}.items():
+                for name, count in {**match.pool.capacity(instance.type), NODES: 1, _RESERVED: is_reserved}.items():
                     pool_used[name] = pool_used.get(name, 0) + count * number
-                opened = _Nodes(match.pool, instance, match.pool.room(instance), number, is_reserved)
+                opened = _Nodes(match.pool, instance, match.room.of(instance), number, is_reserved)
                 nodes.append(opened)
                 remaining = _place(opened, load.demand, remaining, fit, nodes)
         if remaining > 0:

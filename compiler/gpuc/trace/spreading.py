@@ -15,7 +15,6 @@ from gpuc.kubernetes.selector import matches
 from gpuc.objects.object_set import dig, items
 from gpuc.objects.selectors import selector
 from gpuc.trace.nodes import MatchingPool
-from gpuc.trace.pools import NodePool
 from gpuc.trace.workload import PodSet
 
 _AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -171,12 +170,12 @@ def host_ports(pod: Any) -> frozenset[tuple[str, int]]:
     return frozenset((protocol, number) for protocol, number in numbers if isinstance(number, int) and number > 0)
 
 
-def used_port(pool: NodePool, pod: Any) -> str:
+def used_port(match: MatchingPool, pod: Any) -> str:
     """Returns the DaemonSet that uses a port of the pod on all nodes of a pool, in words; or an empty string."""
     wanted = host_ports(pod)
-    for pods in pool.daemonset_pods if wanted else ():
+    for pods in match.room.daemonset_pods if wanted else ():
         for protocol, number in sorted(wanted & host_ports(pods.spec)):
-            return f"{pods.manifest} uses port {number} ({protocol}) of all nodes of node pool {pool.name}"
+            return f"{pods.manifest} uses port {number} ({protocol}) of all nodes of node pool {match.pool.name}"
     return ""
 
 

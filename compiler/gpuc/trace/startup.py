@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import STARTUP_TAINTS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.startup_agents import agent_of
 from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.pools import NodePool
+from gpuc.trace.rooms import accepts
 from gpuc.trace.steps import Stage, Step
 
-STARTUP_TAINTS: Path = ("spec", "template", "spec", "startupTaints")
 
-
-def removing_agent(cluster: ClusterIndex, pool: NodePool, taint: Taint) -> str:
+def removing_agent(cluster: ClusterIndex, pool: Pool, taint: Taint) -> str:
     """Returns the agent that removes a startup taint: a known agent, or a DaemonSet that tolerates the taint.
 
     Returns an empty string if the input has no such agent.
@@ -23,12 +23,12 @@ def removing_agent(cluster: ClusterIndex, pool: NodePool, taint: Taint) -> str:
     if known := agent_of(taint.key):
         return known
     for pods in cluster.daemonsets:
-        if pool.accepts(pods) and untolerated((taint, *pool.taints), pods.tolerations) is None:
+        if accepts(pool, pods) and untolerated((taint, *pool.taints), pods.tolerations) is None:
             return str(pods.manifest)
     return ""
 
 
-def startup_step(cluster: ClusterIndex, pool: NodePool, pods: str) -> Iterator[Step]:
+def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Iterator[Step]:
     """Checks that agents remove the startup taints of a pool; yields no step for a pool without startup taints.
 
     Args:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import Domain, Requirement, Selector
@@ -13,8 +15,6 @@ from gpuc.kubernetes.startup_agents import agent_of
 from gpuc.kubernetes.toleration import Taint, Toleration, missing_tolerations, untolerated
 from gpuc.manifest.manifest import RunsOn
 from gpuc.model.names import GPUS_TAINT, SYSTEM_TAINT
-from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import dig, pairs
 
 _NOT_ON_SYSTEM_NODES = ("karpenter.sh/", "karpenter.k8s.aws/", "gpuc.dev/", "nvidia.com/")
@@ -74,7 +74,7 @@ def pool_nodes(pool: Pool, *, after_boot: bool = False, at_start: bool = False) 
         at_start: whether the nodes still have the startup taints that gpuc's components remove.
     """
     startup = [taint for taint in pool.startup_taints if not agent_of(taint.key)] if at_start else []
-    mismatch = partial(pool.unmet, exists=True) if after_boot else pool.mismatch
+    mismatch = partial(pool.mismatch, exists=True) if after_boot else pool.mismatch
     return NodeGroup(f"NodePool {pool.name} has", mismatch, [*pool.taints, *startup], pool.listed)
 
 
@@ -82,12 +82,10 @@ def needed_nodes(index: Index, runs_on: RunsOn) -> list[NodeGroup]:
     """Returns the node groups that all must take the pods of a component."""
     if runs_on == "system nodes":
         return [SYSTEM_NODES]
-    with_efa = {item.name for item in index.tree.manifests if dig(item.body, "spec", "networkInterfaces")}
-    with_gpus = {pool.name for pool in index.nodes.pools if GPUS_TAINT in {taint.key for taint in pool.startup_taints}}
     if runs_on == "GPU nodes":
-        pools = [pool for pool in index.nodes.pools if pool.name in with_gpus]
+        pools = [row for row in index.nodes.pools if any(taint.key == GPUS_TAINT for taint in row.startup_taints)]
     else:
-        pools = [pool for pool in index.nodes.pools if pool.node_class and pool.node_class[2] in with_efa]
+        pools = [pool for pool in index.nodes.pools if pool.efa_interfaces]
     return [pool_nodes(pool, after_boot=True, at_start=True) for pool in pools]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.cluster.queue import from_objects
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.emit import emit
 from gpuc.lint.checks import object_consistency, quotas
 from gpuc.lint.checks.quotas import closed_pools
@@ -51,13 +51,13 @@ def with_limits(kind: str, name: str, limits: dict[str, Any], manifests: tuple[M
 )
 def test_no_finding_for_a_leaving_pool(cluster: str, pool: str, is_complete: bool) -> None:
     manifests = leaving(cluster, pool)
-    assert from_objects(ObjectSet(manifests, is_complete=is_complete)).closed_flavors == {pool}
+    assert FlavorCapacity(ObjectSet(manifests, is_complete=is_complete)).closed == {pool}
     assert findings_of(manifests, is_complete=is_complete) == []
 
 
 def test_the_same_quotas_are_reported_for_an_open_pool() -> None:
     opened = with_limits("NodePool", "general", {"nodes": "10"}, leaving("prod-use1", "general"))
-    assert not from_objects(ObjectSet(opened, is_complete=True)).closed_flavors
+    assert not FlavorCapacity(ObjectSet(opened, is_complete=True)).closed
     assert {finding.rule.id for finding in findings_of(opened)} == {"SCD001", "QTA011", "QTA014"}
 
 
@@ -72,7 +72,7 @@ def test_a_second_pool_keeps_a_flavor_open() -> None:
     manifests = deepcopy(list(leaving("prod-use1", "dev-l4")))
     other = next(manifest for manifest in manifests if (manifest.kind, manifest.name) == ("NodePool", "embed-l40s"))
     other.body["spec"]["template"]["metadata"]["labels"]["gpuc.dev/pool"] = "dev-l4"
-    assert from_objects(ObjectSet(manifests, is_complete=True)).closed_flavors == frozenset()
+    assert FlavorCapacity(ObjectSet(manifests, is_complete=True)).closed == frozenset()
 
 
 def test_a_limit_below_the_replicas_is_reported() -> None:

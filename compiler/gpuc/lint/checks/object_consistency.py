@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import LIMITS, NODES, WEIGHT
+from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.lint.checks.pod_security import pod_security
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.pods import Pods, pods_of
@@ -51,11 +53,11 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields findings about workloads, node pools, ClusterQueues, role bindings and Pod Security labels."""
     for queue in from_objects(objects).by_name.values():
         yield from _covered(queue)
+    for pool in objects.once(Pools).pools:
+        yield from _numbers_of_nodes(pool)
     for manifest in objects.manifests:
         yield from pod_security(manifest)
-        if manifest.kind == "NodePool":
-            yield from _replicas(manifest)
-        elif manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
+        if manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
             yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects")
         for pods in pods_of(manifest):
             if manifest.kind in _WITH_SELECTOR:
@@ -63,19 +65,19 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
             yield from _pod(pods)
 
 
-def _replicas(manifest: Manifest) -> Iterator[ObjectFinding]:
-    replicas, limit = dig(manifest.body, "spec", "replicas"), str(dig(manifest.body, "spec", "limits", "nodes"))
-    if replicas is not None:
-        for key in dict(pairs(dig(manifest.body, "spec", "limits"))):
-            if key != "nodes":
+def _numbers_of_nodes(pool: Pool) -> Iterator[ObjectFinding]:
+    limit = pool.limits.get(NODES, 0)
+    if pool.is_static:
+        for key in dict(pairs(dig(pool.manifest.body, *LIMITS))):
+            if key != NODES:
                 message = "a static node pool (spec.replicas) may limit only nodes"
-                yield ObjectFinding(DYNAMIC_FIELD, manifest, ("spec", "limits", str(key)), message, on_key=True)
-        if dig(manifest.body, "spec", "weight") is not None:
+                yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, (*LIMITS, str(key)), message, on_key=True)
+        if dig(pool.manifest.body, *WEIGHT) is not None:
             message = "a static node pool (spec.replicas) may not have a weight"
-            yield ObjectFinding(DYNAMIC_FIELD, manifest, ("spec", "weight"), message, on_key=True)
-    if isinstance(replicas, int) and limit.isdigit() and 0 < int(limit) < replicas:  # a limit of 0 closes the pool
-        message = f"the limit is {limit} nodes, below {replicas} replicas"
-        yield ObjectFinding(TOO_FEW_NODES, manifest, ("spec", "limits", "nodes"), message)
+            yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, WEIGHT, message, on_key=True)
+    if 0 < limit < (pool.replicas or 0):  # a limit of 0 closes the pool
+        message = f"the limit is {limit} nodes, below {pool.replicas} replicas"
+        yield ObjectFinding(TOO_FEW_NODES, pool.manifest, (*LIMITS, NODES), message)
 
 
 def _covered(queue: Member) -> Iterator[ObjectFinding]:

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
+from gpuc.cluster.index import Index
 from gpuc.cluster.queue import cluster_queue, from_objects
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import TENANT_KEY
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.pods import Pods

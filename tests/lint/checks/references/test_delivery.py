@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from gpuc.catalog import load
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
 from gpuc.lint.checks.references.missing_charts import RESOURCES
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import sources
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec

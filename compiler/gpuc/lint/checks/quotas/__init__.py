@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.queue import from_objects
 from gpuc.lint.checks.quotas import closed_pools
 from gpuc.lint.checks.quotas.borrowing import borrowing
-from gpuc.lint.checks.quotas.capacity import FlavorCapacity
 from gpuc.lint.checks.quotas.limit_ranges import limit_ranges
 from gpuc.lint.checks.quotas.namespace_quotas import namespace_quotas
 from gpuc.lint.checks.quotas.object_counts import object_counts
@@ -25,11 +25,11 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     queues = from_objects(objects)
     if not queues.trees:
         return
-    pools = FlavorCapacity(objects)
+    pools = objects.once(FlavorCapacity)
     yield from quota_over_capacity(pools, queues.trees)
     for tree in queues.trees:
         if objects.is_complete or tree.root.is_queue:
             yield from quota_proportions(pools, tree)
         yield from unbalanced_quota(pools, tree)
-        yield from borrowing(queues, tree, is_complete=objects.is_complete)
+        yield from borrowing(pools, tree)
     yield from namespace_quotas(objects, queues, pools)

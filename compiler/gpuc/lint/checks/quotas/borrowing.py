@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from gpuc.cluster.queue import Member, Queues, Tree
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.queue import Member, Tree
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
 from gpuc.objects.object_finding import ObjectFinding
@@ -44,8 +45,9 @@ _TOO_SMALL = Fraction(1, 10**9)
 """The largest weight above zero that Kueue refuses."""
 
 
-def borrowing(queues: Queues, tree: Tree, *, is_complete: bool) -> Iterator[ObjectFinding]:
+def borrowing(pools: FlavorCapacity, tree: Tree) -> Iterator[ObjectFinding]:
     """Yields findings about limits and weights of the members of a cohort tree, and resources without quota."""
+    is_complete = pools.objects.is_complete
     knows_lenders = is_complete or len(tree.queues) > 1
     for member in tree.members:
         yield from _weight(member)
@@ -54,7 +56,7 @@ def borrowing(queues: Queues, tree: Tree, *, is_complete: bool) -> Iterator[Obje
             yield from (found.on_object(lends_more_than_quota.rule) for found in lent_above_quota(member))
         if knows_lenders and member.parent is not None:
             yield from _no_lender(member, is_complete=is_complete)
-    closed = queues.closed_flavors
+    closed = pools.closed
     if not any(flavor in closed for queue in tree.queues for flavor, _ in queue.quotas) and (
         found := shared_nothing(tree)
     ):

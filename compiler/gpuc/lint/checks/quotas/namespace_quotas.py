@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.pool import GPUS
 from gpuc.cluster.queue import Member, Queues
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
-from gpuc.lint.checks.quotas.capacity import GPUS, FlavorCapacity
 from gpuc.lint.checks.quotas.outside_kueue import Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
@@ -65,7 +66,7 @@ def namespace_quotas(objects: ObjectSet, queues: Queues, pools: FlavorCapacity) 
         if served and (objects.is_complete or _admits_only(queue, served)):
             yield from _out_of_reach(queue, [hard.get(namespace, {}) for namespace in served])
     if objects.is_complete:
-        yield from _too_high(list(_quotas(hard, members, judged, queues.closed_flavors)), judged, pools)
+        yield from _too_high(list(_quotas(hard, members, judged, pools.closed)), judged, pools)
 
 
 def _too_high(
@@ -113,7 +114,7 @@ def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapac
         covered: the resources of all ClusterQueues.
     """
     used = quota.pools(pools.unqueued)
-    if (not quota.queues and not used) or any(pool.is_closed or not pool.is_of_gpuc for pool in used):
+    if (not quota.queues and not used) or any(pool.is_closed or not pool.of_spec for pool in used):
         return
     names = [f"ClusterQueue {', '.join(quota.queues)}"] if quota.queues else []
     names += [f"NodePool {', '.join(pool.name for pool in used)}"] if used else []

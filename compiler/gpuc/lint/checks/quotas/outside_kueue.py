@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
+from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
-from gpuc.lint.checks.quotas.capacity import Pool
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
@@ -61,7 +61,7 @@ def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Iterato
     """
     for quota in quotas:
         yield from _counted_twice(quota, unqueued)
-    for group in _groups(quotas, [pool for pool in unqueued if pool.is_of_gpuc]):
+    for group in _groups(quotas, [pool for pool in unqueued if pool.of_spec]):
         if not any(pool.is_closed for pool in group.pools.values()):
             yield from _over_capacity(group)
 

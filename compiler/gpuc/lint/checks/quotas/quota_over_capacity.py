@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.queue import Member, Tree
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
-from gpuc.lint.checks.quotas.capacity import FlavorCapacity
 from gpuc.model.names import EFA, GPU
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.queue import Member, Tree
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
-from gpuc.lint.checks.quotas.capacity import FlavorCapacity
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_finding import ObjectFinding
 

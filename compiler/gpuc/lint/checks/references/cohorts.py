@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects, parent
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 
 MISSPELT_COHORT = declare_rule(

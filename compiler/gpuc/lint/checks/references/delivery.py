@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.kueue import QUEUE_LABEL
@@ -12,7 +13,6 @@ from gpuc.lint.checks.references.missing_charts import missing_charts
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.application_sources import ARGO, Delivery, Source
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool_fields import LABELS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
@@ -37,7 +38,6 @@ _LABELS = {DEVICE_PLUGIN: "nvidia.com/device-plugin.config", MIG_MANAGER: "nvidi
 """Node labels by the operand (device plugin or MIG manager) that reads the label."""
 _MIG_FILE = "config.yaml"
 """The key that the MIG manager reads in its ConfigMap (gpu-operator v26.7.0, assets/state-mig-manager)."""
-_POOL_LABELS: Path = ("spec", "template", "metadata", "labels")
 
 
 class Configurations(NamedTuple):
@@ -67,15 +67,13 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
             path: Path = ("spec", known.part, "config", "default")
             yield from _unknown(known.policy, path, known.default, known)
         for pool in index.nodes.pools:
-            name = dig(pool.manifest.body, *_POOL_LABELS, known.label)
-            yield from _unknown(pool.manifest, (*_POOL_LABELS, known.label), name, known)
+            name = pool.labels.get(known.label)
+            yield from _unknown(pool.manifest, (*LABELS, known.label), name, known)
     for pool in index.nodes.pools:
-        for key, _ in pairs(dig(pool.manifest.body, *_POOL_LABELS)):
+        for key, _ in pairs(dig(pool.manifest.body, *LABELS)):
             if (suggestion := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
                 message = f'no program reads this label, did you mean "{suggestion}"'
-                yield ObjectFinding(
-                    NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, key), message, write(suggestion), True
-                )
+                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, key), message, write(suggestion), True)
     for part, label in _LABELS.items():
         for settings, policy in operators(index):
             if dig(settings, part, "enabled") is False:
@@ -86,9 +84,9 @@ def _unread(index: Index, part: str, label: str, policy: Manifest | None) -> Ite
     """Yields findings about node labels for a part of the operator that is switched off."""
     settings = f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator"
     for pool in index.nodes.pools:
-        if dig(pool.manifest.body, *_POOL_LABELS, label) is not None:
+        if dig(pool.manifest.body, *LABELS, label) is not None:
             message = f"no program reads this label: {part}.enabled is false in {settings}"
-            yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*_POOL_LABELS, label), message, on_key=True)
+            yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, label), message, on_key=True)
 
 
 def _without_policy(index: Index) -> Iterator[ObjectFinding]:

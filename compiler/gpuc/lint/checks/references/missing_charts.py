@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.catalog import load
+from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import Delivery
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
 

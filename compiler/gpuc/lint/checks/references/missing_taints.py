@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import TAINTS
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.node_pool import AWS_INSTANCE
 from gpuc.kubernetes.toleration import Toleration, tolerated, untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, labels
 from gpuc.objects.selectors import tolerations
@@ -30,7 +31,6 @@ _AWS = ("karpenter.k8s.aws", "eks.amazonaws.com")
 """API groups of node classes whose provider adds no GPU taint to nodes."""
 _ACCELERATED = re.compile(r"(?:p|g|gr|trn|inf|dl)\d[\w-]*")
 """EC2 instance families with accelerators."""
-_TAINTS: Path = ("spec", "template", "spec", "taints")
 Tolerations = tuple[Toleration, ...]
 
 
@@ -60,7 +60,7 @@ def _lacking(
         for pool in pools:
             if (pool.name, key) not in reported and not _is_in_user_data(key, pool, index):
                 reported.add((pool.name, key))
-                yield ObjectFinding(MISSING_TAINT, pool.manifest, _TAINTS, _message(user, key, pool))
+                yield ObjectFinding(MISSING_TAINT, pool.manifest, TAINTS, _message(user, key, pool))
 
 
 def _message(user: Manifest, key: str, pool: Pool) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.cluster.index import Index
+from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import NODE_OPERATORS
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Nodes
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, labels
 from gpuc.objects.pods import Pods
@@ -130,7 +130,7 @@ def _is_for_pools(pods: Pods, index: Index) -> bool:
     return index.nodes.is_complete and (QUEUE_LABEL in pods.manifest.labels or pods.wants_devices)
 
 
-def _nothing_gives(key: str, values: list[str], nodes: Nodes) -> tuple[str, str, bool]:
+def _nothing_gives(key: str, values: list[str], nodes: Pools) -> tuple[str, str, bool]:
     """Returns a message about a label that no pool sets, a suggestion, and whether the suggestion is for the key."""
     known = {*nodes.values.get(normal(key), ()), *WELL_KNOWN.get(normal(key), ())}
     if known or normal(key) in nodes.keys:

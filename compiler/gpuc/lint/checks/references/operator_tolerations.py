@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.catalog import Catalog
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.toleration import untolerated
-from gpuc.lint.checks.references.overlays import types_of
 from gpuc.model.names import OPERANDS_LABEL
-from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import tolerations
@@ -34,13 +32,13 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     accepted = tolerations(raw)
     for pool in index.nodes.pools:
         taint = untolerated(pool.taints, accepted)
-        if taint and _serves_gpus(index.tree.catalog, pool):
+        if taint and _serves_gpus(pool):
             message = f"nodes of NodePool {pool.name} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(KEPT_OFF, policies[0], _TOLERATIONS, message)
 
 
-def _serves_gpus(catalog: Catalog, pool: Pool) -> bool:
+def _serves_gpus(pool: Pool) -> bool:
     """Returns whether the pool's nodes have GPUs and the operator runs pods on these nodes."""
-    instances = [catalog.instances.get(name) for name in types_of(catalog, pool)]
+    instances = [pool.catalog.instances.get(name) for name in pool.listed_types]
     has_gpus = any(instance is not None and instance.gpu for instance in instances)
     return pool.labels.get(OPERANDS_LABEL) != "false" and has_gpus

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.kubernetes.overlay import capacity
 from gpuc.lint.checks.references.gpu_configs import (
     DEVICE_PLUGIN,
     MIG_MANAGER,
@@ -15,15 +16,11 @@ from gpuc.lint.checks.references.gpu_configs import (
     configurations,
     operators,
 )
-from gpuc.lint.checks.references.overlays import types_of
 from gpuc.lint.checks.references.shared_requests import SHARED
 from gpuc.model.names import GPU
 from gpuc.objects.embedded import document
-from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.trace.instance_labels import instance_labels
 
 WRONG_DEVICES = declare_rule(
     "REF054",
@@ -91,20 +88,17 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         layout = layouts.texts.get(_selected(pool, layouts)) if layouts else None
         sharing = _sharing(name, documents.get(name), strategy, layout)
         if sharing is not None:
-            yield from _pool(pool, sharing, index)
+            yield from _pool(pool, sharing)
 
 
-def _pool(pool: Pool, sharing: Sharing, index: Index) -> Iterator[ObjectFinding]:
-    catalog = index.tree.catalog
-    for name in types_of(catalog, pool):
-        instance = catalog.instances.get(name)
+def _pool(pool: Pool, sharing: Sharing) -> Iterator[ObjectFinding]:
+    for name in pool.listed_types:
+        instance = pool.catalog.instances.get(name)
         if instance is None or not instance.gpu or not instance.gpu_count:
             continue
-        overlays = index.overlays.of(pool, name, instance_labels(catalog, name))
-        by_name = {overlay.value.name: overlay for overlay in overlays}
-        for resource, effective in capacity(overlay.value for overlay in overlays).items():
-            overlay = by_name[effective.name]
-            amount, limit = effective.capacity[resource], sharing.limit(resource, instance.gpu_count)
+        effective = {resource: overlay for overlay in pool.overlays(name) for resource in overlay.capacity}
+        for resource, overlay in effective.items():
+            amount, limit = overlay.capacity[resource], sharing.limit(resource, instance.gpu_count)
             if limit is None or not _is_positive(amount) or not overlay.is_sure:
                 continue
             maximum, is_exact = limit

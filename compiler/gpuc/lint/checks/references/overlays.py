@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gpuc.catalog import Catalog
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.kubernetes.node_pool import AWS_INSTANCE, INSTANCE_TYPE
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import REQUIREMENTS
+from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.trace.instance_labels import instance_labels
 
 PARTIAL_OVERLAY = declare_rule(
     "REF053",
@@ -55,38 +54,26 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     if not index.tree.has("karpenter.sh", "NodeOverlay"):
         return
     for pool in index.nodes.pools:
-        declared = {name: _declared(index, pool, name) for name in types_of(index.tree.catalog, pool)}
+        declared = {name: _declared(pool, name) for name in pool.listed_types}
         for resource in sorted(set().union(*(resources.has for resources in declared.values()))):
             without = [name for name, resources in declared.items() if _lacks(resources, resource)]
             if without and len(without) < len(declared):
                 yield from _partial(pool, resource, without, declared)
 
 
-def types_of(catalog: Catalog, pool: Pool) -> list[str]:
-    """Returns the instance types that a pool lists and does not exclude.
-
-    The list is empty if a requirement cannot be evaluated.
-    """
-    names = sorted(pool.listed(INSTANCE_TYPE))
-    required = [key for key in pool.offer if key.startswith(AWS_INSTANCE)]
-    if any(key not in instance_labels(catalog, name) for name in names for key in required):
-        return []
-    return [name for name in names if pool.can_start(instance_labels(catalog, name))]
-
-
-def _declared(index: Index, pool: Pool, name: str) -> Declared:
+def _declared(pool: Pool, name: str) -> Declared:
     """Returns the resources of an instance type. The first overlay that certainly applies decides about a resource."""
     declared = Declared()
     decided: set[str] = set()
-    for overlay in index.overlays.of(pool, name, instance_labels(index.tree.catalog, name)):
-        for resource, amount in overlay.value.capacity.items():
+    for overlay in reversed(pool.overlays(name)):
+        for resource, amount in overlay.capacity.items():
             if resource in decided:
                 continue
             if str(amount).strip() in ("0", ""):
                 declared.zero.setdefault(resource, overlay.manifest)
             else:
                 declared.has.add(resource)
-        decided.update(overlay.value.capacity if overlay.is_sure else ())
+        decided.update(overlay.capacity if overlay.is_sure else ())
     return declared
 
 
@@ -98,7 +85,9 @@ def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, 
     for name in zero:
         yield ObjectFinding(PARTIAL_OVERLAY, declared[name].zero[resource], ("spec", "capacity", resource), message)
     if len(zero) < len(without):
-        yield ObjectFinding(PARTIAL_OVERLAY, pool.manifest, _requirement_path(pool), message)
+        listing = (row.position for row in pool.requirements if row.key == INSTANCE_TYPE)
+        path = next(((*REQUIREMENTS, position, "values") for position in listing), REQUIREMENTS)
+        yield ObjectFinding(PARTIAL_OVERLAY, pool.manifest, path, message)
 
 
 def _lacks(declared: Declared, resource: str) -> bool:
@@ -107,10 +96,3 @@ def _lacks(declared: Declared, resource: str) -> bool:
         return False
     vendor, _, name = resource.partition("/")
     return not name or not any(other.startswith(f"{vendor}/") for other in declared.has)
-
-
-def _requirement_path(pool: Pool) -> Path:
-    """Returns the path of the pool's requirement for instance types."""
-    path: Path = ("spec", "template", "spec", "requirements")
-    number = pool.requirement_index(INSTANCE_TYPE)
-    return path if number is None else (*path, number, "values")

@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.application_sources import ARGO, Delivery, Source
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items
 from gpuc.objects.symbol_table import CLUSTER_SCOPED

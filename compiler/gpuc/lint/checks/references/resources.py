@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool import Pool
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import write
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.checks.references.devices import intended_resource
-from gpuc.lint.checks.references.overlays import types_of
-from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.paths import matching_values, pattern
-from gpuc.trace.instance_labels import instance_labels
 
 NOT_COVERED = declare_rule(
     "REF050",
@@ -181,10 +179,9 @@ def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
 def _overlay_resources(index: Index) -> dict[str, list[str]]:
     """Returns the extended resources and huge pages that overlays add to nodes, by node pool."""
     by_pool: dict[str, list[str]] = {}
-    catalog = index.tree.catalog
     for pool in index.nodes.pools:
-        for name in types_of(catalog, pool) or [""]:
-            for overlay in index.overlays.of(pool, name, instance_labels(catalog, name) if name else {}):
+        for name in pool.listed_types or [""]:
+            for overlay in pool.overlays(name):
                 names = _capacity(overlay.manifest) if overlay.is_sure else ()
                 by_pool.setdefault(pool.name, []).extend(
                     name for name in names if "/" in name or name.startswith("hugepages-")
@@ -198,7 +195,7 @@ def _quotas_covered(index: Index) -> Iterator[ObjectFinding]:
     Resources of node pools without a ResourceFlavor are left out: pods outside of Kueue use these resources.
     """
     queues = from_objects(index.tree)
-    outside = {name for pool in unqueued_pools(index.tree, index.nodes) for name in devices(pool, index.overlays)}
+    outside = {name for pool in index.tree.once(FlavorCapacity).unqueued for name in pool.devices}
     for quota in index.tree.of("", "ResourceQuota"):
         names = queues.in_namespace.get(quota.namespace, [])
         if not names or not quota.namespace or any(name not in queues.by_name for name in names):

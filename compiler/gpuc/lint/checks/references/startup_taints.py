@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import STARTUP_TAINTS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import normal
 from gpuc.kubernetes.startup_agents import AGENTS, agent_of
 from gpuc.kubernetes.toleration import Taint, tolerated
-from gpuc.objects.index import Index
-from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import Pods
-from gpuc.trace.startup import STARTUP_TAINTS
 
 UNREMOVED_TAINT = declare_rule(
     "REF025",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.index import Index
+from gpuc.cluster.pool_fields import LABELS
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
-from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
 from gpuc.manifest.manifest import Kind
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items, pairs
 from gpuc.objects.symbol_table import kind_of
@@ -105,13 +106,12 @@ def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFin
 
 def _pools(index: Index) -> Iterator[ObjectFinding]:
     """Yields findings about node pools that neither Kueue nor a ResourceQuota counts."""
-    pools = unqueued_pools(index.tree, index.nodes)
+    pools = index.tree.once(FlavorCapacity).unqueued
     counted = _counted_by_quotas(index) if pools else set()
     for pool in pools:
-        if not devices(pool, index.overlays) & counted:
-            path = ("spec", "template", "metadata", "labels")
+        if not pool.devices & counted:
             message = without_quota("queue or namespace", f"the nodes of NodePool {pool.name}")
-            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, path, message)
+            yield ObjectFinding(capacity_without_queue.rule, pool.manifest, LABELS, message)
 
 
 def _counted_by_quotas(index: Index) -> set[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
 from gpuc.cluster.queue import Flavor, Member
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PAGES, Amounts, described, pods_that_fit, quantity_text
@@ -95,7 +97,7 @@ def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
             continue
         pods = _smallest(queue, in_queue)
         smallest[flavor.name] = flavor, pods
-        if not pods and flavor.name in cluster.queues.closed_flavors:
+        if not pods and flavor.name in cluster.objects.once(FlavorCapacity).closed:
             continue  # the limit of the flavor's node pool is 0 nodes
         if not pods and in_queue.resources and (cluster.objects.is_complete or queue.parent is None):
             message = "the flavor has no quota for any resource, and the ClusterQueue can borrow no quota"
@@ -139,7 +141,7 @@ def _least(resource: str) -> int:
 def _of_flavor(
     cluster: ClusterIndex, queue: Member, path: Path, flavor: Manifest, pods: dict[str, Amounts]
 ) -> Iterator[ObjectFinding]:
-    if not cluster.pools or not dig(flavor.body, "spec", "nodeLabels"):
+    if not cluster.nodes.pools or not dig(flavor.body, "spec", "nodeLabels"):
         return
     demand = pod_demand({}, 1, {}, [flavor])
     pools, _ = matching_pools(cluster, demand)
@@ -181,11 +183,10 @@ def _no_type(flavor: Manifest, matches: list[MatchingPool]) -> ObjectFinding:
 def _no_node(match: MatchingPool) -> ObjectFinding:
     pool = match.pool
     if not match.types:
-        path: Path = ("spec", "template", "spec", "requirements")
-        return ObjectFinding(NO_NODE, pool.manifest, path, "the requirements exclude all instance types")
+        return ObjectFinding(NO_NODE, pool.manifest, REQUIREMENTS, "the requirements exclude all instance types")
     limits = ", ".join(f"{quantity_text(name, count)} {name}" for name, count in pool.limits.items())
     types = ", ".join(instance_type.type for instance_type in match.types)
-    return ObjectFinding(NO_NODE, pool.manifest, ("spec", "limits"), f"{limits} is less than one node of type {types}")
+    return ObjectFinding(NO_NODE, pool.manifest, LIMITS, f"{limits} is less than one node of type {types}")
 
 
 def _unadvertised(
@@ -200,9 +201,9 @@ def _unadvertised(
     pools = [match.pool for match in matches]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
-    if not cluster.objects.is_complete and any(pool.replicas is not None for pool in pools):
+    if not cluster.objects.is_complete and any(pool.is_static for pool in pools):
         return  # partial input does not show the capacity of existing nodes
-    if any(pods_that_fit(match.pool.room(node), pod) for match in matches for node in match.types):
+    if any(pods_that_fit(match.room.of(node), pod) for match in matches for node in match.types):
         return
     names = ", ".join(pool.name for pool in pools)
     message = f"ResourceFlavor {flavor.name} has quota for {name}, but no node of NodePool {names} has room for a pod "

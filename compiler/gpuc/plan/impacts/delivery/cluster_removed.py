@@ -1,9 +1,9 @@
-from gpuc.model.names import POOL_LABEL, TENANT_KEY
-from gpuc.objects.object_set import dig
+from gpuc.cluster.pools import Pools
+from gpuc.model.names import TENANT_KEY
 from gpuc.plan.applications import applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.replacement import most_nodes, nodes_text
+from gpuc.plan.replacement import nodes_text
 
 
 @impact(
@@ -23,11 +23,10 @@ def cluster_removed(change: Change) -> Impacts:
     if not change.is_removed:
         return
     name, before = change.before.name, change.before.objects
-    pools = before.of("karpenter.sh", "NodePool")
-    counts = [most_nodes(pool.document()) for pool in pools]
+    pools = before.once(Pools).pools
+    counts = [pool.most_nodes for pool in pools]
     most = None if None in counts else sum(count or 0 for count in counts)
-    labels = ("spec", "template", "metadata", "labels", POOL_LABEL)
-    pool_names = {dig(pool.body, *labels) or pool.name for pool in pools}
+    pool_names = {pool.of_spec or pool.name for pool in pools}
     tenants = {space.labels[TENANT_KEY] for space in before.of("", "Namespace") if TENANT_KEY in space.labels}
     found = applications(change.before)
     charts = " and ".join(application.name for application in found if application.has_only_charts)

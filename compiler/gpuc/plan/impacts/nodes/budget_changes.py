@@ -1,7 +1,7 @@
-from gpuc.kubernetes.api_groups import KARPENTER
+from gpuc.cluster.pool_fields import BUDGETS
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.replacement import BUDGETS, DRIFTED, EMPTY, closed_hours, is_closed, pace, pool_name
+from gpuc.plan.replacement import DRIFTED, EMPTY, closed_hours, is_closed, pace
 
 
 @impact(
@@ -16,15 +16,14 @@ def budget_changes(change: Change) -> Impacts:
     The budgets apply from the sync on, also to nodes that have drifted before. The change itself replaces no node. A
     budget of 0 without reasons also keeps empty nodes, which cost.
     """
-    for pair in change.pairs(KARPENTER, "NodePool"):
+    for pair in change.pools:
         if not pair.changes(*BUDGETS):
             continue
-        before, after = pair.values(*BUDGETS)
-        if is_closed(after, DRIFTED):
+        if is_closed(pair.new, DRIFTED):
             message = "no drifted node is replaced while the budget is 0"
         else:
-            is_opened = closed_hours(before) and not closed_hours(after)
+            is_opened = closed_hours(pair.old) and not closed_hours(pair.new)
             hours = ", also in working hours from now on" if is_opened else ""
             message = f"drifted nodes are replaced {pace(pair, change.after.cluster)}{hours}"
-        details = ("empty nodes stay too, and cost",) if is_closed(after, EMPTY) else ()
-        yield Raised(f"node pool {pool_name(pair)}", message, pair.after, BUDGETS, details)
+        details = ("empty nodes stay too, and cost",) if is_closed(pair.new, EMPTY) else ()
+        yield Raised(f"node pool {pair.pool}", message, pair.after, BUDGETS, details)

@@ -1,7 +1,9 @@
+from gpuc.cluster.pool_fields import LABELS
+from gpuc.model.names import PLUGIN_CONFIG_LABEL
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.operands import pools_without_configuration
-from gpuc.plan.replacement import nodes_of, nodes_text, pool_name
+from gpuc.plan.replacement import nodes_of, nodes_text
 
 
 @impact(
@@ -16,12 +18,11 @@ def configuration_removed(change: Change) -> Impacts:
     """
     seen = set()
     for pair, configuration in pools_without_configuration(change):
-        name = pool_name(pair)
+        name = pair.pool
         if name not in seen:
             seen.add(name)
             message = (
                 f"configuration {configuration} of {nodes_text(nodes_of([pair]))} no longer exists; a node whose "
                 "device plugin restarts offers no GPUs to new pods"
             )
-            path = ("spec", "template", "metadata", "labels", "nvidia.com/device-plugin.config")
-            yield Raised(f"node pool {name}", message, pair.manifest, path)
+            yield Raised(f"node pool {name}", message, pair.manifest, (*LABELS, PLUGIN_CONFIG_LABEL))

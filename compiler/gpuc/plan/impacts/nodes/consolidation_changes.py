@@ -1,7 +1,6 @@
-from gpuc.kubernetes.api_groups import KARPENTER
+from gpuc.cluster.pool_fields import CONSOLIDATION
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.replacement import is_static, pool_name
 
 
 @impact(
@@ -16,9 +15,8 @@ def consolidation_changes(change: Change) -> Impacts:
     With WhenEmpty, Karpenter removes only empty nodes. With other policies, Karpenter evicts pods that fit on other
     nodes, except pods with karpenter.sh/do-not-disrupt. Karpenter does not consolidate a static NodePool.
     """
-    for pair in change.pairs(KARPENTER, "NodePool"):
-        before, after = pair.values("spec", "disruption", "consolidationPolicy")
-        if pair.is_changed and before == "WhenEmpty" and after != before and not is_static(pair):
+    for pair in change.pools:
+        before, after = pair.values(*CONSOLIDATION)
+        if pair.is_changed and before == "WhenEmpty" and after != before and not pair.is_static:
             message = f"Karpenter moves pods to use fewer nodes (consolidation {after} instead of {before})"
-            path = ("spec", "disruption", "consolidationPolicy")
-            yield Raised(f"node pool {pool_name(pair)}", message, pair.after, path)
+            yield Raised(f"node pool {pair.pool}", message, pair.after, CONSOLIDATION)

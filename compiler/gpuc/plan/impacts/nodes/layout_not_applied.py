@@ -1,9 +1,10 @@
+from gpuc.cluster.pool_fields import LABELS
 from gpuc.plan.change import Change
 from gpuc.plan.drift import Scope, drifts
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.operands import pools_with_another_layout
 from gpuc.plan.quantities import sharing_path
-from gpuc.plan.replacement import nodes_of, nodes_text, pool_name, pool_of
+from gpuc.plan.replacement import nodes_of, nodes_text, pool_of
 
 
 @impact(
@@ -25,7 +26,7 @@ def layout_not_applied(change: Change) -> Impacts:
     """
     replaced = {drift.name for drift in drifts(change, Scope.ALL)}
     for pair in pools_with_another_layout(change):
-        name = pool_name(pair)
+        name = pair.pool
         if name not in replaced:
             count = nodes_text(nodes_of([pair]))
             message = (
@@ -39,5 +40,5 @@ def layout_not_applied(change: Change) -> Impacts:
             )
             pool = pool_of(change.after.cluster, name)
             manifest = pair.after if pool is None else None
-            path = ("spec", "template", "metadata", "labels") if pool is None else sharing_path(change, pool)
+            path = LABELS if pool is None else sharing_path(change, pool)
             yield Raised(f"node pool {name}", message, manifest, path, details)

@@ -1,3 +1,4 @@
+from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import pool_sizes
@@ -14,5 +15,5 @@ def pool_grows(change: Change) -> Impacts:
         if size.after > size.before:
             verb = "Karpenter starts" if size.is_static else "Karpenter may start"
             message = f"{verb} up to {size.after} instead of {size.before} nodes"
-            pair, path = size.changed(("spec", "replicas"), ("spec", "limits", "nodes"))
+            pair, path = size.changed(REPLICAS, (*LIMITS, NODES))
             yield Raised(f"node pool {size.name}", message, pair.manifest, path)

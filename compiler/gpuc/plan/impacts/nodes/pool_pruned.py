@@ -1,8 +1,7 @@
-from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import is_left
-from gpuc.plan.replacement import GRACE, most_nodes, nodes_text, pool_name
+from gpuc.plan.replacement import nodes_text
 
 
 @impact(
@@ -17,15 +16,14 @@ def pool_pruned(change: Change) -> Impacts:
     The NodeClaims of a NodePool are deleted with the NodePool. Karpenter drains the nodes and ends the instances,
     without regard to budgets and working hours. A pool that was marked as leaving has no new nodes since then.
     """
-    present = {pool_name(pair) for pair in change.pairs(KARPENTER, "NodePool") if not pair.is_removed}
-    for pair in change.pairs(KARPENTER, "NodePool"):
-        name = pool_name(pair)
-        if not pair.is_removed or is_left(change, pair.manifest) or name in present:
+    present = {pair.pool for pair in change.pools if not pair.is_removed}
+    for pair in change.pools:
+        name = pair.pool
+        if pair.old is None or not pair.is_removed or is_left(change, pair.manifest) or name in present:
             continue
-        count = nodes_text(most_nodes(pair.manifest.document()))
+        count = nodes_text(pair.old.most_nodes)
         message = f"Argo CD prunes NodePool {pair.name}: Karpenter drains and ends {count}"
-        grace = pair.values(*GRACE)[0]
-        end = f"after at most {grace}" if isinstance(grace, str) else "when they have finished"
+        end = f"after at most {pair.old.grace}" if pair.old.grace else "when they have finished"
         details = (f"budgets and working hours do not apply; pods with karpenter.sh/do-not-disrupt end {end}",)
         removed = Prediction(f"nodes of pool {name}", "removed")
         predicts = (Prediction(f"object NodePool {pair.name}", "pruned"), removed)

@@ -1,8 +1,8 @@
-from gpuc.kubernetes.api_groups import KARPENTER
+from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pool_sizes import pool_sizes
-from gpuc.plan.replacement import NODES, pool_name, smaller_limits
+from gpuc.plan.replacement import smaller_limits
 
 
 @impact(
@@ -29,12 +29,12 @@ def pool_shrinks(change: Change) -> Impacts:
         else:
             stays = "stay, and Karpenter replaces none that ends or drifts" if size.running_after else stays
             message = f"Karpenter starts no new node; up to {size.before} nodes {stays}"
-        pair, path = size.changed(("spec", "limits", "nodes"), ("spec", "replicas"))
+        pair, path = size.changed((*LIMITS, NODES), REPLICAS)
         yield Raised(f"node pool {size.name}", message, pair.manifest, path)
-    for pair in change.pairs(KARPENTER, "NodePool"):
+    for pair in change.pools:
         smaller = smaller_limits(pair)
         if pair.is_changed and smaller and NODES not in smaller:
             texts = " and ".join(f"{name} {after} instead of {before}" for name, (before, after) in smaller.items())
             message = f"Karpenter starts nodes up to the limit {texts}; nodes above that stay until they are empty"
-            path = ("spec", "limits", next(iter(smaller)))
-            yield Raised(f"node pool {pool_name(pair)}", message, pair.after, path)
+            path = (*LIMITS, next(iter(smaller)))
+            yield Raised(f"node pool {pair.pool}", message, pair.after, path)

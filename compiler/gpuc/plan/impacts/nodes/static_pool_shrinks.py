@@ -1,3 +1,4 @@
+from gpuc.cluster.pool_fields import REPLICAS
 from gpuc.diagnostics.words import counted
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
@@ -25,7 +26,7 @@ def static_pool_shrinks(change: Change) -> Impacts:
         message = f"Karpenter deletes {nodes} of {size.running_before} that always run, and drains their pods"
         details = ("nodes without pods come first; budgets and working hours do not apply",)
         predicts = (Prediction(f"nodes of pool {size.name}", "removed"),)
-        pair, path = size.changed(("spec", "replicas"))
+        pair, path = size.changed(REPLICAS)
         yield Raised(f"node pool {size.name}", message, pair.manifest, path, details, predicts)
 
 

@@ -1,3 +1,4 @@
+from gpuc.cluster.pool_fields import REPLICAS
 from gpuc.diagnostics.words import counted
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
@@ -17,5 +18,5 @@ def warm_nodes_start(change: Change) -> Impacts:
         if count > 0:
             more = f"{size.running_after} instead of {size.running_before} nodes always run"
             message = f"Karpenter starts {counted(count, 'node')} at once; {more}"
-            pair, path = size.changed(("spec", "replicas"))
+            pair, path = size.changed(REPLICAS)
             yield Raised(f"node pool {size.name}", message, pair.manifest, path)

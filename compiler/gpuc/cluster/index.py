@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gpuc.cluster.pools import Pools
 from gpuc.objects.application_sources import Delivery
 from gpuc.objects.namespace_labels import Namespaces
-from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pods import Pods, pods
 from gpuc.objects.symbol_table import SymbolTable
@@ -24,15 +24,10 @@ class Index:
         """The pods of all pod templates."""
         return tuple(pods(self.tree))
 
-    @cached_property
-    def nodes(self) -> Nodes:
-        """The node pools with their labels and taints."""
-        return Nodes(self.tree)
-
-    @cached_property
-    def overlays(self) -> Overlays:
-        """The NodeOverlays."""
-        return Overlays(self.tree)
+    @property
+    def nodes(self) -> Pools:
+        """The node pools."""
+        return self.tree.once(Pools)
 
     @cached_property
     def namespaces(self) -> Namespaces:

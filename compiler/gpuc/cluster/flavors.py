@@ -1,0 +1,92 @@
+"""The node pools of ResourceFlavors, and the capacity for which quotas of a flavor can be useful."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pools import Pools
+from gpuc.cluster.queue import from_objects
+from gpuc.kubernetes.amounts import Amounts
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.node_pool import NODE_POOL, normal
+from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.reserved_keys import is_by_cloud
+from gpuc.model.names import GPU
+from gpuc.objects.object_set import ObjectSet, dig, labels
+
+
+class FlavorCapacity:
+    """The node pools of every flavor of an object set, and their capacity."""
+
+    def __init__(self, objects: ObjectSet) -> None:
+        self.objects = objects
+        self._pools = objects.once(Pools)
+        self._labels = {row.name: dig(row.body, "spec", "nodeLabels") for row in objects.of(GROUP, "ResourceFlavor")}
+
+    @cached_property
+    def by_flavor(self) -> dict[str, list[Pool]]:
+        """Node pools by flavor; an empty list if other nodes may have the flavor's labels too."""
+        return {
+            name: self._pools.matching(wanted) if self._distinguishes(wanted) else []
+            for name, wanted in self._labels.items()
+        }
+
+    def _distinguishes(self, flavor_labels: Any) -> bool:
+        """Returns whether a label of a flavor distinguishes nodes of the pools from other nodes."""
+        known = {key for pool in self._pools.pools for key in pool.offer}
+        named = [key for key in map(normal, labels(flavor_labels)) if key in known]
+        return not all(map(is_by_cloud, named))
+
+    @cached_property
+    def queued(self) -> frozenset[str]:
+        """The names of the node pools that a flavor selects, so that Kueue counts their nodes.
+
+        A flavor without labels selects all nodes.
+        """
+        return frozenset(pool.name for wanted in self._labels.values() for pool in self._pools.matching(wanted))
+
+    @cached_property
+    def unqueued(self) -> list[Pool]:
+        """The node pools that no flavor selects; empty if the input has no flavor."""
+        return [pool for pool in self._pools.pools if self._labels and pool.name not in self.queued]
+
+    @cached_property
+    def closed(self) -> frozenset[str]:
+        """The names of flavors whose node pools all have a limit of 0 nodes, because the capacity is being removed.
+
+        ClusterQueues have no quota of a closed flavor, so running pods continue, and Kueue admits no new pods. If a
+        ClusterQueue has quota of the flavor, the flavor is not closed, and the limit of the NodePool is a mistake.
+        """
+        if not any(pool.is_closed for pool in self._pools.pools):
+            return frozenset()
+        pools = {name: self._pools.matching(wanted) for name, wanted in self._labels.items() if wanted}
+        names = {name for name, of in pools.items() if of and all(pool.is_closed for pool in of)}
+        return frozenset(names - from_objects(self.objects).with_quota if names else names)
+
+    def maximum(self, key: Key) -> int | None:
+        """Returns the largest amount that the pools of a flavor can have of a resource; None if nothing limits it.
+
+        Args:
+            key: flavor and resource.
+        """
+        pools = self.by_flavor.get(key[0])
+        bounds = [pool.maximum(key[1], counts_gpus=self.objects.is_complete) for pool in pools or ()]
+        known = [bound for bound in bounds if bound is not None]
+        return sum(known) if known and len(known) == len(bounds) else None
+
+    def unshared_types(self, flavor: str) -> list[Amounts]:
+        """Returns the capacity of one node, for every instance type of a flavor.
+
+        The list is empty if an instance type is unknown, or has no GPUs, or its GPUs are shared or divided with MIG.
+        """
+        pools = self.by_flavor.get(flavor, [])
+        types = [node for pool in pools for node in pool.bounds]
+        is_known = bool(types) and all(pool.bounds for pool in pools) and all(node.get(GPU) for node in types)
+        is_shared = any("nvidia.com/mig-" in name or name.endswith(".shared") for node in types for name in node)
+        return types if is_known and not is_shared else []
+
+    def is_certain(self, flavor: str) -> bool:
+        """Returns whether only nodes of the input's pools can have the flavor's labels."""
+        return self.objects.is_complete or dig(self._labels.get(flavor), NODE_POOL) is not None

@@ -1,0 +1,129 @@
+"""The node class of a pool: the node labels that depend on it, and the resources that it leaves to pods.
+
+Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go (computeRequirements, getOS)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE, GIB, PODS, Amounts, amount
+from gpuc.kubernetes.api_groups import KARPENTER_AWS
+from gpuc.kubernetes.node_pool import AWS, CAPACITY_TYPE, REGION
+from gpuc.kubernetes.selector import Domain
+from gpuc.manifest.manifest import Manifest
+from gpuc.model.node import max_pods, predicted_allocatable
+from gpuc.objects.object_set import dig, items
+
+if TYPE_CHECKING:
+    from gpuc.catalog import Catalog
+    from gpuc.catalog.records import InstanceType
+
+AUTO_MODE_GROUP: Final = "eks.amazonaws.com"
+OS: Final = "kubernetes.io/os"
+RESERVATION_ID: Final = f"{AWS}capacity-reservation-id"
+RESERVATION_LABELS: Final = tuple(f"{AWS}capacity-reservation-{name}" for name in ("id", "type", "interruptible"))
+"""The labels of reserved nodes."""
+_ZONE_NAME = re.compile(r"([a-z]{2}(?:-[a-z]+)+-\d)[a-z]")
+"""The form of the name of an availability zone, which starts with the name of the region."""
+_ABSENT = Domain(True, frozenset(), False)
+_DATA_DEVICES = {"Bottlerocket": "/dev/xvdb", "AL2": "/dev/xvda", "AL2023": "/dev/xvda"}
+"""The device name of the volume with the data of pods, by AMI family."""
+
+
+class NodeClass:
+    """The node class that a NodePool refers to."""
+
+    def __init__(self, api_group: str, manifest: Manifest | None) -> None:
+        self.api_group = api_group
+        self.manifest = manifest
+        """The object; None if the input does not have it."""
+        self._spec = dig(manifest.body, "spec") if manifest else None
+
+    def offer(self, region: str) -> dict[str, Domain]:
+        """Returns the possible values of labels that depend on the node class; without labels that can have any value.
+
+        Args:
+            region: the AWS region of the nodes; empty if it is unknown.
+        """
+        result = {REGION: _one_of(region)} if region and self.api_group in (AUTO_MODE_GROUP, KARPENTER_AWS) else {}
+        if self.api_group == AUTO_MODE_GROUP:
+            return {**result, OS: _one_of("linux")}
+        if self.api_group != KARPENTER_AWS or not isinstance(self._spec, dict):
+            return result
+        result[OS] = _one_of("windows" if self._is_windows else "linux")
+        if not list(items(dig(self._spec, "capacityReservationSelectorTerms"))):
+            result[CAPACITY_TYPE] = _one_of("on-demand", "spot")
+            result |= dict.fromkeys(RESERVATION_LABELS, _ABSENT)
+        elif ids := self.reservation_ids:
+            result[RESERVATION_ID] = Domain(True, ids, False)
+        if not self._is_windows:
+            result["node.kubernetes.io/windows-build"] = _ABSENT
+        return result
+
+    @cached_property
+    def reservation_ids(self) -> frozenset[str]:
+        """The ids of the capacity reservations; empty if the node class selects them by tags, or is not known."""
+        return self.ids("capacityReservationSelectorTerms") or frozenset()
+
+    def ids(self, field: str) -> frozenset[str] | None:
+        """Returns the ids in a list of selector terms; None if a term selects by tags."""
+        ids = [dig(term, "id") for _, term in items(dig(self._spec, field))]
+        return frozenset(map(str, ids)) if None not in ids else None
+
+    @cached_property
+    def efa_interfaces(self) -> int | None:
+        """The number of EFA devices of a node; None if the instance type decides."""
+        interfaces = dig(self._spec, "networkInterfaces")
+        count = sum(dig(interface, "interfaceType") == "efa-only" for _, interface in items(interfaces))
+        return count if isinstance(interfaces, list) else None
+
+    @property
+    def _aliases(self) -> list[str]:
+        """The aliases of the images, in lower case and without versions."""
+        terms = items(dig(self._spec, "amiSelectorTerms"))
+        return [str(dig(term, "alias") or "").partition("@")[0].lower() for _, term in terms]
+
+    @property
+    def _is_windows(self) -> bool:
+        family = str(dig(self._spec, "amiFamily") or "").lower()
+        return any(name.startswith("windows") for name in (family, *self._aliases))
+
+    def allocatable(self, catalog: Catalog, instance: InstanceType) -> Amounts:
+        """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.
+
+        The requests of DaemonSets are not subtracted.
+        """
+        settings, disk = dig(self._spec, "kubelet"), self._disk_bytes(catalog, instance)
+        resources = predicted_allocatable(instance, catalog.kubelet, disk, settings)
+        return resources | {PODS: max_pods(instance, settings)}
+
+    def _disk_bytes(self, catalog: Catalog, instance: InstanceType) -> int:
+        """Returns the size of the volume with the data of pods: local NVMe storage, or the volume of the node class."""
+        if dig(self._spec, "instanceStorePolicy") == "RAID0" and instance.local_nvme_gb:
+            return instance.local_nvme_gb * 10**9
+        disks = [disk for _, disk in items(dig(self._spec, "blockDeviceMappings"))]
+        family = dig(self._spec, "amiFamily")
+        images = (catalog.images[name] for name in self._aliases if name in catalog.images)
+        by_alias = next((image.ami_family for image in images), "")
+        device = _DATA_DEVICES.get(family if isinstance(family, str) else by_alias, "/dev/xvda")
+        root = [disk for disk in disks if dig(disk, "rootVolume") is True]
+        named = disks[-1:] if family == "Custom" else [disk for disk in disks if dig(disk, "deviceName") == device]
+        sizes = [amount(EPHEMERAL_STORAGE, dig(disk, "ebs", "volumeSize")) for disk in (*root[:1], *named[:1])]
+        return next((size for size in sizes if size is not None), catalog.kubelet.root_volume_gib * GIB)
+
+
+def _one_of(*values: str) -> Domain:
+    return Domain(False, frozenset(values), False)
+
+
+def region_of(zones: Iterable[str]) -> str:
+    """Returns the AWS region of availability zones; an empty string if the zones do not show exactly one region.
+
+    Local Zones and Wavelength Zones are ignored, because their names have other forms.
+    """
+    regions = {match[1] for zone in zones if (match := _ZONE_NAME.fullmatch(zone))}
+    return regions.pop() if len(regions) == 1 else ""

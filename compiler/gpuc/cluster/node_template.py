@@ -1,0 +1,176 @@
+"""The nodes of a NodePool: the labels and taints with which they start.
+
+Source: sigs.k8s.io/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from gpuc.cluster.node_class import NodeClass, region_of
+from gpuc.cluster.pool_fields import (
+    LABELS,
+    NODE_CLASS,
+    REPLICAS,
+    REQUIREMENTS,
+    STARTUP_TAINTS,
+    TAINTS,
+    PoolRequirement,
+    requirements,
+)  # fmt: skip
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
+from gpuc.kubernetes.node_pool import NODE_POOL, REGION, ZONE, ZONE_ID, Offer, meets, normal, offer
+from gpuc.kubernetes.selector import POOL_OPERATORS, Domain, Requirement, equals
+from gpuc.kubernetes.toleration import Taint
+from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import POOL_LABEL
+from gpuc.objects.object_set import ObjectSet, dig, labels
+from gpuc.objects.selectors import taints, valid_requirements
+
+_SIMULATED = {f"{KARPENTER}/registered": "true", f"{KARPENTER}/initialized": "true"}
+"""Labels that Karpenter gives to all nodes, and assumes when it schedules pods."""
+
+
+class NodeTemplate:
+    """A NodePool as the template of its nodes, with its node class."""
+
+    def __init__(self, manifest: Manifest, objects: ObjectSet) -> None:
+        self.manifest = manifest
+        self.name = manifest.name
+        self.catalog = objects.catalog
+        self.region = region_of(self.listed(ZONE))
+        """The AWS region of the nodes; empty if it is unknown."""
+        reference = self.node_class or (KARPENTER_AWS, "", "")
+        self._class = NodeClass(reference[0], objects.find(*reference))
+
+    def _at(self, path: Path) -> Any:
+        return dig(self.manifest.body, *path)
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """The labels of all nodes of the pool, with the labels that Karpenter adds for the pool and the node class."""
+        own = labels(self._at(LABELS))
+        if self.node_class:
+            api_group, kind, name = self.node_class
+            own = {f"{api_group}/{kind.lower()}": name, **own}
+        return {**own, NODE_POOL: self.name}
+
+    @property
+    def of_spec(self) -> str:
+        """The name of the pool in the spec of gpuc, which the nodes have as a label; empty without the label."""
+        return self.labels.get(POOL_LABEL, "")
+
+    @cached_property
+    def node_class(self) -> tuple[str, str, str] | None:
+        """The API group, kind and name of the node class; None if the reference is incomplete."""
+        api_group, kind, name = (self._at((*NODE_CLASS, key)) for key in ("group", "kind", "name"))
+        texts = isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str)
+        return (api_group, kind, name) if texts else None
+
+    @property
+    def api_group(self) -> str:
+        """The API group of the node class; the group of EC2NodeClass if the reference is incomplete."""
+        return self._class.api_group
+
+    @cached_property
+    def requirements(self) -> tuple[PoolRequirement, ...]:
+        """The requirements for the labels of the nodes, as in the object."""
+        return tuple(requirements(self._at(REQUIREMENTS)))
+
+    @cached_property
+    def offer(self) -> Offer:
+        """The possible values of the node labels that the pool sets or restricts."""
+        own = valid_requirements(self._at(REQUIREMENTS), POOL_OPERATORS)
+        return offer([*(equals(key, value) for key, value in {**_SIMULATED, **self.labels}.items()), *own])
+
+    @cached_property
+    def class_offer(self) -> Offer:
+        """The possible values of the node labels that depend on the node class."""
+        return self._class.offer(self.region)
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """The permanent taints of the nodes."""
+        return taints(self._at(TAINTS))
+
+    @cached_property
+    def startup_taints(self) -> tuple[Taint, ...]:
+        """The taints that keep pods off until an agent removes the taints."""
+        return taints(self._at(STARTUP_TAINTS))
+
+    @cached_property
+    def replicas(self) -> int | None:
+        """The number of nodes of a static node pool; None for a pool that starts nodes for pending pods."""
+        replicas = self._at(REPLICAS)
+        return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
+
+    @property
+    def is_static(self) -> bool:
+        """Whether the pool has a fixed number of nodes, which start without pods and stay when they are empty."""
+        return self.replicas is not None
+
+    def listed(self, key: str) -> frozenset[str]:
+        """Returns the values that the pool lists for a label; empty if the pool lists no values."""
+        known = self.offer.get(key)
+        return known.listed or frozenset() if known else frozenset()
+
+    def possible_values(self, key: str) -> frozenset[str]:
+        """Returns the values of a label that the pool or its node class list; empty if no values are listed."""
+        known = [own[normal(key)] for own in (self.offer, self.class_offer) if normal(key) in own]
+        return (known[0].meet(known[-1]).listed or frozenset()) if known else frozenset()
+
+    def mismatch(self, term: Iterable[Requirement], *, exists: bool | None = None) -> Requirement | None:
+        """Returns the first requirement that no node of the pool can meet; None without such a requirement.
+
+        Args:
+            exists: whether the nodes exist before the pods; None for what is usual for the pool.
+        """
+        wanted, is_there = tuple(term), self.is_static if exists is None else exists
+        return next((row for row in wanted if not self._meets(row, exists=is_there)), self._class_conflict(wanted))
+
+    def _meets(self, wanted: Requirement, *, exists: bool) -> bool:
+        group = self.node_class[0] if self.node_class else ""
+        return meets(self.offer, wanted, is_static=exists, api_group=group)
+
+    def _class_conflict(self, requirements: Iterable[tuple[str, Domain]]) -> Requirement | None:
+        """Returns the first requirement for a label that no node of the node class meets."""
+        for key, domain in requirements:
+            known = self.class_offer.get(normal(key))
+            if known is not None and known.meet(domain).is_empty:
+                return Requirement(key, domain)
+        return None
+
+    def holder(self, wanted: Requirement) -> tuple[Manifest, Path]:
+        """Returns the object and the path that decide the label of a requirement that no node of the pool meets.
+
+        For a label that no object sets, these are the labels of the node template.
+        """
+        key = normal(wanted.key)
+        if key == REGION and key not in self.offer:
+            key = ZONE
+        if key != ZONE and self._class.manifest is not None and self._meets(wanted, exists=self.is_static):
+            return self._class.manifest, ("spec",)
+        if wanted.key == NODE_POOL:
+            return self.manifest, ("metadata", "name")
+        for requirement in self.requirements:
+            if requirement.key == key:
+                return self.manifest, (*REQUIREMENTS, requirement.position)
+        is_own = self._at((*LABELS, wanted.key)) is not None
+        return self.manifest, (*LABELS, wanted.key) if is_own else LABELS
+
+    def unknown_location(self, term: Iterable[Requirement]) -> str:
+        """Returns the requirement of a pod for a zone or region that the input does not show; empty without one.
+
+        The subnets of the node class decide in which zones a pool can start nodes.
+        """
+        known = {**self.class_offer, **self.offer}
+        located = (row for row in term if normal(row.key) in (ZONE, ZONE_ID, REGION) and row.domain.listed is not None)
+        return next((str(row) for row in located if normal(row.key) not in known), "")
+
+    @property
+    def efa_interfaces(self) -> int | None:
+        """The number of EFA devices of a node; None if the instance type decides."""
+        return self._class.efa_interfaces

@@ -1,0 +1,73 @@
+"""The fields of a NodePool: their paths in the object, and the values of its lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.node_pool import normal
+from gpuc.objects.object_set import dig, items
+
+NODES = "nodes"
+"""The limit of the number of nodes."""
+LIMITS: Path = ("spec", "limits")
+REPLICAS: Path = ("spec", "replicas")
+WEIGHT: Path = ("spec", "weight")
+BUDGETS: Path = ("spec", "disruption", "budgets")
+CONSOLIDATION: Path = ("spec", "disruption", "consolidationPolicy")
+IDLE_TIME: Path = ("spec", "disruption", "consolidateAfter")
+TEMPLATE: Path = ("spec", "template")
+LABELS: Path = (*TEMPLATE, "metadata", "labels")
+REQUIREMENTS: Path = (*TEMPLATE, "spec", "requirements")
+TAINTS: Path = (*TEMPLATE, "spec", "taints")
+STARTUP_TAINTS: Path = (*TEMPLATE, "spec", "startupTaints")
+LIFETIME: Path = (*TEMPLATE, "spec", "expireAfter")
+GRACE: Path = (*TEMPLATE, "spec", "terminationGracePeriod")
+NODE_CLASS: Path = (*TEMPLATE, "spec", "nodeClassRef")
+
+
+class PoolRequirement(NamedTuple):
+    """A requirement for a label of the nodes, as in the object."""
+
+    position: int
+    key: str
+    """The current key of the label."""
+    operator: str
+    values: tuple[str, ...]
+    least: int
+    """The minimum number of values of the label among the instance types for a node; 0 without a minimum."""
+
+    @property
+    def allowed(self) -> frozenset[str] | None:
+        """The allowed values; None for another operator than In."""
+        return frozenset(self.values) if self.operator == "In" else None
+
+
+class Budget(NamedTuple):
+    """How many nodes Karpenter disrupts at a time."""
+
+    nodes: str
+    """A number of nodes or a percentage."""
+    reasons: tuple[str, ...]
+    """The reasons for which the budget counts; empty for all reasons."""
+    schedule: str
+    """When the budget starts to count, as a cron expression in UTC; empty if it always counts."""
+    duration: str
+
+
+def requirements(raw: Any) -> Iterator[PoolRequirement]:
+    """Yields the requirements of a list, also those that the API server refuses."""
+    for index, row in items(raw):
+        values = tuple(str(value) for _, value in items(dig(row, "values")))
+        least = dig(row, "minValues")
+        number = least if isinstance(least, int) else 0
+        yield PoolRequirement(index, normal(str(dig(row, "key"))), str(dig(row, "operator")), values, number)
+
+
+def budgets(raw: Any) -> Iterator[Budget]:
+    """Yields the budgets of a list. The API server adds the default; an empty list has no limit."""
+    for _, row in items([{"nodes": "10%"}] if raw is None else raw):
+        reasons = tuple(str(reason) for _, reason in items(dig(row, "reasons")))
+        schedule, duration = (str(dig(row, field) or "") for field in ("schedule", "duration"))
+        yield Budget(str(dig(row, "nodes")), reasons, schedule, duration)
