@@ -38,9 +38,9 @@ def _spec() -> Callable[[bytes], None]:
 
 def _lint() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
+        from gpuc.documents.source_map import SourceMap
         from gpuc.lint.checks import findings as findings_among
         from gpuc.lint.load.loaded_files import LoadedFiles
-        from gpuc.lint.load.source_map import SourceMap
         from gpuc.objects.object_set import ObjectSet
         from gpuc.verify.schema import schema_findings
 

@@ -14,10 +14,10 @@ import yaml
 from gpuc.cli.crds_command import run_crds
 from gpuc.cli.main import main
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.crds.schemas import crd_findings, imported_table
 from gpuc.lint.crds.tables import imported_tables
 from gpuc.lint.load.loaded_files import LoadedFiles
-from gpuc.lint.load.source_map import SourceMap
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, definition, rule
 

@@ -10,9 +10,9 @@ import pytest
 
 from gpuc import isolation, verify
 from gpuc.diagnostics.contract import Check
+from gpuc.documents.source_map import SourceMap
 from gpuc.emit import emit
 from gpuc.lint.load.loaded_files import LoadedFiles
-from gpuc.lint.load.source_map import SourceMap
 from gpuc.manifest.manifest import Values
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify import constraints

@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, declare_rule
+from gpuc.documents.reader import read
+from gpuc.documents.source_map import SourceMap
 from gpuc.extra.files import ManifestFile
 from gpuc.lint.load.loaded_files import as_applied
-from gpuc.lint.load.source_map import SourceMap
-from gpuc.lint.load.yaml_text import read
 from gpuc.manifest.manifest import Manifest, Written
 from gpuc.manifest.printable import unprintable
 from gpuc.objects.object_finding import ObjectFinding
@@ -67,7 +67,7 @@ def add_objects(objects: ReadObjects, file: ManifestFile, output: str, origin: P
         origin: the spec path of the objects: the tenant, or the complete spec.
     """
     objects.source_map.add(file.file, file.text)
-    parsed = read(file.text, file.file, values_max=ALIAS_VALUES_MAX)
+    parsed = read(file.text, file.file, aliased_max=ALIAS_VALUES_MAX)
     objects.findings += [replace(finding, path=origin) for finding in parsed.findings]
     for index, data in parsed.documents:
         for path, item in _items(data):

@@ -12,6 +12,7 @@ from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.checks import findings as check_objects
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
 from gpuc.lint.load.chart_values import (
@@ -25,7 +26,6 @@ from gpuc.lint.load.chart_values import (
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.kustomize import has_patches
 from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles
-from gpuc.lint.load.source_map import SourceMap
 from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest

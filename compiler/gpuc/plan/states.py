@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.usage import UsageError
-from gpuc.lint.load.yaml_text import DUPLICATE_KEY, read
+from gpuc.documents.reader import DUPLICATE_KEY, read
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written
 from gpuc.manifest.output_file import OutputFile, output_files
 from gpuc.plan.state import State, no_state, resolved_spec, state_of

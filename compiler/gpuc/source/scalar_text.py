@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gpuc.diagnostics.finding import Mark
-from gpuc.source.encoding import mark_at
+from gpuc.documents.reader import mark_at
 
 _BLOCK_HEADER = re.compile(r"[|>][-+0-9]*[ \t]*(#[^\r\n]*)?(\r\n|\r|\n)")
 _SPACE = " \t\r\n"

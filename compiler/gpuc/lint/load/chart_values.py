@@ -15,9 +15,9 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.spelling import misspelt
+from gpuc.documents.reader import read
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
-from gpuc.lint.load.source_map import SourceMap
-from gpuc.lint.load.yaml_text import read
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.verify.charts.unknown_key import unknown_key

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gpuc.diagnostics.finding import Finding, Mark, Path
+from gpuc.documents.reader import DUPLICATE_KEY
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.loaded_files import LoadedFiles
-from gpuc.lint.load.source_map import SourceMap
-from gpuc.lint.load.yaml_text import DUPLICATE_KEY
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import dig
 

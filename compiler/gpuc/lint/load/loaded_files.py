@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.documents.reader import UNREADABLE, YamlText, read
 from gpuc.lint.load.chart_installs import MapDocument
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
-from gpuc.lint.load.yaml_text import UNREADABLE, YamlText, read
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 

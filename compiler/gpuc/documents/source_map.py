@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
-from gpuc.lint.load.yaml_text import marks, read
-from gpuc.objects.object_set import dig
+from gpuc.documents.reader import document
 
 
 class SourceMap:
@@ -19,8 +18,6 @@ class SourceMap:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._marks = lru_cache(maxsize=64)(self._read)
-        self._document = lru_cache(maxsize=4)(self._data)
         self._lines = lru_cache(maxsize=8)(self._split)
 
     def add(self, file: str, text: str) -> None:
@@ -29,20 +26,19 @@ class SourceMap:
 
     def document(self, file: str, index: int) -> Any:
         """Returns the content of a document of a file."""
-        return self._document(file, index)
+        found = document(self._texts[file], file, index)
+        return found and found.root.plain()
 
     def mark(self, file: str, index: int, path: Path, *, on_key: bool = False) -> Mark:
         """Returns the mark of the value at a path of a document, or of the closest parent that the document has.
 
         A path may continue inside of a string value that contains YAML, as in a ConfigMap.
         """
-        known = self._marks(file, index)
-        closest = _closest(known, path, on_key)
-        depth = next(end for end in range(len(path), -1, -1) if end == 0 or (path[:end], False) in known)
-        if closest is None or depth == len(path) or (on_key and (path, True) in known):
-            return closest or Mark(file, 1, 1)
-        text = dig(self._document(file, index), *path[:depth])
-        return self.embedded(closest, text)(path[depth:], on_key) if isinstance(text, str) else closest
+        found = document(self._texts[file], file, index)
+        if found is None:
+            return Mark(file, 1, 1)
+        mark, node, rest = found.closest(path, on_key)
+        return self.embedded(mark, node.value)(rest, on_key) if rest and isinstance(node.value, str) else mark
 
     def embedded(self, outer: Mark, text: str) -> Callable[[Path, bool], Mark]:
         """Returns a function that maps paths of a YAML text to marks in the file.
@@ -50,8 +46,12 @@ class SourceMap:
         Args:
             outer: the mark of the string value that contains the YAML text.
         """
-        known = lru_cache(maxsize=1)(lambda: _marks_of(text, outer.file))
-        return lambda path, on_key: self.mark_in_file(outer, text, _closest(known(), path, on_key))
+
+        def mark(path: Path, on_key: bool) -> Mark:
+            found = document(text, outer.file, 0)
+            return self.mark_in_file(outer, text, found and found.closest(path, on_key)[0])
+
+        return mark
 
     def mark_in_file(self, outer: Mark, text: str, inner: Mark | None) -> Mark:
         """Converts a mark in a YAML block (`key: |`) to a mark in the file. Returns `outer` for any other string.
@@ -76,22 +76,3 @@ class SourceMap:
 
     def _split(self, file: str) -> list[str]:
         return self._texts.get(file, "").splitlines()
-
-    def _data(self, file: str, index: int) -> Any:
-        return dict(read(self._texts[file], file).documents).get(index)
-
-    def _read(self, file: str, index: int) -> dict[tuple[Path, bool], Mark]:
-        return marks(self._texts[file], file, index)
-
-
-def _marks_of(text: str, file: str) -> dict[tuple[Path, bool], Mark]:
-    """Returns the marks of the first document of a text; an empty dict for a text that is not YAML."""
-    return marks(text, file, 0) if read(text, file).documents else {}
-
-
-def _closest(known: dict[tuple[Path, bool], Mark], path: Path, on_key: bool) -> Mark | None:
-    if on_key and (path, True) in known:
-        return known[path, True]
-    while path and (path, False) not in known:
-        path = path[:-1]
-    return known.get((path, False))
