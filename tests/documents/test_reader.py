@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuc.documents.reader import document, read, value
+from gpuc.documents.reader import document, load_yaml, read
 
 
 def mark_of(text: str, index: int, *path: str | int, on_key: bool = False) -> str:
@@ -30,11 +30,21 @@ def one(text: str) -> object:
         ("yes", True),
         ("Off", False),
         ("~", None),
-        ("0o17", "0o17"),
+        ("y", True),
+        ("N", False),
+        ("0o17", 15),
+        ("089", 89.0),
         ("010", 8),
         ("0x1F", 31),
         ("1_000", 1000),
-        ("1e3", "1e3"),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("-0x1F", -31),
+        ("0b101", 5),
+        ("_1", "_1"),
+        ("+", "+"),
+        ("1.2.3", "1.2.3"),
+        ("1٢", "1٢"),
         ("1.5e+3", 1500.0),
         ("2026-11-21", "2026-11-21"),
         ("12:30", "12:30"),
@@ -75,7 +85,7 @@ def test_an_anchor_can_be_defined_again() -> None:
 
 
 def test_the_values_of_an_alias_are_not_shared() -> None:
-    found = value("a: &a {b: []}\nc: *a\n")
+    found = load_yaml("a: &a {b: []}\nc: *a\n")
     assert found["a"]["b"] is not found["c"]["b"]
 
 

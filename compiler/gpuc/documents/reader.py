@@ -99,7 +99,7 @@ def read(text: str, file: str, *, aliased_max: int = ALIASED_MAX) -> YamlText:
     return _read(text, file, stream, aliased_max) if len(stream) > 1 else result
 
 
-def values(text: str) -> list[Any]:
+def load_all_yaml(text: str) -> list[Any]:
     """Returns the plain data of all documents of a text.
 
     Raises:
@@ -111,13 +111,13 @@ def values(text: str) -> list[Any]:
     return [value for _, value in result.documents]
 
 
-def value(text: str) -> Any:
+def load_yaml(text: str) -> Any:
     """Returns the plain data of the only document of a text; None for an empty text.
 
     Raises:
         ValueError: when the text is not YAML, has a key twice or has several documents.
     """
-    found = values(text)
+    found = load_all_yaml(text)
     if len(found) > 1:
         raise ValueError("the text has several documents; expected one")
     return found[0] if found else None
@@ -207,8 +207,8 @@ class _Composer(Composer):
 
     def _scalar(self, event: Any) -> Node:
         text: str = event.value
-        value = _plain(text) if event.implicit[0] else _value(event.tag or "", text)
-        return Node(event.start_mark, value, raw=text)
+        is_plain = event.implicit[0] or event.tag in _RESOLVED
+        return Node(event.start_mark, _value(text) if is_plain else text, raw=text)
 
     def _key(self, event: Any, depth: int) -> str:
         if type(event) is yaml.ScalarEvent:
@@ -249,56 +249,35 @@ class _Composer(Composer):
         raise yaml.MarkedYAMLError(None, None, "found undefined alias", event.start_mark)
 
 
-_resolver = yaml.resolver.Resolver()
+_RESOLVED = tuple(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))
+_WORDS = {
+    form: value
+    for words, value in (("y yes true on", True), ("n no false off", False), ("null", None))
+    for word in words.split()
+    for form in (word, word.capitalize(), word.upper())
+} | {"": None, "~": None}
+_float = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").fullmatch
 
 
 @lru_cache(maxsize=4096)
-def _plain(text: str) -> Any:
-    """Returns the value of a scalar without quotes."""
-    return _value(_resolver.resolve(yaml.ScalarNode, text, (True, False)), text)
+def _value(text: str) -> Any:
+    """Returns the value of a scalar without quotes. Dates stay strings, as do infinity and NaN, which JSON lacks.
 
-
-def _value(tag: str, text: str) -> Any:
-    """Returns the value of a scalar as Kubernetes reads YAML 1.1: dates and binary data stay strings."""
-    match tag.rpartition(":")[2]:
-        case "null":
-            return None
-        case "bool":
-            return text.lower() in ("true", "yes", "on")
-        case "int":
-            return _integer(text)
-        case "float":
-            return _float(text)
-    return text
-
-
-def _integer(text: str) -> Any:
-    """Returns an integer of at most 64 bits, a float for a larger number, or the text if it is not a number.
-
-    Source: go.yaml.in/yaml/v2 v2.4.2 resolve.go, which sigs.k8s.io/yaml uses
+    Source: sigs.k8s.io/yaml v1.6.0 goyaml.v2/resolve.go
     """
-    plain = text.replace("_", "").lower()
-    if len(plain) > _DIGITS_MAX:
-        return _float(text)
-    try:
-        is_octal = plain.lstrip("+-").startswith("0") and plain.lstrip("+-").isdigit()
-        number = int(plain, 8 if is_octal else 0)
-    except ValueError:
+    if text in _WORDS:
+        return _WORDS[text]
+    plain = text.replace("_", "")
+    if text[0] not in "+-.0123456789" or not plain.isascii():
         return text
-    return number if -(2**63) <= number < 2**64 else _float(text)
-
-
-_DIGITS_MAX = 400
-"""The digits of the largest float: a number with more digits is infinite as a float."""
-
-
-def _float(text: str) -> Any:
-    """Returns a finite float. Infinity and NaN, which JSON lacks, stay strings, as does text that is not a number."""
     try:
-        number = float(text.replace("_", ""))
-    except ValueError:
-        return text
-    return number if isfinite(number) else text
+        digits = plain.lstrip("+-")
+        number = int(plain, 8 if digits.isdigit() and digits[0] == "0" else 0)
+        if -(2**63) <= number < 2**64:
+            return number
+    except ValueError:  # no integer, or one of thousands of digits
+        pass
+    return float(plain) if _float(plain) and isfinite(float(plain)) else text
 
 
 def _mark(place: Any, start: Mark) -> Mark:
