@@ -55,9 +55,7 @@ def _lint() -> Callable[[bytes], None]:
         reading.apply_kustomizations()
         findings = schema_findings(reading.manifests, "1.35", as_written=True)
         for finding in [*findings, *findings_among(ObjectSet(reading.manifests, is_complete=False))]:
-            index, *prefix = finding.manifest.origin
-            assert isinstance(index, int)
-            places.line(places.mark("f.yaml", index, (*prefix, *finding.path), on_key=finding.on_key))
+            places.line(places.mark("f.yaml", (*finding.manifest.origin, *finding.path), finding.on_key))
 
     return target
 

@@ -45,9 +45,7 @@ def findings_of(folder: Path, text: str, unchecked: Counter[str] | None = None) 
     reading.add("a.yaml", text)
     found = []
     for finding in crd_findings(folder, reading.manifests, unchecked if unchecked is not None else Counter()):
-        index, *prefix = finding.manifest.origin
-        assert isinstance(index, int)
-        mark = source_map.mark("a.yaml", index, (*prefix, *finding.path), on_key=finding.on_key)
+        mark = source_map.mark("a.yaml", (*finding.manifest.origin, *finding.path), finding.on_key)
         found.append((finding.rule.id, mark.line, finding.message))
     return found
 

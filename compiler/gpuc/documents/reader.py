@@ -252,7 +252,7 @@ class _Composer(Composer):
 _RESOLVED = tuple(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))
 _WORDS = {
     form: value
-    for words, value in (("y yes true on", True), ("n no false off", False), ("null", None))
+    for words, value in (("yes true on", True), ("no false off", False), ("null", None))
     for word in words.split()
     for form in (word, word.capitalize(), word.upper())
 } | {"": None, "~": None}
@@ -263,7 +263,9 @@ _float = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").full
 def _value(text: str) -> Any:
     """Returns the value of a scalar without quotes. Dates stay strings, as do infinity and NaN, which JSON lacks.
 
-    Source: sigs.k8s.io/yaml v1.6.0 goyaml.v2/resolve.go
+    y and n stay strings too: that is what their authors mean, for example in `{x: 1, y: 2}`.
+
+    Source: sigs.k8s.io/yaml v1.6.0 goyaml.v2/resolve.go, which reads y and n as booleans
     """
     if text in _WORDS:
         return _WORDS[text]

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
-from gpuc.documents.reader import document
+from gpuc.documents.reader import Document, document
 
 
 class SourceMap:
@@ -24,36 +24,35 @@ class SourceMap:
         """Adds the text of a file."""
         self._texts[file] = text
 
-    def document(self, file: str, index: int) -> Any:
-        """Returns the content of a document of a file."""
-        found = document(self._texts[file], file, index)
-        return found and found.root.plain()
+    def value(self, file: str, path: Path) -> Any:
+        """Returns the value at a path: the index of a document and the path in it. None if the path does not exist."""
+        found = self._document(file, path[0])
+        _, node, rest = found.closest(path[1:], False) if found else (None, None, path)
+        return node.plain() if node and not rest else None
 
-    def mark(self, file: str, index: int, path: Path, *, on_key: bool = False) -> Mark:
-        """Returns the mark of the value at a path of a document, or of the closest parent that the document has.
-
-        A path may continue inside of a string value that contains YAML, as in a ConfigMap.
-        """
-        found = document(self._texts[file], file, index)
-        if found is None:
-            return Mark(file, 1, 1)
-        mark, node, rest = found.closest(path, on_key)
-        return self.embedded(mark, node.value)(rest, on_key) if rest and isinstance(node.value, str) else mark
-
-    def embedded(self, outer: Mark, text: str) -> Callable[[Path, bool], Mark]:
-        """Returns a function that maps paths of a YAML text to marks in the file.
+    def mark(self, file: str, path: Path, on_key: bool = False) -> Mark:
+        """Returns the mark of the value at a path, or of the closest parent that the document has.
 
         Args:
-            outer: the mark of the string value that contains the YAML text.
+            path: the index of the document in the file, then the path in the document. It may continue inside of a
+                string value that contains YAML, as in a ConfigMap.
+            on_key: whether to return the mark of the value's key.
         """
-
-        def mark(path: Path, on_key: bool) -> Mark:
-            found = document(text, outer.file, 0)
-            return self.mark_in_file(outer, text, found and found.closest(path, on_key)[0])
-
+        found = self._document(file, path[0])
+        if found is None:
+            return Mark(file, 1, 1)
+        mark, node, rest = found.closest(path[1:], on_key)
+        while rest and isinstance(node.value, str) and (found := document(node.value, file, 0)):
+            outer, text = mark, node.value
+            inner, node, rest = found.closest(rest, on_key)
+            mark = self.mark_in_file(outer, text, inner)
         return mark
 
-    def mark_in_file(self, outer: Mark, text: str, inner: Mark | None) -> Mark:
+    def locator(self, file: str, start: Path) -> Callable[[Path, bool], Mark]:
+        """Returns a function that maps a path below `start`, and whether it means the key, to its mark."""
+        return lambda path, on_key: self.mark(file, (*start, *path), on_key)
+
+    def mark_in_file(self, outer: Mark, text: str, inner: Mark) -> Mark:
         """Converts a mark in a YAML block (`key: |`) to a mark in the file. Returns `outer` for any other string.
 
         Args:
@@ -61,7 +60,7 @@ class SourceMap:
             inner: the mark in the text.
         """
         line, lines = self.line(outer), text.splitlines()
-        if inner is None or not lines or line is None or line[outer.column - 1 :][:1] != "|":
+        if not lines or line is None or line[outer.column - 1 :][:1] != "|":
             return outer
         number, column = (inner.line, inner.column) if inner.line <= len(lines) else (len(lines), 1)
         line_in_file, line_in_text = self.line(Mark(outer.file, outer.line + number, 1)), lines[number - 1]
@@ -73,6 +72,10 @@ class SourceMap:
         """Returns the line of the file at a mark, without the line break; None if the file has fewer lines."""
         lines = self._lines(mark.file)
         return lines[mark.line - 1] if mark.line <= len(lines) else None
+
+    def _document(self, file: str, index: str | int) -> Document | None:
+        assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
+        return document(self._texts[file], file, index)
 
     def _split(self, file: str) -> list[str]:
         return self._texts.get(file, "").splitlines()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, Rule, Severity, declare_rule
 from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.extra.files import ManifestFile
@@ -71,7 +70,7 @@ def add_objects(objects: ReadObjects, file: ManifestFile, output: str, origin: P
     objects.findings += [replace(finding, path=origin) for finding in parsed.findings]
     for index, data in parsed.documents:
         for path, item in _items(data):
-            locate = partial(_locate, objects.source_map, file.file, (index, *path))
+            locate = objects.source_map.locator(file.file, (index, *path))
             problems = list(_problems(item, is_item=bool(path)))
             if len(objects.manifests) >= OBJECTS_MAX:
                 problems = [(NOT_AN_OBJECT, (), False, f"at most {OBJECTS_MAX} objects are allowed", "")]
@@ -84,12 +83,6 @@ def add_objects(objects: ReadObjects, file: ManifestFile, output: str, origin: P
 def at_object(rule: Rule, manifest: Manifest, path: Path, message: str, fix: str = "") -> Finding:
     """Returns a finding at a path of an object that a user wrote."""
     return ObjectFinding(rule, manifest, path, message, fix).to_finding()
-
-
-def _locate(source_map: SourceMap, file: str, start: Path, path: Path, on_key: bool) -> Mark:
-    index, *prefix = start
-    assert isinstance(index, int), "the path begins with the index of the document"
-    return source_map.mark(file, index, (*prefix, *path), on_key=on_key)
 
 
 def _items(data: Any) -> Iterator[tuple[Path, Any]]:

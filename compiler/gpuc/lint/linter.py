@@ -153,7 +153,7 @@ class Linter:
         for unnamed in files.unnamed:
             api, kind = unnamed.api, unnamed.kind
             if self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None:
-                mark = self.source_map.mark(unnamed.file, unnamed.index, unnamed.path)
+                mark = self.source_map.mark(unnamed.file, (unnamed.index, *unnamed.path))
                 yield NO_OBJECT.at((), unnamed.message, mark=mark)
             elif (api, kind) != CONFIGURATION:
                 self._count(f"{api} {kind} without a name, probably the configuration file of a program", 1)
@@ -179,9 +179,7 @@ class Linter:
     def _located(self, finding: ObjectFinding) -> Finding:
         """Returns the finding with the line and column of its path in the file."""
         manifest = finding.manifest
-        index, *prefix = manifest.origin
-        assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
-        mark = self.source_map.mark(manifest.file, index, (*prefix, *finding.path), on_key=finding.on_key)
+        mark = self.source_map.mark(manifest.file, (*manifest.origin, *finding.path), finding.on_key)
         message = finding.message
         if len(message) > _MAX_MESSAGE:
             message = f"{message[:_MAX_MESSAGE]}..."
