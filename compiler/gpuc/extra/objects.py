@@ -10,8 +10,8 @@ from gpuc.diagnostics.finding import Finding, Path, Rule, Severity, declare_rule
 from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
 from gpuc.extra.files import ManifestFile
-from gpuc.lint.load.loaded_files import as_applied
-from gpuc.manifest.manifest import Manifest, Written
+from gpuc.lint.load.loaded_files import applied_body
+from gpuc.manifest.manifest import Manifest, Written, manifest_of
 from gpuc.manifest.printable import unprintable
 from gpuc.objects.object_finding import ObjectFinding
 
@@ -45,7 +45,6 @@ _OF_CLUSTER = (
     "resourceVersion", "selfLink", "uid",
 )  # fmt: skip
 """Fields of metadata that the API server writes."""
-_NOT_IN_BODY = frozenset(("apiVersion", "kind", "metadata", "status"))
 
 
 @dataclass(slots=True)
@@ -77,7 +76,8 @@ def add_objects(objects: ReadObjects, file: ManifestFile, output: str, origin: P
             for rule, place, on_key, message, fix in problems:
                 objects.findings.append(rule.at(origin, message, fix=fix, mark=locate(place, on_key)))
             if not problems:
-                objects.manifests.append(_manifest(item, output, origin, Written(file.file, item, locate)))
+                manifest = manifest_of(output, origin, item, applied_body(item))
+                objects.manifests.append(replace(manifest, written=Written(file.file, item, locate)))
 
 
 def at_object(rule: Rule, manifest: Manifest, path: Path, message: str, fix: str = "") -> Finding:
@@ -177,20 +177,3 @@ def _values(value: Any, path: Path) -> Iterator[Problem]:
             yield NOT_WRITABLE, (*path, step), False, message, ""
         else:
             yield from _values(child, (*path, step))
-
-
-def _manifest(data: dict[str, Any], output: str, origin: Path, written: Written) -> Manifest:
-    metadata, api = data["metadata"], data["apiVersion"]
-    is_builtin = "." not in api.rpartition("/")[0]
-    return Manifest(
-        file=output,
-        origin=origin,
-        api=api,
-        kind=data["kind"],
-        name=metadata["name"],
-        namespace=metadata.get("namespace", ""),
-        labels=metadata.get("labels", {}),
-        annotations=metadata.get("annotations", {}),
-        body=as_applied({key: value for key, value in data.items() if key not in _NOT_IN_BODY}, is_builtin),
-        written=written,
-    )

@@ -153,7 +153,7 @@ class Linter:
         for unnamed in files.unnamed:
             api, kind = unnamed.api, unnamed.kind
             if self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None:
-                mark = self.source_map.mark(unnamed.file, (unnamed.index, *unnamed.path))
+                mark = self.source_map.mark(unnamed.file, unnamed.path)
                 yield NO_OBJECT.at((), unnamed.message, mark=mark)
             elif (api, kind) != CONFIGURATION:
                 self._count(f"{api} {kind} without a name, probably the configuration file of a program", 1)
@@ -193,13 +193,12 @@ def _kueue_configurations(files: LoadedFiles) -> Iterator[ValuesSource]:
     group = CONFIGURATION[0].rpartition("/")[0]
     for unnamed in files.unnamed:
         if unnamed.api.startswith(group):
-            yield ValuesSource(unnamed.file, unnamed.index, unnamed.path, unnamed.data)
+            yield ValuesSource(unnamed.file, unnamed.path, unnamed.data)
     for manifest in files.manifests:
         if (manifest.api, manifest.kind) == ("v1", "ConfigMap"):
-            index, *prefix = manifest.origin
             for key, text in pairs(manifest.body.get("data")):
-                if isinstance(text, str) and group in text and isinstance(index, int):
-                    yield ValuesSource(manifest.file, index, (*prefix, "data", key), text)
+                if isinstance(text, str) and group in text and isinstance(manifest.origin[0], int):
+                    yield ValuesSource(manifest.file, (*manifest.origin, "data", key), text)
 
 
 def _is_placeholder(finding: ObjectFinding) -> bool:

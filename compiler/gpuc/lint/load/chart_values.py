@@ -57,7 +57,7 @@ class ChartResult:
     """The values of every chart that has one set of values and the pinned version, by component of the release set."""
     unchecked: Counter[str] = field(default_factory=Counter)
     """Sentences about values that could not be checked, with the number of charts."""
-    documents: set[tuple[str, int]] = field(default_factory=set)
+    documents: set[tuple[str, int | str]] = field(default_factory=set)
     """File and index of the documents that are values of an installed chart."""
 
 
@@ -72,7 +72,7 @@ def check_chart_installs(
     result = ChartResult()
     variants: dict[str, list[dict[str, Any]]] = {}
     for install in installs:
-        result.documents |= {(source.file, source.index) for source in install.sources}
+        result.documents |= {(source.file, source.path[0]) for source in install.sources}
         pinned = _pinned().get(install.chart)
         if pinned is None:
             if install.sources:
@@ -137,7 +137,7 @@ def _config_map_findings(data: dict[str, Any], manifests: Sequence[Manifest], lo
 def check_values_files(files: Sequence[MapDocument], component: str, source_map: SourceMap) -> Iterator[Finding]:
     """Checks values files of one chart: unknown keys, wrong types and empty values."""
     for file, index, data in files:
-        locate = _locator(ValuesSource(file, index, (), data), source_map)
+        locate = _locator(ValuesSource(file, (index,), data), source_map)
         yield from _value_findings(data, component, locate, frozenset())
         yield from _null_findings(component, data, [(data, locate)])
 
@@ -216,7 +216,7 @@ def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) 
     value = source.value
     if isinstance(value, str):
         parsed = read(value, source.file)
-        outer = source_map.mark(source.file, (source.index, *source.path))
+        outer = source_map.mark(source.file, source.path)
         marks = (source_map.mark_in_file(outer, value, finding.mark) for finding in parsed.findings)
         findings += [replace(finding, mark=mark) for finding, mark in zip(parsed.findings, marks, strict=True)]
         value = parsed.documents[0][1] if parsed.documents else {}
@@ -226,8 +226,8 @@ def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) 
 
 def _locator(source: ValuesSource, source_map: SourceMap) -> Locate:
     if source.is_parameter:
-        return lambda path, on_key: source_map.mark(source.file, (source.index, *source.path))
-    return source_map.locator(source.file, (source.index, *source.path, *source.chart_path))
+        return lambda path, on_key: source_map.mark(source.file, source.path)
+    return source_map.locator(source.file, (*source.path, *source.chart_path))
 
 
 def _without_nulls(value: Any) -> Any:

@@ -71,7 +71,7 @@ def load_objects(paths: Iterable[str]) -> LoadedObjects:
     loaded.manifests = files.manifests
     loaded.unread += [_sentence(finding) for finding in files.findings]
     for unnamed in files.unnamed:
-        mark = loaded.source_map.mark(unnamed.file, (unnamed.index, *unnamed.path))
+        mark = loaded.source_map.mark(unnamed.file, unnamed.path)
         loaded.unread.append(f"{mark}: {unnamed.message}; the object is ignored")
     loaded.not_objects = [
         sentence if count == 1 else f"{sentence} ({count} times)" for sentence, count in files.unchecked.items()
