@@ -8,6 +8,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.documents.reader import Document, document
+from gpuc.documents.scalar_text import mark_in_string, offset_of
 
 
 class SourceMap:
@@ -53,20 +54,16 @@ class SourceMap:
         return lambda path, on_key: self.mark(file, (*start, *path), on_key)
 
     def mark_in_file(self, outer: Mark, text: str, inner: Mark) -> Mark:
-        """Converts a mark in a YAML block (`key: |`) to a mark in the file. Returns `outer` for any other string.
+        """Converts a mark in a string to a mark in the file. Returns `outer` if the position is not certain.
 
         Args:
-            outer: the mark of the text.
-            inner: the mark in the text.
+            outer: the mark of the string.
+            inner: the mark in the string.
         """
-        line, lines = self.line(outer), text.splitlines()
-        if not lines or line is None or line[outer.column - 1 :][:1] != "|":
-            return outer
-        number, column = (inner.line, inner.column) if inner.line <= len(lines) else (len(lines), 1)
-        line_in_file, line_in_text = self.line(Mark(outer.file, outer.line + number, 1)), lines[number - 1]
-        if line_in_file is None or not line_in_file.endswith(line_in_text):
-            return outer
-        return Mark(outer.file, outer.line + number, len(line_in_file) - len(line_in_text) + column)
+        offset = offset_of(text, inner)
+        if offset >= len(text) and inner.column == 1:  # the parser stopped after the last line
+            offset = text.rstrip().rfind("\n") + 1
+        return mark_in_string(self._texts[outer.file], outer, text, offset) or outer
 
     def line(self, mark: Mark) -> str | None:
         """Returns the line of the file at a mark, without the line break; None if the file has fewer lines."""
