@@ -19,7 +19,7 @@ MAX_BYTES = 4096
 
 
 def _spec() -> Callable[[bytes], None]:
-    with atheris.instrument_imports(include=["gpuc", "ruamel"]):
+    with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.diagnostics.finding import StageError
         from gpuc.source.document import compose
         from gpuc.source.encoding import text_of

@@ -16,25 +16,19 @@ from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.documents.composer import FAST, Composer, LimitError, Node
 
 UNREADABLE = declare_rule(
-    "LNT001",
-    Severity.ERROR,
-    "A file is not YAML.",
+    "LNT001", Severity.ERROR, "A file is not YAML.",
     "kubectl and Argo CD refuse the file, and none of its objects reaches the cluster.",
-)
+)  # fmt: skip
 DUPLICATE_KEY = declare_rule(
-    "LNT002",
-    Severity.ERROR,
-    "A map has the same key twice.",
+    "LNT002", Severity.ERROR, "A map has the same key twice.",
     "The last value silently replaces the others, and strict parsers refuse the file.",
     "k8s.io/apimachinery, pkg/util/yaml",
-)
+)  # fmt: skip
 TOO_LARGE = declare_rule(
-    "LNT003",
-    Severity.ERROR,
-    "A document is too large or nested too deeply.",
+    "LNT003", Severity.ERROR, "A document is too large or nested too deeply.",
     "A few nested aliases can expand to billions of values, and deep nesting overflows the stack of a parser. "
     "gpuc lint ignores the document.",
-)
+)  # fmt: skip
 VALUES_MAX = 4_000_000
 """The limit of values in one document: enough for a dump of ten thousand pods."""
 ALIASED_MAX = 1_000_000
@@ -196,7 +190,7 @@ class _Composer(Composer):
                 node = self._node(next(self._events), 0)
             except LimitError as error:
                 self.findings.append(TOO_LARGE.at((), str(error), mark=_mark(error.mark, self.start)))
-            end = next(event for event in self._events if isinstance(event, yaml.DocumentEndEvent))
+            end: Any = next(event for event in self._events if isinstance(event, yaml.DocumentEndEvent))
             yield node, end.end_mark.index
             self._begin()
 
@@ -214,7 +208,7 @@ class _Composer(Composer):
         if type(event) is yaml.ScalarEvent:
             if event.anchor:
                 self._anchors[event.anchor] = self._scalar(event)
-            return _MERGE if event.value == "<<" and event.implicit[0] else event.value  # type: ignore[no-any-return]
+            return _MERGE if event.value == "<<" and event.implicit[0] else event.value
         node = self._node(event, depth)
         return "?" if isinstance(node.value, dict | list) else node.raw
 

@@ -92,7 +92,7 @@ def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
     return None, (*_before(composer.findings, stops[0].mark), *stops)
 
 
-def _explained(text: str, file: str, error: Exception) -> list[Finding]:
+def _explained(text: str, file: str, error: Exception | None) -> list[Finding]:
     """Returns the findings that explain an exception of the parser."""
     from gpuc.source.syntax import ParserStop, explain  # imported here, because a correct spec needs no explanation
 

@@ -217,8 +217,9 @@ def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) 
     if isinstance(value, str):
         parsed = read(value, source.file)
         outer = source_map.mark(source.file, source.path)
-        marks = (source_map.mark_in_file(outer, value, finding.mark) for finding in parsed.findings)
-        findings += [replace(finding, mark=mark) for finding, mark in zip(parsed.findings, marks, strict=True)]
+        for finding in parsed.findings:
+            mark = source_map.mark_in_file(outer, value, finding.mark) if finding.mark else outer
+            findings.append(replace(finding, mark=mark))
         value = parsed.documents[0][1] if parsed.documents else {}
     value = dig(value, *source.chart_path) if source.chart_path else value
     return value if isinstance(value, dict) else {}
