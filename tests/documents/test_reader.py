@@ -160,6 +160,12 @@ def test_documents_are_found_without_reading_those_before() -> None:
     assert document(MANY, "f.yaml", 5) is None
 
 
+def test_a_byte_order_mark_is_no_part_of_a_document() -> None:
+    text = "\ufeff''\n--- {a: 'b'}"
+    assert read(text, "f.yaml").documents == [(0, ""), (1, {"a": "b"})]
+    assert mark_of(text, 1, "a") == "f.yaml:2:9"
+
+
 def test_values_in_a_stream_of_json_have_marks() -> None:
     text = '{"a": 1}{"b":\n {"c": 2}} {"d": 3}\n'
     assert read(text, "f.json").documents == [(0, {"a": 1}), (1, {"b": {"c": 2}}), (2, {"d": 3})]

@@ -6,11 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-import yaml
-from yaml import AliasEvent, MappingEndEvent, MappingStartEvent, ScalarEvent, SequenceEndEvent
 
-FAST: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The parser of libyaml."""
+def events(text: str, is_fast: bool = True) -> Iterator[Any]:
+    """Returns the events of a text.
+
+    Args:
+        is_fast: whether the parser is libyaml. PyYAML's own parser says more about mistakes.
+    """
+    import yaml  # imported here, because completion reads no file
+
+    return yaml.parse(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader) if is_fast else yaml.SafeLoader)
 
 
 @dataclass(slots=True)
@@ -49,7 +54,7 @@ class Composer:
     """Builds nodes. What a scalar, a key, a repeated key and an alias without a value mean is up to the subclass.
 
     Args:
-        events: the events of the parser, such as `yaml.parse(text, FAST)`.
+        events: the events of the parser, which `events` returns.
         values_max: the limit of values in a document, with expanded aliases.
         depth_max: the limit of levels in a document, with expanded aliases.
     """
@@ -71,8 +76,8 @@ class Composer:
         Raises:
             LimitError: if the document exceeds a limit.
         """
-        kind = type(event)
-        if kind is AliasEvent:
+        kind = type(event).__name__
+        if kind == "AliasEvent":
             return self._alias(event, depth)
         self._values_left -= 1
         if self._values_left < 0 or depth > self._depth_max:
@@ -80,9 +85,9 @@ class Composer:
         if event.anchor:
             self._anchors[event.anchor] = None
         left = self._values_left
-        if kind is ScalarEvent:
+        if kind == "ScalarEvent":
             node = self._scalar(event)
-        elif kind is MappingStartEvent:
+        elif kind == "MappingStartEvent":
             node = Node(self._mark(event), {})
             self._fill_map(node, depth + 1)
         else:
@@ -94,7 +99,7 @@ class Composer:
         return node
 
     def _fill_map(self, node: Node, depth: int) -> None:
-        while type(event := next(self._events)) is not MappingEndEvent:
+        while type(event := next(self._events)).__name__ != "MappingEndEvent":
             key = self._key(event, depth)
             child = self._node(next(self._events), depth)
             if child.height >= node.height:
@@ -102,7 +107,7 @@ class Composer:
             self._add_entry(node, key, event, child)
 
     def _fill_list(self, node: Node, depth: int) -> None:
-        while type(event := next(self._events)) is not SequenceEndEvent:
+        while type(event := next(self._events)).__name__ != "SequenceEndEvent":
             child = self._node(event, depth)
             if child.height >= node.height:
                 node.height = child.height + 1

@@ -10,10 +10,8 @@ from functools import lru_cache
 from math import isfinite
 from typing import Any
 
-import yaml
-
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
-from gpuc.documents.composer import FAST, Composer, LimitError, Node
+from gpuc.documents.composer import Composer, LimitError, Node, events
 
 UNREADABLE = declare_rule(
     "LNT001", Severity.ERROR, "A file is not YAML.",
@@ -38,7 +36,6 @@ _MERGE: Any = object()
 """Takes the place of the key `<<` until its map is complete."""
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Source: https://yaml.org/spec/1.1/#id868524, c-printable."""
-_ERRORS = (yaml.YAMLError, ValueError, RecursionError)
 _after_space = re.compile(r"\s*").match
 
 
@@ -131,10 +128,7 @@ def document(text: str, file: str, index: int) -> Document | None:
         return None
     start, end = spans[index]
     composer = _Composer(text[start:end], mark_at(text, start, file), ALIASED_MAX)
-    try:
-        node = next(composer.documents(), (None, 0))[0]
-    except _ERRORS:
-        return None
+    node = next(composer.documents(), (None, 0))[0]
     return Document(node, composer.start) if node is not None else None
 
 
@@ -151,6 +145,8 @@ def mark_at(text: str, offset: int, file: str) -> Mark:
 
 def _read(text: str, file: str, parts: list[tuple[int, int]], aliased_max: int) -> YamlText:
     """Returns the documents in some parts of a text. A part is not changed by the parts before."""
+    from yaml import YAMLError
+
     result = YamlText()
     for start, end in parts:
         composer = _Composer(text[start:end], mark_at(text, start, file), aliased_max)
@@ -162,7 +158,7 @@ def _read(text: str, file: str, parts: list[tuple[int, int]], aliased_max: int) 
                     result.documents.append((len(result.spans), node.plain()))
                 result.spans.append((ended, start + offset))
                 ended = start + offset
-        except _ERRORS as error:
+        except (YAMLError, ValueError, RecursionError) as error:
             result.findings.append(_unreadable(error, text, composer.start))
     return result
 
@@ -177,21 +173,22 @@ class _Composer(Composer):
 
     def __init__(self, text: str, start: Mark, aliased_max: int) -> None:
         self.start = start
+        self._uncounted = int(text.startswith("\ufeff"))  # libyaml does not count a byte order mark
         self._aliased_max = aliased_max
-        super().__init__(yaml.parse(text, FAST), VALUES_MAX, DEPTH_MAX)
+        super().__init__(events(text), VALUES_MAX, DEPTH_MAX)
 
     def documents(self) -> Iterator[tuple[Node | None, int]]:
         """Yields the root and the end of every document. The root is None if the document exceeds a limit."""
         for event in self._events:
-            if not isinstance(event, yaml.DocumentStartEvent):
+            if type(event).__name__ != "DocumentStartEvent":
                 continue
             node = None
             try:
                 node = self._node(next(self._events), 0)
             except LimitError as error:
                 self.findings.append(TOO_LARGE.at((), str(error), mark=_mark(error.mark, self.start)))
-            end: Any = next(event for event in self._events if isinstance(event, yaml.DocumentEndEvent))
-            yield node, end.end_mark.index
+            end = next(event for event in self._events if type(event).__name__ == "DocumentEndEvent")
+            yield node, end.end_mark.index + self._uncounted
             self._begin()
 
     def _begin(self) -> None:
@@ -205,7 +202,7 @@ class _Composer(Composer):
         return Node(event.start_mark, _value(text) if is_plain else text, raw=text)
 
     def _key(self, event: Any, depth: int) -> str:
-        if type(event) is yaml.ScalarEvent:
+        if type(event).__name__ == "ScalarEvent":
             if event.anchor:
                 self._anchors[event.anchor] = self._scalar(event)
             return _MERGE if event.value == "<<" and event.implicit[0] else event.value
@@ -240,7 +237,9 @@ class _Composer(Composer):
     def _lost_alias(self, event: Any, is_inside: bool) -> Node:
         if is_inside:
             raise LimitError(f"the alias *{event.anchor} is inside the value of its anchor", event.start_mark)
-        raise yaml.MarkedYAMLError(None, None, "found undefined alias", event.start_mark)
+        from yaml import MarkedYAMLError
+
+        raise MarkedYAMLError(None, None, "found undefined alias", event.start_mark)
 
 
 _RESOLVED = tuple(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))
