@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.diagnostics.finding import Path as FieldPath
+from gpuc.documents.reader import read
 from gpuc.lint.crds.cel_rules import BROKEN_RULE
 from gpuc.lint.crds.schemas import crd_findings
 from gpuc.lint.crds.tables import imported_tables
 from gpuc.lint.load.files import files_below
 from gpuc.lint.load.loaded_files import LoadedFiles
-from gpuc.lint.load.yaml_text import read
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rehearse.client import ApiError, Client, is_true
 from gpuc.rehearse.programs import Programs

@@ -19,7 +19,7 @@ MAX_BYTES = 4096
 
 
 def _spec() -> Callable[[bytes], None]:
-    with atheris.instrument_imports(include=["gpuc", "ruamel"]):
+    with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.diagnostics.finding import StageError
         from gpuc.source.document import compose
         from gpuc.source.encoding import text_of
@@ -38,9 +38,9 @@ def _spec() -> Callable[[bytes], None]:
 
 def _lint() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
+        from gpuc.documents.source_map import SourceMap
         from gpuc.lint.checks import findings as findings_among
         from gpuc.lint.load.loaded_files import LoadedFiles
-        from gpuc.lint.load.source_map import SourceMap
         from gpuc.objects.object_set import ObjectSet
         from gpuc.verify.schema import schema_findings
 
@@ -55,9 +55,7 @@ def _lint() -> Callable[[bytes], None]:
         reading.apply_kustomizations()
         findings = schema_findings(reading.manifests, "1.35", as_written=True)
         for finding in [*findings, *findings_among(ObjectSet(reading.manifests, is_complete=False))]:
-            index, *prefix = finding.manifest.origin
-            assert isinstance(index, int)
-            places.line(places.mark("f.yaml", index, (*prefix, *finding.path), on_key=finding.on_key))
+            places.line(places.mark("f.yaml", (*finding.manifest.origin, *finding.path), finding.on_key))
 
     return target
 

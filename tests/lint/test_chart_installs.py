@@ -62,7 +62,7 @@ CASES = {
     ),
     "a quoted text": (
         APPLICATION + SOURCE + '      values: "driver: {enable: true}"\n',
-        [("VAL001", "a.yaml", 12, 15)],
+        [("VAL001", "a.yaml", 12, 25)],
     ),
     "a text that is no YAML": (
         APPLICATION + SOURCE + "      values: |\n        driver: [\n",

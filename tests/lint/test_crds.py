@@ -14,10 +14,10 @@ import yaml
 from gpuc.cli.crds_command import run_crds
 from gpuc.cli.main import main
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.crds.schemas import crd_findings, imported_table
 from gpuc.lint.crds.tables import imported_tables
 from gpuc.lint.load.loaded_files import LoadedFiles
-from gpuc.lint.load.source_map import SourceMap
 from tests.conftest import ROOT
 from tests.lint.definitions import GROUP, TEXT, definition, rule
 
@@ -45,9 +45,7 @@ def findings_of(folder: Path, text: str, unchecked: Counter[str] | None = None) 
     reading.add("a.yaml", text)
     found = []
     for finding in crd_findings(folder, reading.manifests, unchecked if unchecked is not None else Counter()):
-        index, *prefix = finding.manifest.origin
-        assert isinstance(index, int)
-        mark = source_map.mark("a.yaml", index, (*prefix, *finding.path), on_key=finding.on_key)
+        mark = source_map.mark("a.yaml", (*finding.manifest.origin, *finding.path), finding.on_key)
         found.append((finding.rule.id, mark.line, finding.message))
     return found
 

@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import yaml
-
+from gpuc.documents.reader import load_all_yaml
 from gpuc.policy.library import VERDICTS, Policy, policies
 
 Object = dict[str, Any]
@@ -67,7 +66,7 @@ def _texts(value: Any) -> Iterator[str]:
 def _examples(policy: str) -> Iterator[Object]:
     """Yields the objects of the examples of a policy, old objects of updates included."""
     for verdict in VERDICTS:
-        for document in yaml.safe_load_all(policies()[policy].example_text(verdict)):
+        for document in load_all_yaml(policies()[policy].example_text(verdict)):
             request = document.get("request", {"object": document})
             yield from (request[key] for key in ("object", "oldObject") if request.get(key))
 

@@ -6,18 +6,19 @@ import copy
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 
+from gpuc.documents.reader import load_yaml
 from gpuc.policy.library import SOURCES, Policy, policies
 
 from .clauses import without_a_clause
 from .kubernetes_cel import Object, Review, denials
 
 POLICIES = policies()
-SHARED = yaml.safe_load((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
+SHARED = load_yaml((SOURCES / "subjects.yaml").read_text(encoding="utf-8"))["pod"]["variables"]
 LISTS = ("containers", "initContainers", "ephemeralContainers")
 # The other policies count devices, which ephemeral containers cannot have.
 LOOKING_AT_CONTAINERS = [policy for policy in POLICIES.values() if "containers" in policy.variables]
@@ -26,13 +27,18 @@ every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES
 
 
 def examples(policy: Policy, verdict: str) -> list[tuple[str, Object]]:
-    """Returns the pairs (comment, object) of allowed.yaml or denied.yaml."""
-    text = (SOURCES / policy.name / f"{verdict}.yaml").read_text(encoding="utf-8")
+    """Returns the pairs (comment, object) of allowed.yaml or denied.yaml. Tests must not change the objects."""
+    return _examples(policy.name, verdict)
+
+
+@cache
+def _examples(policy: str, verdict: str) -> list[tuple[str, Object]]:
+    text = (SOURCES / policy / f"{verdict}.yaml").read_text(encoding="utf-8")
     found = []
     for part in re.split(r"^---\n", text, flags=re.MULTILINE):
         comment, _, _ = part.partition("\n")
-        assert comment.startswith("# "), f"{policy.name}/{verdict}.yaml: an example needs a comment that describes it"
-        found.append((comment[2:], yaml.safe_load(part)))
+        assert comment.startswith("# "), f"{policy}/{verdict}.yaml: an example needs a comment that describes it"
+        found.append((comment[2:], load_yaml(part)))
     return found
 
 

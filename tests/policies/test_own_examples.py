@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpuc.admission.policy_examples import PolicyExamples
+from gpuc.documents.reader import load_yaml
 from gpuc.policy.examples import example_texts
 from gpuc.policy.library import VERDICTS, Policy, policies
 
@@ -37,7 +37,7 @@ def test_the_library_decides_its_examples_as_declared(policy: Policy) -> None:
     evaluator = PolicyExamples(policy)
     for expected in VERDICTS:
         for example in example_texts(policy.example_text(expected)):
-            verdict = evaluator.verdict(yaml.safe_load(example.text))
+            verdict = evaluator.verdict(load_yaml(example.text))
             assert verdict is not None and verdict.outcome == expected, example.title
 
 

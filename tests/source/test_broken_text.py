@@ -109,7 +109,7 @@ EDITS = {
     ),
     "a wildcard without quotes": (
         "owner: gpu-platform}", "owner: gpu-platform}\n      note: *.example.com", "note: >*",
-        "the alias *.example.com has no earlier anchor", 'put the value in quotes: "*.example.com"',
+        "a value cannot begin with *; put the value in quotes", 'put the value in quotes: "*.example.com"',
     ),
     "a tab before a value": (
         "region: us-east-1", "region:\tus-east-1", "region:>\t",

@@ -10,9 +10,9 @@ import pytest
 
 from gpuc import isolation, verify
 from gpuc.diagnostics.contract import Check
+from gpuc.documents.source_map import SourceMap
 from gpuc.emit import emit
 from gpuc.lint.load.loaded_files import LoadedFiles
-from gpuc.lint.load.source_map import SourceMap
 from gpuc.manifest.manifest import Values
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify import constraints
@@ -47,9 +47,7 @@ def test_findings_are_at_their_marks(case: Path) -> None:
     for finding in (
         constraints.findings(checked.objects) if case.parent.name == "constraints" else verify.findings(checked)
     ):
-        index, *prefix = finding.manifest.origin
-        assert isinstance(index, int)
-        mark = source_map.mark(case.name, index, (*prefix, *finding.path), on_key=finding.on_key)
+        mark = source_map.mark(case.name, (*finding.manifest.origin, *finding.path), finding.on_key)
         found.add((mark.line, finding.rule.id))
     wanted = {(number, mark[1]) for number, line in enumerate(text.splitlines(), 1) if (mark := MARK.search(line))}
     assert found == wanted

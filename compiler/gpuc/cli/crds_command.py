@@ -12,9 +12,9 @@ from gpuc.cli.arguments import parser_of
 from gpuc.cli.options import CrdsOptions
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.reader import read
 from gpuc.lint.crds.tables import ImportedTable, imported_tables
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
-from gpuc.lint.load.yaml_text import read
 from gpuc.write.filesystem import BusyError, RefusedError, SafeDir
 
 _WAIT_SECONDS = 5.0

@@ -108,15 +108,9 @@ def _missing_lines(file: str, present: str, text: str) -> list[str]:
 def _rendered(text: str, values: Mapping[str, str]) -> str:
     from jinja2 import Environment, StrictUndefined
 
+    from gpuc.spec.corrected import yaml_text
+
     environment = Environment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
     )
-    return environment.from_string(text).render(values, scalar=_scalar)
-
-
-def _scalar(text: str) -> str:
-    """Returns the text as a YAML scalar: in quotes if YAML would read another value, for example for the name "on"."""
-    import yaml
-
-    is_plain = not text.endswith(":") and yaml.safe_load(text) == text
-    return text if is_plain else json.dumps(text)
+    return environment.from_string(text).render(values, scalar=yaml_text)

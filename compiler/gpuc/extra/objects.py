@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, Rule, Severity, declare_rule
+from gpuc.documents.reader import read
+from gpuc.documents.source_map import SourceMap
 from gpuc.extra.files import ManifestFile
-from gpuc.lint.load.loaded_files import as_applied
-from gpuc.lint.load.source_map import SourceMap
-from gpuc.lint.load.yaml_text import read
-from gpuc.manifest.manifest import NOT_IN_BODY, Manifest, Written
+from gpuc.lint.load.loaded_files import applied_body
+from gpuc.manifest.manifest import Manifest, Written, manifest_of
 from gpuc.manifest.printable import unprintable
 from gpuc.objects.object_finding import ObjectFinding
 
@@ -66,29 +65,24 @@ def add_objects(objects: ReadObjects, file: ManifestFile, output: str, origin: P
         origin: the spec path of the objects: the tenant, or the complete spec.
     """
     objects.source_map.add(file.file, file.text)
-    parsed = read(file.text, file.file, values_max=ALIAS_VALUES_MAX)
+    parsed = read(file.text, file.file, aliased_max=ALIAS_VALUES_MAX)
     objects.findings += [replace(finding, path=origin) for finding in parsed.findings]
     for index, data in parsed.documents:
         for path, item in _items(data):
-            locate = partial(_locate, objects.source_map, file.file, (index, *path))
+            locate = objects.source_map.locator(file.file, (index, *path))
             problems = list(_problems(item, is_item=bool(path)))
             if len(objects.manifests) >= OBJECTS_MAX:
                 problems = [(NOT_AN_OBJECT, (), False, f"at most {OBJECTS_MAX} objects are allowed", "")]
             for rule, place, on_key, message, fix in problems:
                 objects.findings.append(rule.at(origin, message, fix=fix, mark=locate(place, on_key)))
             if not problems:
-                objects.manifests.append(_manifest(item, output, origin, Written(file.file, item, locate)))
+                manifest = manifest_of(output, origin, item, applied_body(item))
+                objects.manifests.append(replace(manifest, written=Written(file.file, item, locate)))
 
 
 def at_object(rule: Rule, manifest: Manifest, path: Path, message: str, fix: str = "") -> Finding:
     """Returns a finding at a path of an object that a user wrote."""
     return ObjectFinding(rule, manifest, path, message, fix).to_finding()
-
-
-def _locate(source_map: SourceMap, file: str, start: Path, path: Path, on_key: bool) -> Mark:
-    index, *prefix = start
-    assert isinstance(index, int), "the path begins with the index of the document"
-    return source_map.mark(file, index, (*prefix, *path), on_key=on_key)
 
 
 def _items(data: Any) -> Iterator[tuple[Path, Any]]:
@@ -183,20 +177,3 @@ def _values(value: Any, path: Path) -> Iterator[Problem]:
             yield NOT_WRITABLE, (*path, step), False, message, ""
         else:
             yield from _values(child, (*path, step))
-
-
-def _manifest(data: dict[str, Any], output: str, origin: Path, written: Written) -> Manifest:
-    metadata, api = data["metadata"], data["apiVersion"]
-    is_builtin = "." not in api.rpartition("/")[0]
-    return Manifest(
-        file=output,
-        origin=origin,
-        api=api,
-        kind=data["kind"],
-        name=metadata["name"],
-        namespace=metadata.get("namespace", ""),
-        labels=metadata.get("labels", {}),
-        annotations=metadata.get("annotations", {}),
-        body=as_applied({key: value for key, value in data.items() if key not in NOT_IN_BODY}, is_builtin),
-        written=written,
-    )

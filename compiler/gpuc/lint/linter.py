@@ -12,6 +12,7 @@ from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.checks import findings as check_objects
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
 from gpuc.lint.load.chart_values import (
@@ -25,7 +26,6 @@ from gpuc.lint.load.chart_values import (
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.kustomize import has_patches
 from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles
-from gpuc.lint.load.source_map import SourceMap
 from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
@@ -153,7 +153,7 @@ class Linter:
         for unnamed in files.unnamed:
             api, kind = unnamed.api, unnamed.kind
             if self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None:
-                mark = self.source_map.mark(unnamed.file, unnamed.index, unnamed.path)
+                mark = self.source_map.mark(unnamed.file, unnamed.path)
                 yield NO_OBJECT.at((), unnamed.message, mark=mark)
             elif (api, kind) != CONFIGURATION:
                 self._count(f"{api} {kind} without a name, probably the configuration file of a program", 1)
@@ -179,9 +179,7 @@ class Linter:
     def _located(self, finding: ObjectFinding) -> Finding:
         """Returns the finding with the line and column of its path in the file."""
         manifest = finding.manifest
-        index, *prefix = manifest.origin
-        assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
-        mark = self.source_map.mark(manifest.file, index, (*prefix, *finding.path), on_key=finding.on_key)
+        mark = self.source_map.mark(manifest.file, (*manifest.origin, *finding.path), finding.on_key)
         message = finding.message
         if len(message) > _MAX_MESSAGE:
             message = f"{message[:_MAX_MESSAGE]}..."
@@ -195,13 +193,12 @@ def _kueue_configurations(files: LoadedFiles) -> Iterator[ValuesSource]:
     group = CONFIGURATION[0].rpartition("/")[0]
     for unnamed in files.unnamed:
         if unnamed.api.startswith(group):
-            yield ValuesSource(unnamed.file, unnamed.index, unnamed.path, unnamed.data)
+            yield ValuesSource(unnamed.file, unnamed.path, unnamed.data)
     for manifest in files.manifests:
         if (manifest.api, manifest.kind) == ("v1", "ConfigMap"):
-            index, *prefix = manifest.origin
             for key, text in pairs(manifest.body.get("data")):
-                if isinstance(text, str) and group in text and isinstance(index, int):
-                    yield ValuesSource(manifest.file, index, (*prefix, "data", key), text)
+                if isinstance(text, str) and group in text and isinstance(manifest.origin[0], int):
+                    yield ValuesSource(manifest.file, (*manifest.origin, "data", key), text)
 
 
 def _is_placeholder(finding: ObjectFinding) -> bool:

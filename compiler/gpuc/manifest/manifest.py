@@ -81,6 +81,29 @@ class Manifest:
         return f"{self.kind} {prefix}{self.name}"
 
 
+def manifest_of(file: str, origin: Path, document: Body, body: Body, name: str = "") -> Manifest:
+    """Returns the manifest of an object that was read. Labels and annotations that are not maps are left out.
+
+    Args:
+        document: the object, whose metadata is a map.
+        body: the fields of the object that count.
+        name: the name, if the metadata has none.
+    """
+    metadata = document["metadata"]
+    labels, annotations = (metadata.get(key) for key in ("labels", "annotations"))
+    return Manifest(
+        file=file,
+        origin=origin,
+        api=document["apiVersion"],
+        kind=document["kind"],
+        name=name or str(metadata.get("name", "")),
+        namespace=str(metadata.get("namespace") or ""),
+        labels=dict(labels) if isinstance(labels, dict) else {},
+        annotations=dict(annotations) if isinstance(annotations, dict) else {},
+        body=body,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Values:
     """The values file of one Helm chart."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
+from gpuc.documents.reader import read
 from gpuc.objects.object_set import ObjectSet
 
 _CACHED_DOCUMENTS = 64
@@ -19,9 +20,5 @@ def document(objects: ObjectSet, text: Any) -> Any:
 
 @lru_cache(maxsize=_CACHED_DOCUMENTS)
 def _read(text: str) -> Any:
-    import yaml
-
-    try:
-        return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return None
+    found = read(text, "").documents
+    return found[0][1] if len(found) == 1 else None

@@ -10,11 +10,10 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
 from gpuc.diagnostics.finding import Path as SpecPath
-from gpuc.source import Source
+from gpuc.source import Source, source_of
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import CATALOG, NULL
-from gpuc.source.node import PlainData
 from gpuc.spec.facts import CatalogFile
 from gpuc.spec.parse import parse_as
 
@@ -49,10 +48,8 @@ def read_fact_file(text: str, file: str, findings: list[Finding]) -> FactFile | 
     findings += remarks
     if node is None or any(finding.is_error for finding in remarks):
         return None
-    plain = PlainData()
-    tree = plain.add(node)
-    source = Source(file, tree, plain.marks, plain.keys, plain.raw, (file,))
-    errors = list(_nulls(tree))
+    source = source_of(node, file)
+    errors = list(_nulls(source.tree))
     try:
         content = None if errors else parse_as(CatalogFile, source)
     except StageError as error:

@@ -11,8 +11,8 @@ from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.policy.examples import ExampleText, example_texts
 from gpuc.policy.library import VERDICTS, Policy
 from gpuc.policy.own import NO_EXAMPLES, policy_path
+from gpuc.source import source_of
 from gpuc.source.document import compose
-from gpuc.source.node import PlainData
 
 WRONG = declare_rule(
     "POL009", Severity.ERROR, "A policy of the fleet denies an allowed example, or allows a denied example.",
@@ -65,12 +65,12 @@ def _example(
     yield from findings
     if node is None or any(finding.is_error for finding in findings):
         return
-    plain = PlainData()
-    document = plain.add(node)
+    source = source_of(node, file)
+    document = source.tree
     problem = _problem(document)
     if problem:
         path, message = problem
-        yield INVALID.at((), message, mark=plain.marks.get(path, node.mark))
+        yield INVALID.at((), message, mark=source.marks.get(path, node.mark))
         return
     title = f'"{row.title}"' if row.title else _name(document)
     yield from _compared(evaluator.verdict(document), policy, expected, title, node.mark, document)

@@ -6,17 +6,19 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.reader import DUPLICATE_KEY, read
 from gpuc.lint.load.load_objects import load_objects
-from gpuc.lint.load.yaml_text import DUPLICATE_KEY, read
-from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written
+from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written, manifest_of
 from gpuc.manifest.output_file import OutputFile, output_files
-from gpuc.objects.object_set import ObjectSet, pairs
+from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.state import State, no_state, resolved_spec, state_of
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import is_output, lock_file, parse
@@ -180,19 +182,12 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
         raise _unreadable(file, "has a document that is not a Kubernetes object")
     body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
     start = Mark(file, 1, 1)
-    written = None if metadata.keys() <= _METADATA else Written(file, document, lambda path, on_key: start)
-    return Manifest(
-        file,
-        origin,
-        api,
-        kind,
-        str(metadata.get("name", "")),
-        body,
-        str(metadata.get("namespace", "")),
-        dict(pairs(metadata.get("labels"))),
-        dict(pairs(metadata.get("annotations"))),
-        written,
-    )
+    written = None if metadata.keys() <= _METADATA else Written(file, document, partial(_start, start))
+    return replace(manifest_of(file, origin, document, body), written=written)
+
+
+def _start(start: Mark, path: SpecPath, on_key: bool) -> Mark:
+    return start
 
 
 def manifest_state(path: str) -> tuple[State, list[str]]:

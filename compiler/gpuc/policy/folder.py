@@ -13,9 +13,8 @@ from gpuc.policy.library import VERDICTS, read_yaml
 from gpuc.policy.policy_checks import check_definitions, check_use
 from gpuc.policy.policy_expressions import check_expressions
 from gpuc.policy.policy_file import PolicyFile
-from gpuc.source import Source
+from gpuc.source import Source, source_of
 from gpuc.source.document import compose
-from gpuc.source.node import PlainData
 from gpuc.spec.parse import parse_as
 
 
@@ -44,9 +43,7 @@ def check_policy_file(text: str, file: str, subjects: dict[str, Any], denied: It
     node, remarks = compose(text, file)
     if node is None:
         return CheckedPolicyFile(None, remarks)
-    plain = PlainData()
-    tree = plain.add(node)
-    source = Source(file, tree, plain.marks, plain.keys, plain.raw, (file,))
+    source = source_of(node, file)
     try:
         policy = parse_as(PolicyFile, source)
     except StageError as error:

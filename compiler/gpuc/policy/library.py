@@ -34,6 +34,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpuc.documents.reader import load_yaml
+
 SOURCES = Path(__file__).parents[3] / "policies"
 """The policy folders in the repository of gpuc. An installed package does not contain them."""
 
@@ -226,9 +228,7 @@ def _used_variables(variables: dict[str, str], validations: tuple[dict[str, str]
 
 def read_yaml(file: Path) -> dict[str, Any]:
     """Returns the document of a YAML file of this repository."""
-    from ruamel.yaml import YAML
-
-    document: dict[str, Any] = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
+    document: dict[str, Any] = load_yaml(file.read_text(encoding="utf-8"))
     return document
 
 

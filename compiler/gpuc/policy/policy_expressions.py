@@ -9,10 +9,10 @@ from typing import Any
 from gpuc.cel.type_check import Checked, Problem, check_expression
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest
+from gpuc.documents.scalar_text import mark_in_string
 from gpuc.policy.policy_checks import PARAMETER, validation_expressions
 from gpuc.policy.policy_file import GIVEN, PolicyFile
 from gpuc.source import Source
-from gpuc.source.scalar_text import mark_in_string
 
 EXPRESSION = declare_rule(
     "POL007", Severity.ERROR, "The API server would refuse a CEL expression of a policy.",

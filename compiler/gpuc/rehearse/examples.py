@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpuc.documents.reader import load_yaml
 from gpuc.policy.examples import example_texts
 from gpuc.policy.library import VERDICTS, Policy
 from gpuc.rehearse.client import Object
@@ -64,7 +65,7 @@ def examples(policy: Policy) -> list[Example]:
     for verdict in VERDICTS:
         titles: dict[str, int] = {}
         for row in example_texts(policy.example_text(verdict)):
-            document = _parsed(row.text)
+            document = load_yaml(row.text)
             example = _example(policy.name, row.title, verdict == "denied", document)
             title = row.title or f"{example.document['kind']} {example.document['metadata'].get('name')}"
             titles[title] = titles.get(title, 0) + 1
@@ -113,13 +114,6 @@ def merge_patch(before: Object, after: Object) -> Object:
         elif key not in before or value != old:
             patch[key] = value
     return patch
-
-
-def _parsed(text: str) -> Object:
-    from ruamel.yaml import YAML
-
-    document: Object = YAML(typ="safe", pure=True).load(text)
-    return document
 
 
 def _example(policy: str, title: str, denied: bool, document: Object) -> Example:

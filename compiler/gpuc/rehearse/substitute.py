@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
+from gpuc.documents.reader import load_yaml
 from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
@@ -122,8 +123,5 @@ def _installed_gates(values: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _kueue_configuration(values: Mapping[str, Any]) -> Body:
-    from ruamel.yaml import YAML
-
-    text = values["managerConfig"]["controllerManagerConfigYaml"]
-    configuration: Body = YAML(typ="safe").load(text)
+    configuration: Body = load_yaml(values["managerConfig"]["controllerManagerConfigYaml"])
     return configuration

@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Mark, Path, StageError
+from gpuc.documents.composer import Node
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import KIND_LINE, OUTSIDE, Layers, is_within, yaml_files
-from gpuc.source.node import PlainData
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +80,28 @@ def read_all(root: pathlib.Path, file: str) -> Source:
     layers.read(file)
     if not layers.is_complete:
         raise StageError(layers.findings)
-    plain = PlainData()
-    tree = plain.add(layers.merged())
     files = (layers.order[-1], *layers.order[:-1])
-    return Source(file, tree, plain.marks, plain.keys, plain.raw, files, tuple(layers.findings))
+    return replace(source_of(layers.merged(), file), files=files, remarks=tuple(layers.findings))
+
+
+def source_of(node: Node, file: str) -> Source:
+    """Returns the content of a file without layers."""
+    source = Source(file, {}, {}, {}, {}, (file,))
+    return replace(source, tree=_plain(node, (), source))
+
+
+def _plain(node: Node, path: Path, source: Source) -> Any:
+    """Returns the plain data of the node at the path, and records the positions of its values and keys."""
+    source.marks[path] = node.mark
+    if isinstance(node.value, dict):
+        for key, mark in node.keys.items():
+            source.keys[(*path, key)] = mark
+        return {key: _plain(child, (*path, key), source) for key, child in node.value.items()}
+    if isinstance(node.value, list):
+        return [_plain(child, (*path, index), source) for index, child in enumerate(node.value)]
+    if node.raw:
+        source.raw[path] = node.raw
+    return node.value
 
 
 def cluster_files(root: pathlib.Path) -> list[str]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Related, Rule, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Related, Rule, Severity, declare_rule
+from gpuc.documents.composer import Composer, LimitError, Node, events
+from gpuc.documents.reader import mark_at
 from gpuc.source import scalar
-from gpuc.source.encoding import mark_at
-from gpuc.source.events import events
-from gpuc.source.node import Node
 
 DEPTH_LIMIT = 50
 NODE_LIMIT = 10_000
@@ -73,52 +71,63 @@ def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
     The root node is None if the text cannot be parsed, is empty or is not a map. Other clusters that extend the same
     layer get the same node from the cache, so callers must not change nodes.
     """
-    composer = _Composer(file)
     if directive := _directive(text):
-        mark = mark_at(text, directive.end(), file)
-        return None, (
-            TAG.at(
-                (),
-                "the file has a YAML directive; expected YAML 1.2 without directives",
-                fix="remove the directive",
-                mark=mark,
-            ),
-        )
-    try:
-        root = composer.document(events(text, file))
-    except StageError as stop:
-        return None, (*_before(composer.findings, stop.findings[0].mark), *stop.findings)
-    return root, tuple(composer.findings)
+        message = "the file has a YAML directive; expected YAML 1.2 without directives"
+        return None, (TAG.at((), message, fix="remove the directive", mark=mark_at(text, directive.end(), file)),)
+    # libyaml allows some tabs between words, and says less about mistakes.
+    stop: Exception | None = None
+    for is_fast in (True, False)["\t" in text :]:
+        composer = _Composer(text, file, is_fast)
+        try:
+            return composer.document(), tuple(composer.findings)
+        except LimitError as error:
+            stops = [TOO_MUCH.at((), str(error), mark=error.mark)]
+            break
+        except Exception as error:  # the parser also raises ValueError, for some invalid escapes
+            stop = error if stop is None or hasattr(error, "problem_mark") else stop
+    else:
+        stops = _explained(text, file, stop)
+    return None, (*_before(composer.findings, stops[0].mark), *stops)
+
+
+def _explained(text: str, file: str, error: Exception | None) -> list[Finding]:
+    """Returns the findings that explain an exception of the parser."""
+    from gpuc.source.syntax import ParserStop, explain  # imported here, because a correct spec needs no explanation
+
+    context = getattr(error, "context_mark", None)
+    position = getattr(error, "problem_mark", None) or context
+    start = Mark(file, context.line + 1, context.column + 1) if context else None
+    problem = getattr(error, "problem", None) or "the parser cannot continue"
+    mark = Mark(file, position.line + 1, position.column + 1) if position else Mark(file, 1, 1)
+    return explain(text, ParserStop(mark, problem, start))
 
 
 def _before(findings: list[Finding], end: Mark | None) -> list[Finding]:
     """Returns the findings before a position. After a forgotten bracket, findings are about misread text."""
-    return [found for found in findings if not (end and found.mark) or _place(found.mark) < _place(end)]
+    return [found for found in findings if not end or _place(found.mark) < _place(end)]
 
 
-def _place(mark: Mark) -> tuple[int, int]:
-    return mark.line, mark.column
+def _place(mark: Mark | None) -> tuple[int, int]:
+    return (mark.line, mark.column) if mark else (0, 0)
 
 
-class _Composer:
-    """Builds nodes from parser events and collects findings. Raises a StageError if the document is too large."""
+class _Composer(Composer):
+    """Builds the nodes of plain YAML 1.2, and collects findings about everything else."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, text: str, file: str, is_fast: bool) -> None:
         self.findings: list[Finding] = []
         self._file = file
-        self._anchors: dict[str, Node | None] = {}
-        self._nodes_left = NODE_LIMIT
+        super().__init__(events(text, is_fast), NODE_LIMIT, DEPTH_LIMIT)
 
-    def document(self, events: Iterator[Any]) -> Node | None:
+    def document(self) -> Node | None:
         """Returns the root node, or None if the document is empty or not a map."""
-        next(events)
-        event = next(events)
-        if type(event).__name__ == "StreamEndEvent":
+        next(self._events)
+        if type(next(self._events)).__name__ == "StreamEndEvent":
             self._add(EMPTY, Mark(self._file, 1, 1), "the file is empty")
             return None
-        root = self._node(next(events), events, 0)
-        next(events)
-        event = next(events)
+        root = self._node(next(self._events), 0)
+        next(self._events)
+        event = next(self._events)
         if type(event).__name__ != "StreamEndEvent":
             message = "a second document begins here; expected one document"
             self._add(DOCUMENTS, self._mark(event), message, "move the second document to another file")
@@ -127,79 +136,40 @@ class _Composer:
         if root.value is None:
             self._add(EMPTY, root.mark, "the file is empty")
         else:
-            self._add(
-                NOT_A_MAP,
-                root.mark,
-                f"the file is {'a list' if isinstance(root.value, list) else 'a scalar'}, not a map",
-            )
+            kind = "a list" if isinstance(root.value, list) else "a scalar"
+            self._add(NOT_A_MAP, root.mark, f"the file is {kind}, not a map")
         return None
 
-    def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
-        kind = type(event).__name__
+    def _node(self, event: Any, depth: int) -> Node:
+        if getattr(event, "tag", None) is not None:
+            message = f"the tag {event.tag} is not allowed; a spec is plain data"
+            self._add(TAG, self._mark(event), message, f'remove the tag {event.tag}; put strings in "quotes"')
+        return super()._node(event, depth)
+
+    def _add_entry(self, node: Node, key: str, event: Any, child: Node) -> None:
         mark = self._mark(event)
-        if kind == "AliasEvent":
-            return self._alias(event.anchor, mark, depth)
-        self._count(1, depth, mark)
-        if event.anchor:
-            self._anchors[event.anchor] = None
-        if event.tag is not None:
-            self._add(
-                TAG,
-                mark,
-                f"the tag {event.tag} is not allowed; a spec is plain data",
-                f'remove the tag {event.tag}; put strings in "quotes"',
-            )
-        if kind == "ScalarEvent":
-            node = self._scalar(event, mark)
-        else:
-            node = Node(mark, {} if kind == "MappingStartEvent" else [])
-            fill = self._map if kind == "MappingStartEvent" else self._list
-            for child in fill(node, events, depth + 1):
-                node.size += child.size
-                node.height = max(node.height, child.height + 1)
-        if event.anchor:
-            self._anchors[event.anchor] = node
-        return node
+        if child.value is None and not child.raw:
+            child.mark = mark
+        if key in node.value:
+            first = [Related("first defined here", mark=node.keys[key])]
+            self.findings.append(DUPLICATE.at((), f"the map already has the key {key}", mark=mark, related=first))
+            return
+        if _key_without_colon(key) and _is_plain(event):  # `nodes {max: 8}`: the value ends with the bracket
+            self.findings = [one for one in self.findings if one.id != UNPAIRED.id or _place(one.mark) <= _place(mark)]
+        node.keys[key] = mark
+        node.value[key] = child
 
-    def _map(self, node: Node, events: Iterator[Any], depth: int) -> Iterator[Node]:
-        """Adds the entries of a map to its node, and yields the entries."""
-        while type(event := next(events)).__name__ != "MappingEndEvent":
-            mark = self._mark(event)
-            key = self._key(event, mark, events, depth)
-            before = len(self.findings)
-            child = self._node(next(events), events, depth)
-            yield child
-            if _key_without_colon(key) and _is_plain(event):  # `nodes {max: 8}`: the value ends with the bracket
-                self.findings[before:] = [finding for finding in self.findings[before:] if finding.id != UNPAIRED.id]
-            if child.value is None and not child.raw:
-                child.mark = mark
-            if key in node.value:
-                first = [Related("first defined here", mark=node.keys[key])]
-                self.findings.append(DUPLICATE.at((), f"the map already has the key {key}", mark=mark, related=first))
-                continue
-            node.keys[key] = mark
-            node.value[key] = child
-
-    def _list(self, node: Node, events: Iterator[Any], depth: int) -> Iterator[Node]:
-        """Adds the entries of a list to its node, and yields the entries."""
-        while type(event := next(events)).__name__ != "SequenceEndEvent":
-            node.value.append(self._node(event, events, depth))
-            yield node.value[-1]
-
-    def _key(self, event: Any, mark: Mark, events: Iterator[Any], depth: int) -> str:
+    def _key(self, event: Any, depth: int) -> str:
         """Returns the key. A key that is no scalar is replaced by its position, which is different for every key."""
+        mark = self._mark(event)
         if type(event).__name__ != "ScalarEvent":
-            self._node(event, events, depth)
+            self._node(event, depth)
             self._add(KEY, mark, "the key is a collection or an alias; expected a string")
             return f"{mark.line}:{mark.column}"
         text: str = event.value
         if event.anchor or event.tag is not None:
-            self._add(
-                TAG,
-                mark,
-                f"the key {text} has an anchor or a tag; expected a string",
-                f"remove the anchor or tag of key {text}",
-            )
+            message = f"the key {text} has an anchor or a tag; expected a string"
+            self._add(TAG, mark, message, f"remove the anchor or tag of key {text}")
         if not _is_plain(event):
             return text
         self._check_typography(event, mark)
@@ -216,8 +186,9 @@ class _Composer:
             self._add(KEY, mark, f"the key {text or '(empty)'} is not a string; expected a string", quoted)
         return text
 
-    def _scalar(self, event: Any, mark: Mark) -> Node:
+    def _scalar(self, event: Any) -> Node:
         text: str = event.value
+        mark = self._mark(event)
         if not _is_plain(event):
             return Node(mark, text)
         self._check_typography(event, mark)
@@ -245,26 +216,12 @@ class _Composer:
             message = f"{text} ends with a {sign} and does not begin with one"
             self._add(UNPAIRED, mark, message, f"add the opening {sign}: {opening}{text}")
 
-    def _alias(self, anchor: str, mark: Mark, depth: int) -> Node:
-        """Returns the node of the anchor. Counts the values of the node again, because the alias repeats the values."""
-        node = self._anchors.get(anchor)
-        if node is None:
-            problem = "is inside its own anchor" if anchor in self._anchors else "has no earlier anchor"
-            fix = "" if anchor.isidentifier() else f'put the value in quotes: "*{anchor}"'
-            self._add(ALIAS, mark, f"the alias *{anchor} {problem}", fix)
-            return Node(mark, "")
-        self._count(node.size, depth + node.height, mark)
-        return node
-
-    def _count(self, nodes: int, depth: int, mark: Mark) -> None:
-        """Counts values, and raises a StageError if the document has too many values or too many levels."""
-        self._nodes_left -= nodes
-        if self._nodes_left < 0:
-            raise StageError(
-                [TOO_MUCH.at((), f"the document has more than {NODE_LIMIT} values with expanded aliases", mark=mark)]
-            )
-        if depth > DEPTH_LIMIT:
-            raise StageError([TOO_MUCH.at((), f"the document is nested deeper than {DEPTH_LIMIT} levels", mark=mark)])
+    def _lost_alias(self, event: Any, is_inside: bool) -> Node:
+        problem = "is inside its own anchor" if is_inside else "has no earlier anchor"
+        fix = "" if event.anchor.isidentifier() else f'put the value in quotes: "*{event.anchor}"'
+        mark = self._mark(event)
+        self._add(ALIAS, mark, f"the alias *{event.anchor} {problem}", fix)
+        return Node(mark, "")
 
     def _mark(self, event: Any) -> Mark:
         return Mark(self._file, event.start_mark.line + 1, event.start_mark.column + 1)

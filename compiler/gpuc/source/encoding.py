@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NoReturn
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, Severity, StageError, declare_rule
+from gpuc.documents.reader import mark_at
 
 SIZE_LIMIT_BYTES = 1 << 20
 LINE_LIMIT = 1 << 16
@@ -116,12 +117,6 @@ def _conflict(text: str, file: str) -> list[Finding]:
     message = "the file has an unresolved Git conflict, which begins here"
     fix = "keep the lines of one side, or combine both sides, and remove the lines with <<<<<<<, ======= and >>>>>>>"
     return [CONFLICT.at((), message, fix=fix, mark=marks[0][1], related=related)]
-
-
-def mark_at(text: str, offset: int, file: str) -> Mark:
-    """Returns the file, line and column of an offset in the text. \\r\\n, \\n and \\r end a line."""
-    before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
-    return Mark(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 def _bytes(path: pathlib.Path, start: Mark) -> bytes:

@@ -6,10 +6,10 @@ import pathlib
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Finding, Severity, StageError, declare_rule
+from gpuc.documents.composer import Node
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import KIND_LINE, MANIFESTS, object_kind, yaml_files
-from gpuc.source.node import Node
 
 NOT_READ = declare_rule(
     "LAY011",

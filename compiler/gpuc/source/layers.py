@@ -10,9 +10,9 @@ from dataclasses import replace
 from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule
 from gpuc.diagnostics.free_form import is_free_form
 from gpuc.diagnostics.spelling import alternatives, nearest
+from gpuc.documents.composer import Node
 from gpuc.source.document import EMPTY, compose
 from gpuc.source.encoding import text_of
-from gpuc.source.node import Node
 
 API = "gpuc.dev/v1alpha1"
 FILE_LIMIT = 64

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 
 from gpuc.diagnostics.finding import Finding, Mark, Related
-from gpuc.source.events import SYNTAX, TAB
-from gpuc.source.indentation import wrong_indentation
+from gpuc.source.indentation import SYNTAX, TAB, wrong_indentation
 from gpuc.source.open_ends import CLOSING, OpenEnd, first_open_end
 from gpuc.source.typography import quoted, spaces_that_are_letters
 
@@ -57,6 +56,8 @@ def explain(text: str, stop: ParserStop) -> list[Finding]:
     found = found or wrong_indentation(lines, mark, stop.problem)
     if found:
         return [found]
+    if "expected alphabetic or numeric character" in stop.problem and stop.start:
+        return [_reserved_character(lines[stop.start.line - 1], stop.start)]
     if "cannot start any token" in stop.problem:
         return [_reserved_character(lines[mark.line - 1], mark)]
     explanation = next((words for part, words in _EXPLANATIONS.items() if part in stop.problem), stop.problem)

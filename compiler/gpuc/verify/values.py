@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpuc.catalog.schemas import chart, kueue_configuration
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
+from gpuc.documents.reader import load_yaml
 from gpuc.manifest.manifest import Values
 from gpuc.objects.object_set import dig
 
@@ -40,27 +40,12 @@ def _configuration(values: Values) -> Iterator[SchemaError]:
     if not isinstance(text, str):
         return
     try:
-        document = values.embedded[text] if text in values.embedded else _parsed(text)
+        document = values.embedded[text] if text in values.embedded else load_yaml(text)
     except ValueError as error:
         yield SchemaError(ErrorKind.VALUE, _CONFIGURATION, f"not YAML: {error}")
         return
     for item in schema_errors(_configuration_validator(), document, kueue_configuration()):
         yield item.under(*_CONFIGURATION)
-
-
-def _parsed(text: str) -> Any:
-    """Returns the document of a YAML text.
-
-    Raises:
-        ValueError: when the text is not YAML.
-    """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    try:
-        return YAML(typ="safe", pure=True).load(io.StringIO(text))
-    except YAMLError as error:
-        raise ValueError(str(error).splitlines()[0]) from error
 
 
 @cache

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gpuc.catalog.schemas.crds import custom_resource
 from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, strict
+from gpuc.documents.reader import load_yaml
 
 _TEXT: Schema = {"type": "string"}
 _SWITCH: Schema = {"type": "boolean"}
@@ -192,4 +191,4 @@ def _drop(schema: Schema, path: str) -> None:
 
 
 def _read(path: Path) -> Any:
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
+    return load_yaml(path.read_text(encoding="utf-8"))

@@ -6,10 +6,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, strict
+from gpuc.documents.reader import load_all_yaml
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 
 CustomKind = tuple[str, str]
@@ -61,8 +60,7 @@ def _definitions(folder: Path, project: str, kinds: Collection[str]) -> Iterator
     for path in sorted(folder.glob(f"{project}/*/*.yaml")):
         text = path.read_text(encoding="utf-8")
         if any(f"kind: {kind}\n" in text for kind in kinds):
-            loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-            documents = (item for item in yaml.load_all(text, loader) if item)
+            documents = (item for item in load_all_yaml(text) if item)
             yield from (item for item in documents if item["kind"] == "CustomResourceDefinition")
 
 

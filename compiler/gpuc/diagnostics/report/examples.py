@@ -66,9 +66,9 @@ def ids() -> Iterator[str]:
 
 
 def _example(block: str, id: str, stem: str) -> Example:  # noqa: A002
-    from ruamel.yaml import YAML
+    import yaml
 
-    entry: dict[str, Any] = YAML(typ="safe", pure=True).load(block)[id]
+    entry: dict[str, Any] = yaml.safe_load(block)[id]
     place = str(entry.get("in", "lint" if stem == "objects" else "spec"))
     file = entry.get("file", "base.yaml" if place == "layer" else "a.yaml")
     return Example(entry.get("text", ""), place, file, entry.get("note", ""))

@@ -23,9 +23,8 @@ class ValuesSource:
     """Helm values in one file, object field or parameter. A later source overrides earlier sources."""
 
     file: str
-    index: int
     path: Path
-    """The path of the values in the document."""
+    """The index of the document in the file, and the path of the values in the document."""
     value: Any
     """The values: a map, or a string with YAML."""
     chart_path: Path = ()
@@ -80,7 +79,7 @@ def _of_other_teams(maps: list[MapDocument]) -> Iterator[ChartInstall]:
         match = _OF_OTHER_TEAM.search(file)
         if match is not None and match[1] in known:
             release = known[match[1]]
-            yield ChartInstall(release.chart, release.version, (ValuesSource(file, index, (), data),))
+            yield ChartInstall(release.chart, release.version, (ValuesSource(file, (index,), data),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ def _umbrella(chart: _Chart, loaded: _Input) -> Iterator[ChartInstall]:
     others = [file for file in loaded.siblings(chart.file, "values") if defaults is None or file[0] != defaults[0]]
     for layers in [[defaults]] + [[defaults, other] for other in others]:
         existing = [layer for layer in layers if layer is not None]
-        sources = [ValuesSource(file, index, (), data) for file, index, data in existing]
+        sources = [ValuesSource(file, (index,), data) for file, index, data in existing]
         yield from _dependency_installs(chart, sources, is_complete=not others)
 
 
@@ -190,7 +189,7 @@ def _argo_sources(
         if file is None:
             is_complete = False
         else:
-            sources.append(ValuesSource(file[0], file[1], (), file[2]))
+            sources.append(ValuesSource(file[0], (file[1],), file[2]))
     if isinstance(dig(helm, "valuesObject"), dict):
         sources.append(_source_in(manifest, (*path, "helm", "valuesObject"), dig(helm, "valuesObject")))
     elif _text(dig(helm, "values")):
@@ -257,10 +256,10 @@ def _kustomization(file: str, index: int, data: dict[str, Any], loaded: _Input) 
         named = [row.get("valuesFile")] if isinstance(row, dict) else []
         named += [name for _, name in items(dig(row, "additionalValuesFiles"))]
         files = [loaded.relative_to(file, name) for name in named if isinstance(name, str)]
-        sources = [ValuesSource(values[0], values[1], (), values[2]) for values in files if values is not None]
+        sources = [ValuesSource(values[0], (values[1],), values[2]) for values in files if values is not None]
         if isinstance(dig(row, "valuesInline"), dict):
             inline_path = ("helmCharts", number, "valuesInline")
-            sources.append(ValuesSource(file, index, inline_path, dig(row, "valuesInline")))
+            sources.append(ValuesSource(file, (index, *inline_path), dig(row, "valuesInline")))
         if chart := _text(dig(row, "name")):
             yield ChartInstall(chart, _text(dig(row, "version")), tuple(sources), None not in files)
 
@@ -274,9 +273,7 @@ _KINDS: dict[tuple[str, str], Callable[[Manifest, _Input], Iterator[ChartInstall
 
 
 def _source_in(manifest: Manifest, path: Path, value: Any, *, is_parameter: bool = False) -> ValuesSource:
-    index, *prefix = manifest.origin
-    assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
-    return ValuesSource(manifest.file, index, (*prefix, *path), value, is_parameter=is_parameter)
+    return ValuesSource(manifest.file, (*manifest.origin, *path), value, is_parameter=is_parameter)
 
 
 def _chart_at(path: str, loaded: _Input) -> _Chart | None:

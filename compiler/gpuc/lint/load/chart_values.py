@@ -15,9 +15,9 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.spelling import misspelt
+from gpuc.documents.reader import read
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
-from gpuc.lint.load.source_map import SourceMap
-from gpuc.lint.load.yaml_text import read
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.verify.charts.unknown_key import unknown_key
@@ -57,7 +57,7 @@ class ChartResult:
     """The values of every chart that has one set of values and the pinned version, by component of the release set."""
     unchecked: Counter[str] = field(default_factory=Counter)
     """Sentences about values that could not be checked, with the number of charts."""
-    documents: set[tuple[str, int]] = field(default_factory=set)
+    documents: set[tuple[str, int | str]] = field(default_factory=set)
     """File and index of the documents that are values of an installed chart."""
 
 
@@ -72,7 +72,7 @@ def check_chart_installs(
     result = ChartResult()
     variants: dict[str, list[dict[str, Any]]] = {}
     for install in installs:
-        result.documents |= {(source.file, source.index) for source in install.sources}
+        result.documents |= {(source.file, source.path[0]) for source in install.sources}
         pinned = _pinned().get(install.chart)
         if pinned is None:
             if install.sources:
@@ -87,7 +87,7 @@ def check_chart_installs(
         layers: list[tuple[Any, Locate]] = []
         for source in install.sources:
             data, locate = _data(source, source_map, result.findings), _locator(source, source_map)
-            result.findings += _value_findings(data, component, locate, install.ignored, source_map)
+            result.findings += _value_findings(data, component, locate, install.ignored)
             layers.append((data, locate))
             values = merged_values(values, data)
             if component == "gpu-operator":
@@ -137,8 +137,8 @@ def _config_map_findings(data: dict[str, Any], manifests: Sequence[Manifest], lo
 def check_values_files(files: Sequence[MapDocument], component: str, source_map: SourceMap) -> Iterator[Finding]:
     """Checks values files of one chart: unknown keys, wrong types and empty values."""
     for file, index, data in files:
-        locate = _locator(ValuesSource(file, index, (), data), source_map)
-        yield from _value_findings(data, component, locate, frozenset(), source_map)
+        locate = _locator(ValuesSource(file, (index,), data), source_map)
+        yield from _value_findings(data, component, locate, frozenset())
         yield from _null_findings(component, data, [(data, locate)])
 
 
@@ -155,14 +155,17 @@ def check_kueue_configuration(source: ValuesSource, source_map: SourceMap) -> li
 
 
 def _value_findings(
-    data: dict[str, Any], component: str, locate: Locate, ignored: frozenset[Path], source_map: SourceMap
+    data: dict[str, Any], component: str, locate: Locate, ignored: frozenset[Path]
 ) -> Iterator[Finding]:
     schema = chart(component)
     assert schema is not None, "pinned charts have tables"
     yield from _schema_findings(data, schema, component, locate, {*ignored, ("global",)})
     text = dig(data, *_TEXT_OF_KUEUE)
     if component == "kueue" and isinstance(text, str):
-        inner = source_map.embedded(locate(_TEXT_OF_KUEUE, False), text)
+
+        def inner(path: Path, on_key: bool) -> Mark:
+            return locate((*_TEXT_OF_KUEUE, *path), on_key)
+
         for _, document in read(text, "").documents:
             if isinstance(document, dict) and document.get("apiVersion") == CONFIGURATION[0]:
                 yield from _schema_findings(document, kueue_configuration(), "kueue configuration", inner)
@@ -213,9 +216,10 @@ def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) 
     value = source.value
     if isinstance(value, str):
         parsed = read(value, source.file)
-        outer = source_map.mark(source.file, source.index, source.path)
-        marks = (source_map.mark_in_file(outer, value, finding.mark) for finding in parsed.findings)
-        findings += [replace(finding, mark=mark) for finding, mark in zip(parsed.findings, marks, strict=True)]
+        outer = source_map.mark(source.file, source.path)
+        for finding in parsed.findings:
+            mark = source_map.mark_in_file(outer, value, finding.mark) if finding.mark else outer
+            findings.append(replace(finding, mark=mark))
         value = parsed.documents[0][1] if parsed.documents else {}
     value = dig(value, *source.chart_path) if source.chart_path else value
     return value if isinstance(value, dict) else {}
@@ -223,12 +227,8 @@ def _data(source: ValuesSource, source_map: SourceMap, findings: list[Finding]) 
 
 def _locator(source: ValuesSource, source_map: SourceMap) -> Locate:
     if source.is_parameter:
-        return lambda path, on_key: source_map.mark(source.file, source.index, source.path)
-    if isinstance(source.value, str):
-        inner = source_map.embedded(source_map.mark(source.file, source.index, source.path), source.value)
-        return lambda path, on_key: inner((*source.chart_path, *path), on_key)
-    start = (*source.path, *source.chart_path)
-    return lambda path, on_key: source_map.mark(source.file, source.index, (*start, *path), on_key=on_key)
+        return lambda path, on_key: source_map.mark(source.file, source.path)
+    return source_map.locator(source.file, (*source.path, *source.chart_path))
 
 
 def _without_nulls(value: Any) -> Any:

@@ -6,12 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from gpuc.diagnostics.finding import Finding, Mark, Path
+from gpuc.documents.reader import DUPLICATE_KEY
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.files import UnreadableError, files_below, text_of
 from gpuc.lint.load.loaded_files import LoadedFiles
-from gpuc.lint.load.source_map import SourceMap
-from gpuc.lint.load.yaml_text import DUPLICATE_KEY
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.objects.object_set import dig
 
 _SENTENCES_MAX = 10
 
@@ -29,8 +28,8 @@ class LoadedObjects:
 
     def locate(self, manifest: Manifest, path: Path) -> Mark | None:
         """Returns the line and column of the value at a path of an object; None for objects without a file."""
-        index, *prefix = manifest.origin
-        return self.source_map.mark(manifest.file, index, (*prefix, *path)) if isinstance(index, int) else None
+        has_file = isinstance(manifest.origin[0], int)
+        return self.source_map.mark(manifest.file, (*manifest.origin, *path)) if has_file else None
 
     def document(self, manifest: Manifest) -> Body:
         """Returns an object with all of its metadata: also owner references, finalizers, and fields that do not exist.
@@ -38,9 +37,8 @@ class LoadedObjects:
         Nulls are omitted, as the API server omits them.
         """
         document = manifest.document()
-        index, *prefix = manifest.origin
-        written = self.source_map.document(manifest.file, index) if isinstance(index, int) else None
-        metadata = dig(written, *prefix, "metadata")
+        origin = manifest.origin
+        metadata = self.source_map.value(manifest.file, (*origin, "metadata")) if isinstance(origin[0], int) else None
         if not isinstance(metadata, dict):
             return document
         present = {key: value for key, value in metadata.items() if value is not None}
@@ -73,7 +71,7 @@ def load_objects(paths: Iterable[str]) -> LoadedObjects:
     loaded.manifests = files.manifests
     loaded.unread += [_sentence(finding) for finding in files.findings]
     for unnamed in files.unnamed:
-        mark = loaded.source_map.mark(unnamed.file, unnamed.index, unnamed.path)
+        mark = loaded.source_map.mark(unnamed.file, unnamed.path)
         loaded.unread.append(f"{mark}: {unnamed.message}; the object is ignored")
     loaded.not_objects = [
         sentence if count == 1 else f"{sentence} ({count} times)" for sentence, count in files.unchecked.items()

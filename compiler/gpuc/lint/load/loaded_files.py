@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.documents.reader import UNREADABLE, YamlText, read
 from gpuc.lint.load.chart_installs import MapDocument
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
-from gpuc.lint.load.yaml_text import UNREADABLE, YamlText, read
-from gpuc.manifest.manifest import NOT_IN_BODY, Manifest
+from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
 
 NO_OBJECT = declare_rule(
@@ -53,10 +53,8 @@ class UnnamedObject:
     """An object that has apiVersion and kind, but no valid name."""
 
     file: str
-    index: int
-    """Index of the document in the file."""
     path: Path
-    """Path of the object in the document, or of the object's invalid name."""
+    """The index of the document in the file, and the path of the object in the document, or of its invalid name."""
     api: str
     kind: str
     message: str
@@ -132,10 +130,10 @@ class LoadedFiles:
         metadata = data.get("metadata")
         name = metadata.get("name") or metadata.get("generateName") if isinstance(metadata, dict) else None
         if not isinstance(metadata, dict) or not isinstance(name, str):
-            self.unnamed.append(_unnamed(file, index, path, data))
+            self.unnamed.append(_unnamed(file, (index, *path), data))
             return
         name = metadata.get("name") or self._generated_name(kind, metadata)
-        self.manifests.append(_manifest(file, (index, *path), name, metadata, data))
+        self.manifests.append(manifest_of(file, (index, *path), data, applied_body(data), name))
         self.object_findings += self._metadata_findings(self.manifests[-1], metadata)
 
     def _generated_name(self, kind: str, metadata: dict[str, Any]) -> str:
@@ -158,7 +156,7 @@ class LoadedFiles:
         self._keys.add(key)
 
 
-def _unnamed(file: str, index: int, path: Path, data: dict[str, Any]) -> UnnamedObject:
+def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
     """Returns an object without a name, or with a name that YAML does not read as a string: `on`, 12, 1.5."""
     api, kind, metadata = data["apiVersion"], data["kind"], data.get("metadata")
     if not isinstance(metadata, dict):
@@ -168,28 +166,18 @@ def _unnamed(file: str, index: int, path: Path, data: dict[str, Any]) -> Unnamed
         message = f"YAML reads the name of this {kind} as {json.dumps(name)}, not as a string: put the name in quotes"
     else:
         message = f"{kind} has no name"
-    return UnnamedObject(file, index, path, api, kind, message, data)
+    return UnnamedObject(file, path, api, kind, message, data)
 
 
 _KUSTOMIZATION = "Kustomizations, which gpuc lint does not build; lint the output of `kubectl kustomize`"
 _PATCH = "Kustomize patches, which change other objects and are not objects themselves"
 
 
-def _manifest(file: str, origin: Path, name: str, metadata: dict[str, Any], data: dict[str, Any]) -> Manifest:
-    api = data["apiVersion"]
-    is_builtin = "." not in api.rpartition("/")[0]
-    body = {key: value for key, value in data.items() if key not in NOT_IN_BODY}
-    return Manifest(
-        file=file,
-        origin=origin,
-        api=api,
-        kind=data["kind"],
-        name=name,
-        namespace=str(metadata.get("namespace") or ""),
-        labels=_map(metadata.get("labels")),
-        annotations=_map(metadata.get("annotations")),
-        body=as_applied(body, is_builtin),
-    )
+def applied_body(data: dict[str, Any]) -> Body:
+    """Returns the fields of an object that count in the cluster: all but apiVersion, kind, metadata and status."""
+    is_builtin = "." not in data["apiVersion"].rpartition("/")[0]
+    body: Body = as_applied({key: value for key, value in data.items() if key not in NOT_IN_BODY}, is_builtin)
+    return body
 
 
 def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
@@ -224,10 +212,6 @@ def as_applied(value: Any, is_builtin: bool, name: str = "") -> Any:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _map(value: Any) -> dict[str, Any]:
-    return dict(value) if isinstance(value, dict) else {}
 
 
 def _is_template(text: str, parsed: YamlText) -> bool:

@@ -13,6 +13,7 @@ from subprocess import DEVNULL, run
 from typing import Any
 
 from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.reader import load_yaml
 
 MANIFEST_TYPE = "application/vnd.oci.image.manifest.v1+json"
 CONFIG_TYPE = "application/vnd.cncf.helm.config.v1+json"
@@ -107,17 +108,15 @@ def read_chart(file: Path) -> Chart:
     Raises:
         ChartError: if the file is not a chart.
     """
-    import yaml
-
     try:
         with tarfile.open(file) as archive:
             for member in archive:
                 if member.name.count("/") == 1 and member.name.endswith("/Chart.yaml"):
                     content = archive.extractfile(member)
-                    metadata = yaml.safe_load(content.read()) if content else None
+                    metadata = load_yaml(content.read().decode()) if content else None
                     if isinstance(metadata, dict) and {"name", "version"} <= metadata.keys():
                         return Chart(file, metadata)
-    except (OSError, EOFError, zlib.error, tarfile.TarError, yaml.YAMLError) as error:
+    except (OSError, EOFError, zlib.error, tarfile.TarError, ValueError) as error:
         raise ChartError(f"{file} is not a chart: {error}") from None
     raise ChartError(f"{file} is not a chart: Chart.yaml with name and version is missing")
 

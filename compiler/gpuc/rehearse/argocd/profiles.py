@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuc.documents.reader import load_yaml
 from gpuc.rehearse.argocd.pods import Mount, relocated, service_of, with_flags
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.plane.kueue import USER, local_configuration
@@ -60,12 +61,10 @@ class Launch:
 
 def kueue(run: PodRun) -> Launch:
     """Returns the command line of Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
-    from ruamel.yaml import YAML
-
     health = run.site.port()
     words = [relocated(word, run.mounted) for word in run.arguments]
     installed = next((word.partition("=")[2] for word in words if word.startswith(f"--{_CONFIG}=")), "")
-    configuration = YAML(typ="safe").load(Path(installed).read_text(encoding="utf-8"))
+    configuration = load_yaml(Path(installed).read_text(encoding="utf-8"))
     certificates = run.mounted_folder("/tmp/k8s-webhook-server/serving-certs")
     host, port = run.webhook()
     file = run.folder / "kueue.json"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from gpuc.catalog.schemas import custom_kinds
+from gpuc.documents.reader import load_all_yaml
 from gpuc.emit.prerequisites.definitions import is_custom
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.argocd.applications import CHART_GROUPS, ChartSource, GitSource, chart_of, git_sources
@@ -202,9 +203,7 @@ def with_simulated_class(text: str) -> str:
 
 def documents(file: Path) -> list[Body]:
     """Returns the objects in a YAML file."""
-    import yaml
-
-    return [document for document in yaml.safe_load_all(file.read_text(encoding="utf-8")) if document]
+    return [document for document in load_all_yaml(file.read_text(encoding="utf-8")) if document]
 
 
 def _application(file: Path) -> Body | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gpuc.documents.reader import load_all_yaml
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
 from gpuc.rehearse.plane.site import Site
@@ -122,9 +123,7 @@ def local_configuration(
 
 
 def _webhooks(site: Site, port: int) -> list[Object]:
-    from ruamel.yaml import YAML
-
-    configurations: list[Object] = list(YAML(typ="safe").load_all(site.programs.data("kueue-webhooks.yaml")))
+    configurations: list[Object] = load_all_yaml(site.programs.data("kueue-webhooks.yaml").read_text(encoding="utf-8"))
     for configuration in configurations:
         configuration["metadata"] = {"name": f"kueue-{configuration['metadata']['name']}"}
         for webhook in configuration["webhooks"]:

@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpuc.diagnostics.finding import Mark
-from gpuc.lint.load.yaml_text import marks, read
+from gpuc.documents.reader import document, load_yaml, read
+
+
+def mark_of(text: str, index: int, *path: str | int, on_key: bool = False) -> str:
+    found = document(text, "f.yaml", index)
+    return str(found and found.closest(path, on_key)[0])
 
 
 def one(text: str) -> object:
@@ -26,11 +30,21 @@ def one(text: str) -> object:
         ("yes", True),
         ("Off", False),
         ("~", None),
-        ("0o17", "0o17"),
+        ("y", "y"),
+        ("N", "N"),
+        ("0o17", 15),
+        ("089", 89.0),
         ("010", 8),
         ("0x1F", 31),
         ("1_000", 1000),
-        ("1e3", "1e3"),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("-0x1F", -31),
+        ("0b101", 5),
+        ("_1", "_1"),
+        ("+", "+"),
+        ("1.2.3", "1.2.3"),
+        ("1٢", "1٢"),
         ("1.5e+3", 1500.0),
         ("2026-11-21", "2026-11-21"),
         ("12:30", "12:30"),
@@ -53,9 +67,26 @@ def test_json_is_yaml() -> None:
 
 
 def test_every_value_and_key_has_a_mark() -> None:
-    found = marks("a: 1\n---\nb:\n  - c: x\n", "f.yaml", 1)
-    assert found[("b", 0, "c"), False] == Mark("f.yaml", 4, 8)
-    assert found[("b", 0, "c"), True] == Mark("f.yaml", 4, 5)
+    text = "a: 1\n---\nb:\n  - c: x\n"
+    assert mark_of(text, 1, "b", 0, "c") == "f.yaml:4:8"
+    assert mark_of(text, 1, "b", 0, "c", on_key=True) == "f.yaml:4:5"
+    assert mark_of(text, 1, "b", 0, "d", on_key=True) == "f.yaml:4:5", "a value that does not exist has its parent's"
+    assert mark_of(text, 1, "b", 1) == "f.yaml:4:3"
+    assert mark_of("? [a]\n: 1\n", 0, "?") == "f.yaml:2:3"
+
+
+def test_a_merged_value_has_the_mark_in_the_map_that_is_merged() -> None:
+    assert mark_of("base: &base {a: 1}\nmade: {<<: *base, b: 3}\n", 0, "made", "a") == "f.yaml:1:17"
+
+
+def test_an_anchor_can_be_defined_again() -> None:
+    """Source: YAML 1.2.2, section 7.1. libyaml's own composer refuses it, the parser of Kubernetes does not."""
+    assert one("a: &x 1\nb: *x\nc: &x 2\nd: *x\n") == {"a": 1, "b": 1, "c": 2, "d": 2}
+
+
+def test_the_values_of_an_alias_are_not_shared() -> None:
+    found = load_yaml("a: &a {b: []}\nc: *a\n")
+    assert found["a"]["b"] is not found["c"]["b"]
 
 
 def test_an_error_after_a_valid_document_is_reported() -> None:
@@ -79,7 +110,7 @@ def test_nested_aliases_do_not_explode() -> None:
 
 def test_an_alias_within_itself_does_not_hang() -> None:
     assert [finding.id for finding in read("a: &a [*a]\n", "f.yaml").findings] == ["LNT003"]
-    assert marks("a: &a [*a]\n", "f.yaml", 0)
+    assert document("a: &a [*a]\n", "f.yaml", 0) is None
 
 
 def test_deep_nesting_is_refused() -> None:
@@ -91,7 +122,7 @@ def test_deep_nesting_is_refused() -> None:
 def test_any_text_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:
-        assert marks(text, "f.yaml", index)
+        assert document(text, "f.yaml", index)
 
 
 @settings(max_examples=300)
@@ -99,7 +130,7 @@ def test_any_text_is_read_or_reported(text: str) -> None:
 def test_any_punctuation_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:
-        assert marks(text, "f.yaml", index)
+        assert document(text, "f.yaml", index)
 
 
 @pytest.mark.parametrize(
@@ -123,22 +154,28 @@ MANY = "a: 1  # one\n# two\n...\n%YAML 1.1\n---\nb: {c: 2}\n---\n---\n- é😀\n
 
 def test_documents_are_found_without_reading_those_before() -> None:
     assert [index for index, _ in read(MANY, "f.yaml").documents] == [0, 1, 2, 3, 4]
-    assert marks(MANY, "f.yaml", 1)[("b", "c"), False] == Mark("f.yaml", 6, 8)
-    assert marks(MANY, "f.yaml", 3)[(0,), False] == Mark("f.yaml", 9, 3)
-    assert marks(MANY, "f.yaml", 4)[(), False] == Mark("f.yaml", 10, 5)
-    assert marks(MANY, "f.yaml", 5) == {}
+    assert mark_of(MANY, 1, "b", "c") == "f.yaml:6:8"
+    assert mark_of(MANY, 3, 0) == "f.yaml:9:3"
+    assert mark_of(MANY, 4) == "f.yaml:10:5"
+    assert document(MANY, "f.yaml", 5) is None
+
+
+def test_a_byte_order_mark_is_no_part_of_a_document() -> None:
+    text = "\ufeff''\n--- {a: 'b'}"
+    assert read(text, "f.yaml").documents == [(0, ""), (1, {"a": "b"})]
+    assert mark_of(text, 1, "a") == "f.yaml:2:9"
 
 
 def test_values_in_a_stream_of_json_have_marks() -> None:
     text = '{"a": 1}{"b":\n {"c": 2}} {"d": 3}\n'
     assert read(text, "f.json").documents == [(0, {"a": 1}), (1, {"b": {"c": 2}}), (2, {"d": 3})]
-    assert marks(text, "f.json", 1)[("b", "c"), False] == Mark("f.json", 2, 8)
-    assert marks(text, "f.json", 2)[("d",), True] == Mark("f.json", 2, 13)
+    assert mark_of(text, 1, "b", "c") == "f.yaml:2:8"
+    assert mark_of(text, 2, "d", on_key=True) == "f.yaml:2:13"
     assert read('{"a": 1}\n[2]\n', "f.json").findings, "only objects come in streams"
 
 
 def test_the_limit_counts_values_of_aliases_and_not_written_values() -> None:
-    (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml", values_max=100).documents
+    (found,) = read(f"a: [{'1,' * 500}]\n", "f.yaml", aliased_max=100).documents
     assert len(found[1]["a"]) == 500
     aliases = f"a: &a [{'1,' * 50}]\nb: [*a, *a, *a]\n"
-    assert [finding.id for finding in read(aliases, "f.yaml", values_max=100).findings] == ["LNT003"]
+    assert [finding.id for finding in read(aliases, "f.yaml", aliased_max=100).findings] == ["LNT003"]

@@ -7,8 +7,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpuc.documents.scalar_text import mark_in_string
 from gpuc.source.document import compose
-from gpuc.source.scalar_text import mark_in_string
 
 WORDS = st.lists(st.text("ab(){}.é&|=", min_size=1, max_size=6), min_size=1, max_size=30)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gpuc.diagnostics.finding import Mark
-from gpuc.source.encoding import mark_at
+from gpuc.documents.reader import mark_at
 
 _BLOCK_HEADER = re.compile(r"[|>][-+0-9]*[ \t]*(#[^\r\n]*)?(\r\n|\r|\n)")
 _SPACE = " \t\r\n"
@@ -23,7 +23,7 @@ def mark_in_string(text: str, start: Mark, value: str, offset: int) -> Mark | No
         value: the string.
         offset: the number of characters of the string before the character.
     """
-    place = _offset(text, start)
+    place = offset_of(text, start)
     if header := _BLOCK_HEADER.match(text, place):
         place = header.end()
     elif text[place : place + 1] in ("'", '"') and not value.startswith(text[place]):
@@ -49,7 +49,7 @@ def _after_space(text: str, index: int) -> int:
     return index
 
 
-def _offset(text: str, mark: Mark) -> int:
+def offset_of(text: str, mark: Mark) -> int:
     """Returns the number of characters before a position."""
     place = 0
     for _ in range(mark.line - 1):

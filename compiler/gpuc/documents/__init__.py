@@ -1,0 +1,1 @@
+"""YAML documents: their values as Kubernetes reads them, and the line and column of each value."""

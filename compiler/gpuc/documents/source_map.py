@@ -1,0 +1,78 @@
+"""Maps the values of YAML documents to lines and columns of their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from gpuc.diagnostics.finding import Mark, Path
+from gpuc.documents.reader import Document, document
+from gpuc.documents.scalar_text import mark_in_string, offset_of
+
+
+class SourceMap:
+    """Finds the mark (file, line and column) of a value.
+
+    Only values with findings need marks, so the documents of these values are parsed again when a mark is needed.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._lines = lru_cache(maxsize=8)(self._split)
+
+    def add(self, file: str, text: str) -> None:
+        """Adds the text of a file."""
+        self._texts[file] = text
+
+    def value(self, file: str, path: Path) -> Any:
+        """Returns the value at a path: the index of a document and the path in it. None if the path does not exist."""
+        found = self._document(file, path[0])
+        _, node, rest = found.closest(path[1:], False) if found else (None, None, path)
+        return node.plain() if node and not rest else None
+
+    def mark(self, file: str, path: Path, on_key: bool = False) -> Mark:
+        """Returns the mark of the value at a path, or of the closest parent that the document has.
+
+        Args:
+            path: the index of the document in the file, then the path in the document. It may continue inside of a
+                string value that contains YAML, as in a ConfigMap.
+            on_key: whether to return the mark of the value's key.
+        """
+        found = self._document(file, path[0])
+        if found is None:
+            return Mark(file, 1, 1)
+        mark, node, rest = found.closest(path[1:], on_key)
+        while rest and isinstance(node.value, str) and (found := document(node.value, file, 0)):
+            outer, text = mark, node.value
+            inner, node, rest = found.closest(rest, on_key)
+            mark = self.mark_in_file(outer, text, inner)
+        return mark
+
+    def locator(self, file: str, start: Path) -> Callable[[Path, bool], Mark]:
+        """Returns a function that maps a path below `start`, and whether it means the key, to its mark."""
+        return lambda path, on_key: self.mark(file, (*start, *path), on_key)
+
+    def mark_in_file(self, outer: Mark, text: str, inner: Mark) -> Mark:
+        """Converts a mark in a string to a mark in the file. Returns `outer` if the position is not certain.
+
+        Args:
+            outer: the mark of the string.
+            inner: the mark in the string.
+        """
+        offset = offset_of(text, inner)
+        if offset >= len(text) and inner.column == 1:  # the parser stopped after the last line
+            offset = text.rstrip().rfind("\n") + 1
+        return mark_in_string(self._texts[outer.file], outer, text, offset) or outer
+
+    def line(self, mark: Mark) -> str | None:
+        """Returns the line of the file at a mark, without the line break; None if the file has fewer lines."""
+        lines = self._lines(mark.file)
+        return lines[mark.line - 1] if mark.line <= len(lines) else None
+
+    def _document(self, file: str, index: str | int) -> Document | None:
+        assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
+        return document(self._texts[file], file, index)
+
+    def _split(self, file: str) -> list[str]:
+        return self._texts.get(file, "").splitlines()
