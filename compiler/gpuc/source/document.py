@@ -155,7 +155,9 @@ class _Composer(Composer):
             self.findings.append(DUPLICATE.at((), f"the map already has the key {key}", mark=mark, related=first))
             return
         if _key_without_colon(key) and _is_plain(event):  # `nodes {max: 8}`: the value ends with the bracket
-            self.findings = [one for one in self.findings if one.id != UNPAIRED.id or _place(one.mark) <= _place(mark)]
+            self.findings = [
+                found for found in self.findings if found.id != UNPAIRED.id or _place(found.mark) <= _place(mark)
+            ]
         node.keys[key] = mark
         node.value[key] = child
 
