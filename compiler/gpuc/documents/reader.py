@@ -205,7 +205,8 @@ class _Composer(Composer):
         if type(event).__name__ == "ScalarEvent":
             if event.anchor:
                 self._anchors[event.anchor] = self._scalar(event)
-            return _MERGE if event.value == "<<" and event.implicit[0] else event.value
+            text: str = event.value
+            return _MERGE if text == "<<" and event.implicit[0] else text
         node = self._node(event, depth)
         return "?" if isinstance(node.value, dict | list) else node.raw
 
