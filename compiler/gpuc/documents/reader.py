@@ -205,8 +205,8 @@ class _Composer(Composer):
         if type(event).__name__ == "ScalarEvent":
             if event.anchor:
                 self._anchors[event.anchor] = self._scalar(event)
-            key: str = event.value
-            return _MERGE if key == "<<" and event.implicit[0] else key
+            text: str = event.value
+            return _MERGE if text == "<<" and event.implicit[0] else text
         node = self._node(event, depth)
         return "?" if isinstance(node.value, dict | list) else node.raw
 
