@@ -144,7 +144,7 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
         (LOCK, '{"gpuc": "", "cdk8s": "", "files": {"out/prod-use1/a.yaml": "x"}}', f"{LOCK} was not written by gpuc"),
         (LOCK, '{"gpuc": "", "cdk8s": "", "files": {}}', f"{LOCK} lists no file that exists"),
         (POOL, "spec: [", f"{POOL}:2:1: not YAML"),
-        (POOL, BOMB, f"{POOL}:1:20: the aliases of this document expand to more than 1000000 values"),
+        (POOL, BOMB, f"{POOL}:6:36: the aliases of this document expand to more than 1000000 values"),
         (POOL, "- a\n", f"{POOL} has a document that is not a map"),
         (POOL, "kind: NodePool\n", f"{POOL} has a document that is not a Kubernetes object"),
     ],
