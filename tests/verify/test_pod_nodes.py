@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from gpuc.cluster.index import Index
 from gpuc.emit.component import components
 from gpuc.lint.checks.references import operator_tolerations
 from gpuc.manifest.manifest import Artifact, Manifest, Values
-from gpuc.objects.index import Index
 from gpuc.objects.object_set import dig, emitted
 from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import node_terms, tolerations

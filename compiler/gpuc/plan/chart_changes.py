@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuc.catalog.records import Release
+from gpuc.cluster.application import ARGO
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import GROUP, chart_source, component_of
+from gpuc.plan.applications import chart_of, component_of
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.programs import restart_effect
 
@@ -27,16 +28,13 @@ class ChartChange:
     details: tuple[str, ...]
     effect: str
     """What happens with the programs of the component."""
+    path: Path
+    """The path of the version in the Application."""
 
     @property
     def is_older(self) -> bool:
         """Whether the new version is older."""
         return _numbers(self.after) < _numbers(self.before)
-
-    @property
-    def path(self) -> Path:
-        """The path of the version in the Application."""
-        return (*chart_source(self.pair.after).path, "targetRevision")
 
     def place(self, change: Change) -> tuple[Manifest | None, Path]:
         """Returns the version in the spec; else the Application and the path of its version."""
@@ -51,13 +49,15 @@ class ChartChange:
 
 def chart_changes(change: Change) -> Iterator[ChartChange]:
     """Yields the charts of both states whose version differs."""
-    for pair in change.pairs(GROUP, "Application"):
-        old, new = chart_source(pair.before), chart_source(pair.after)
-        if old.chart and old.chart == new.chart and old.version != new.version:
+    for pair in change.pairs(ARGO, "Application"):
+        old, new = chart_of(pair.before), chart_of(pair.after)
+        if old and new and old.chart == new.chart and old.revision != new.revision:
             component = component_of(change, pair.name)
             is_definitions = new.chart.endswith("-crd")
             effect = "its CustomResourceDefinitions change" if is_definitions else "its programs restart"
-            yield ChartChange(pair, component, old.version, new.version, tuple(_demands(change, component)), effect)
+            demands = tuple(_demands(change, component))
+            path = (*new.path, "targetRevision")
+            yield ChartChange(pair, component, old.revision, new.revision, demands, effect, path)
 
 
 def _demands(change: Change, component: str) -> Iterator[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
+from gpuc.cluster.application import ARGO, Application
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
-from gpuc.plan.applications import GROUP, applications, chart_source, component_of
+from gpuc.plan.applications import chart_of, component_of
 from gpuc.plan.change import Change, Pair
 
 Installer = Literal["Argo CD", "another team", ""]
@@ -27,12 +27,13 @@ class Installation(NamedTuple):
     @property
     def chart(self) -> str:
         """The chart and its version."""
-        return " ".join(chart_source(self.pair.manifest)[:2])
+        source = chart_of(self.pair.manifest)
+        return f"{source.chart} {source.revision}" if source else ""
 
     @property
     def namespace(self) -> str:
         """The namespace of the chart."""
-        return str(dig(self.pair.manifest.body, "spec", "destination", "namespace") or "(none)")
+        return Application(self.pair.manifest).destination.namespace or "(none)"
 
     def place(self, change: Change) -> tuple[Manifest | None, Path]:
         """Returns the manifest and the path for an impact: the field `managed` of the spec if it changes."""
@@ -52,9 +53,9 @@ def changed_installations(change: Change) -> Iterator[Installation]:
     if not (change.before.exists and change.after.exists):
         return
     values = {pair.name: pair for pair in change.helm_values()}
-    before, after = ({one.name for one in applications(state)} for state in (change.before, change.after))
-    for pair in change.pairs(GROUP, "Application"):
-        if not chart_source(pair.manifest).chart or pair.name in before & after:
+    for pair in change.pairs(ARGO, "Application"):
+        is_in_both = change.before.application(pair.name) and change.after.application(pair.name)
+        if is_in_both or not chart_of(pair.manifest):
             continue
         component = component_of(change, pair.name)
         of_component = values.get(component)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import application_of
 from gpuc.plan.change import Change
 from gpuc.plan.pruning import is_definition, reason_to_leave
 
@@ -38,6 +37,6 @@ def moved_objects(change: Change) -> Iterator[MovedObject]:
     for pair in change.all_pairs:
         if pair.before is None or pair.after is None or not pair.manifest.api or is_definition(pair.manifest):
             continue
-        old, new = application_of(change.before, pair.before), application_of(change.after, pair.after)
+        old, new = change.before.application_of(pair.before), change.after.application_of(pair.after)
         if old is not None and new is not None and old.name != new.name:
             yield MovedObject(pair.after, old.name, new.name, reason_to_leave(change, pair.before))

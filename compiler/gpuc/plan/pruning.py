@@ -8,7 +8,6 @@ from dataclasses import replace
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
-from gpuc.plan.applications import application_of, applications
 from gpuc.plan.change import Change
 from gpuc.plan.state import State
 
@@ -44,10 +43,10 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
         return "it has the sync option Prune=false"
     if is_definition(manifest):
         return "Argo CD does not track CustomResourceDefinitions"
-    found = application_of(change.before, manifest)
+    found = change.before.application_of(manifest)
     if found is None:
         return ""
-    after = next((one for one in applications(change.after) if one.name == found.name), None)
+    after = change.after.application(found.name)
     if after is None:
         return "its Application is removed too, and the removal of an Application deletes no objects"
     return "" if after.prunes else "its Application prunes nothing"

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from gpuc.cluster.project import project_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
-from gpuc.plan.applications import application_of, applications
 from gpuc.plan.change import Change
-from gpuc.plan.permitted import is_permitted
 from gpuc.plan.pruning import reason_to_leave, sync_options
 
 Fate = Literal["left", "pruned", "confirmed"]
@@ -57,12 +56,13 @@ def removed_objects(change: Change) -> Iterator[RemovedObject]:
         manifest = pair.before
         if not pair.is_removed or manifest is None or manifest.kind in _OWN or not manifest.api:
             continue
-        found = application_of(change.before, manifest)
+        found = change.before.application_of(manifest)
         if found is None:
             continue
         reason = reason_to_leave(change, manifest)
-        after = next((one for one in applications(change.after) if one.name == found.name), None)
-        is_certain = bool(reason) or after is None or is_permitted(change.after, after, manifest)
+        after = change.after.application(found.name)
+        project = project_of(change.after.objects, after) if after else None
+        is_certain = bool(reason) or after is None or project is None or project.permits(after, manifest)
         if not is_certain:
             reason = NOT_PERMITTED
         fate: Fate = "left" if reason else "confirmed" if "Prune=confirm" in sync_options(manifest) else "pruned"

@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.admission.policies import Policies
+from gpuc.cluster.application import Delivery
 from gpuc.kubernetes.node_pool import ZONE
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.node_pools import KARPENTER, Overlays, Pool, PoolIndex
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.objects.selectors import selector
 from gpuc.trace.closed_flavors import closed_flavors
@@ -124,10 +125,4 @@ class ClusterIndex:
     @cached_property
     def charts(self) -> frozenset[str]:
         """The names of the Helm charts that Argo CD Applications install."""
-        specs = [dig(application.body, "spec") for application in self.objects.of("argoproj.io", "Application")]
-        sources = [source for spec in specs for source in (dig(spec, "source"), *_list(dig(spec, "sources")))]
-        return frozenset(name for source in sources if isinstance(name := dig(source, "chart"), str))
-
-
-def _list(value: Any) -> list[Any]:
-    return [item for _, item in items(value)]
+        return frozenset(Delivery(self.objects).charts)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import Domain, Requirement, Selector
@@ -13,7 +14,6 @@ from gpuc.kubernetes.startup_agents import agent_of
 from gpuc.kubernetes.toleration import Taint, Toleration, missing_tolerations, untolerated
 from gpuc.manifest.manifest import RunsOn
 from gpuc.model.names import GPUS_TAINT, SYSTEM_TAINT
-from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_set import dig, pairs
 

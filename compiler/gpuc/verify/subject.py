@@ -11,9 +11,9 @@ from gpuc.catalog.schemas import CONSTRAINTS, Table, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.catalog.schemas.written import written
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Rule
 from gpuc.manifest.manifest import Manifest, Values
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.templates import declared_parameters, parameter_errors, template_errors

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpuc.rehearse.argocd.applications import git_sources
+from gpuc.cluster.application import Application
 from gpuc.rehearse.argocd.checks import Failure, wait_times
 from gpuc.rehearse.argocd.edit_runner import SYNCED_SECONDS, EditRunner
 from gpuc.rehearse.argocd.manual_edits import sample_manual_edits, start_manual_edit
@@ -55,11 +55,8 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
 
 def _with_files(runner: EditRunner) -> list[str]:
     """Returns the names of the Applications of the cluster that read files of a Git repository."""
-    return [
-        application["metadata"]["name"]
-        for application in runner.argocd.client.list_all(*APPLICATION, NAMESPACE)
-        if application["spec"].get("project") == runner.name and any(git_sources(application["spec"]))
-    ]
+    found = map(Application.of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE))
+    return [one.name for one in found if one.project == runner.name and one.git_sources]
 
 
 @contextmanager

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from gpuc.cluster.application import Destination, applications
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
-from gpuc.rehearse.argocd.applications import Destination, missing_namespaces
 from gpuc.rehearse.argocd.repository import documents
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane.kwok import FAKE_NODE
@@ -46,8 +46,11 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
 
 def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
     """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
+    found = applications(synced)
+    created = {"default", "kube-system"}
+    created |= {name for one in found for name in (one.created_namespace, one.manifest.namespace)}
     callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
-    names = {*missing_namespaces(synced), *callers}
+    names = {one.destination.namespace for one in found} - created | callers
     return [namespace(name) for name in sorted(names)]
 
 

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from gpuc.catalog import load
 from gpuc.catalog.schemas import custom_kinds
+from gpuc.cluster.application import Application, Source
 from gpuc.manifest.manifest import Body
-from gpuc.rehearse.argocd.applications import CHART_GROUPS, ChartSource, GitSource, chart_of, git_sources
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
 
 _IDENTITY = {
@@ -51,7 +52,7 @@ class FleetRepository:
     bare: Path
     """The repository that Argo CD reads."""
     branch: str
-    has_chart: Callable[[ChartSource], bool]
+    has_chart: Callable[[Source], bool]
     """Returns whether a chart is available."""
     not_rendered: dict[str, str] = field(default_factory=dict)
     """Reasons why Applications of the last commit are not in the bare repository, by name of the Application."""
@@ -87,7 +88,7 @@ class FleetRepository:
         for folder in sorted((self.root / "out").glob("*/apps")):
             for file, reason in self._not_rendered(folder).items():
                 self._run("rm", "--cached", "--quiet", self._path_in_clone(file), environment=index)
-                self.not_rendered[application_name(file)] = reason
+                self.not_rendered[applications_in(file)[0].name] = reason
         for file in sorted((self.root / "out").glob("*/karpenter/**/*.yaml")):
             text = file.read_text(encoding="utf-8")
             if (changed := with_simulated_class(text)) != text:
@@ -103,16 +104,17 @@ class FleetRepository:
         reasons: dict[Path, str] = {}
         missing_charts: dict[str, str] = {}  # by API group
         lacks_further_chart = False
-        specs = {file: spec for file in sorted(folder.glob("*.yaml")) if (spec := application_spec(file))}
-        for file, spec in specs.items():
-            chart = chart_of(spec)
-            if chart and not self.has_chart(chart):
-                missing = f"chart {chart.name} {chart.version} of {chart.repository} is missing"
+        by_chart = load().chart_groups
+        found = {file: one for file in sorted(folder.glob("*.yaml")) for one in applications_in(file)[:1]}
+        for file, application in found.items():
+            source = application.chart
+            if source and not self.has_chart(source):
+                missing = f"chart {source.chart} {source.revision} of {source.url} is missing"
                 reasons[file] = f"{missing}; set --charts to a folder that contains the chart"
-                lacks_further_chart = lacks_further_chart or chart.name not in CHART_GROUPS
-                missing_charts |= dict.fromkeys(CHART_GROUPS.get(chart.name, ()), chart.name)
-        for file, spec in specs.items():
-            groups = self._groups(spec)
+                lacks_further_chart = lacks_further_chart or source.chart not in by_chart
+                missing_charts |= dict.fromkeys(by_chart.get(source.chart, ()), source.chart)
+        for file, application in found.items():
+            groups = self._groups(application)
             for group in sorted(groups & missing_charts.keys()):
                 chart_name = missing_charts[group]
                 reasons.setdefault(file, f"objects of the API group {group} need chart {chart_name}, which is missing")
@@ -120,11 +122,10 @@ class FleetRepository:
                 reasons.setdefault(file, f"objects of the API group {group} can need a chart that is missing")
         return reasons
 
-    def _groups(self, spec: Body) -> set[str]:
+    def _groups(self, application: Application) -> set[str]:
         """Returns the API groups of the objects in the Git folders of an Application."""
-        files = (
-            file for source in git_sources(spec) if source.path for file in (self.clone / source.path).rglob("*.yaml")
-        )
+        folders = [self.clone / source.folder for source in application.git_sources if source.folder]
+        files = (file for folder in folders for file in folder.rglob("*.yaml"))
         return {group for file in files for group in _GROUP.findall(file.read_text(encoding="utf-8"))}
 
     def _path_in_clone(self, file: Path) -> str:
@@ -141,7 +142,7 @@ def _is_unknown(group: str) -> bool:
 
 
 def fleet_repository(
-    git: Path, folder: Path, fleet: Path, source: GitSource, output_path: str, has_chart: Callable[[ChartSource], bool]
+    git: Path, folder: Path, fleet: Path, source: Source, output_path: str, has_chart: Callable[[Source], bool]
 ) -> FleetRepository:
     """Creates the repositories and copies a fleet into the clone. Nothing is committed.
 
@@ -160,7 +161,7 @@ def fleet_repository(
         raise RepositoryError(
             f"--argocd serves Git over https only: set delivery.repo to an https:// URL, not {source.url}"
         )
-    clone, bare = folder / "clone", folder / "git" / source.host / source.repository
+    clone, bare = folder / "clone", folder / "git" / source.host / source.host_path
     root = clone / PurePosixPath(output_path).parent
     for name in _COPIED:
         if (fleet / name).is_dir():
@@ -211,25 +212,19 @@ def documents(file: Path) -> list[Body]:
     return [document for document in yaml.safe_load_all(file.read_text(encoding="utf-8")) if document]
 
 
-def application_spec(file: Path) -> Body:
-    """Returns the spec of the Application in a file, or an empty map if the file has no Application."""
-    return next((document["spec"] for document in documents(file) if document["kind"] == "Application"), {})
+def applications_in(file: Path) -> list[Application]:
+    """Returns the Applications in a YAML file."""
+    return [Application.of(document) for document in documents(file) if document["kind"] == "Application"]
 
 
-def application_name(file: Path) -> str:
-    """Returns the name of the Application in a file."""
-    names = (document["metadata"]["name"] for document in documents(file) if document["kind"] == "Application")
-    return str(next(names))
-
-
-def first_git_source(specs: Iterable[Body]) -> GitSource:
-    """Returns the first Git source with a path in the specs of Applications.
+def first_git_source(applications: Iterable[Application]) -> Source:
+    """Returns the first Git source with a path of Applications.
 
     Raises:
         RepositoryError: if no Application has such a source.
     """
-    for spec in specs:
-        for source in git_sources(spec):
-            if source.path:
+    for application in applications:
+        for source in application.git_sources:
+            if source.folder:
                 return source
     raise RepositoryError("no Application has a folder of a Git repository as its source")

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
+from gpuc.cluster.application import is_application, wave_of
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import wave_of
 from gpuc.rehearse.argocd.object_diff import (
     ARGO_CD_API,
     NO_PRUNE,
@@ -87,7 +87,7 @@ def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[st
     """
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     for manifest in synced:
-        for entry in manifest.body.get("spec", {}).get("ignoreDifferences", ()) if _is_application(manifest) else ():
+        for entry in manifest.body.get("spec", {}).get("ignoreDifferences", ()) if is_application(manifest) else ():
             key = entry.get("group", ""), entry["kind"]
             found[key] = (*found.get(key, ()), *entry.get("jsonPointers", ()))
     return found
@@ -138,17 +138,13 @@ def _without_application(before: Sequence[Manifest], after: Sequence[Manifest]) 
 
     Source: Argo CD documentation, application deletion: without the finalizer, the resources are not deleted
     """
-    kept = {manifest.name for manifest in after if _is_application(manifest)}
+    kept = {manifest.name for manifest in after if is_application(manifest)}
     for step in _steps_without(before, kept):
         yield from (key_of(manifest) for manifest in step.manifests if not manifest.api.startswith(ARGO_CD_API))
 
 
 def _steps_without(before: Sequence[Manifest], kept: set[str]) -> Iterator[Step]:
     return (step for step in steps(before) if step.application not in kept)
-
-
-def _is_application(manifest: Manifest) -> bool:
-    return manifest.kind == "Application" and manifest.api.startswith("argoproj.io/")
 
 
 def _value(document: Any, path: Sequence[str]) -> Any:

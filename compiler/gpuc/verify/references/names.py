@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.contract import modules
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import matching_values, pattern

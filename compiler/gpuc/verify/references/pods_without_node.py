@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
+from gpuc.cluster.index import Index
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import TENANT_KEY
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 from gpuc.objects.pods import Pods

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, Final, NamedTuple
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, Kind, kind_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpuc.cluster.index import Index
 from gpuc.lint.checks.references.containers import findings
-from gpuc.objects.index import Index
 from tests.lint.checks.references.trees import tree
 
 POD = """

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from gpuc.cluster.index import Index
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.symbol_table import NAMED_BY, kind_of
 from gpuc.verify.references.names import object_references

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.index import Index
 from gpuc.lint.checks.references import (
     cohorts,
     containers,
@@ -29,7 +30,6 @@ from gpuc.lint.checks.references import (
     topologies,
     unused,
 )
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.references import missing_key, names

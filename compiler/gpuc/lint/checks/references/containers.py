@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, home_namespace, items, labels, pairs
 from gpuc.objects.pods import Pods

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values

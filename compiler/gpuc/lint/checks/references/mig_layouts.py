@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.objects.embedded import document
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpuc.catalog import Catalog
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.toleration import untolerated
 from gpuc.lint.checks.references.overlays import types_of
-from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig

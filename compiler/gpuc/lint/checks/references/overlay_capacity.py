@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.overlay import capacity
 from gpuc.lint.checks.references.gpu_configs import (
@@ -17,7 +18,6 @@ from gpuc.lint.checks.references.gpu_configs import (
 )
 from gpuc.lint.checks.references.overlays import types_of
 from gpuc.objects.embedded import document
-from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, pairs

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpuc.catalog import Catalog
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.trace.instance_labels import instance_labels

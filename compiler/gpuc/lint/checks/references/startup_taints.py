@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import normal
 from gpuc.kubernetes.startup_agents import AGENTS, agent_of
 from gpuc.kubernetes.toleration import Taint, tolerated
-from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.node_pool import HOSTNAME, INSTANCE_TYPE, NODE_POOL, WELL_KNOWN, is_well_known, normal
 from gpuc.kubernetes.toleration import Taint, Toleration, tolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.index import Index
 from gpuc.objects.node_pools import Pool
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.node_pool import normal
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 from gpuc.kubernetes.quantity import quantity
 from gpuc.lint.checks.unqueued_pools import devices, unqueued_pools
-from gpuc.objects.index import Index
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group, items, pairs
 from gpuc.objects.paths import matching_values, pattern

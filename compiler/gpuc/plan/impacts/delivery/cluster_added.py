@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP, applications, chart_source
+from gpuc.cluster.application import ARGO
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -17,9 +17,9 @@ def cluster_added(change: Change) -> Impacts:
     if not change.is_new or not change.after.first_sync:
         return
     name = change.after.name
-    found = applications(change.after)
-    charts = [source.chart for source in (chart_source(one.manifest) for one in found) if source.chart]
-    projects = [one for one in change.after.objects.of(GROUP, "AppProject") if one.name == name]
+    found = change.after.applications
+    charts = [one.chart.chart for one in found if one.chart]
+    projects = [one for one in change.after.objects.of(ARGO, "AppProject") if one.name == name]
     files = dict.fromkeys(one.file for one in (*projects, *change.after.first_sync))
     message = (
         "Argo CD syncs nothing until an administrator applies the AppProject and the root Application; then Argo CD "

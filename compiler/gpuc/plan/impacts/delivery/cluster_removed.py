@@ -1,6 +1,5 @@
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
 from gpuc.objects.object_set import dig
-from gpuc.plan.applications import applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.replacement import most_nodes, nodes_text
@@ -29,8 +28,8 @@ def cluster_removed(change: Change) -> Impacts:
     labels = ("spec", "template", "metadata", "labels", POOL_LABEL)
     pool_names = {dig(pool.body, *labels) or pool.name for pool in pools}
     tenants = {one.labels[TENANT_KEY] for one in before.of("", "Namespace") if TENANT_KEY in one.labels}
-    found = applications(change.before)
-    charts = " and ".join(one.name for one in found if one.has_only_charts)
+    found = change.before.applications
+    charts = " and ".join(one.name for one in found if not one.git_sources)
     besides = f" except {charts}" if charts else ""
     namespace = next((one.manifest.namespace for one in found), "argocd")
     if change.other_name:

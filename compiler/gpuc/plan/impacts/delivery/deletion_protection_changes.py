@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import applications, cluster_subject
+from gpuc.plan.applications import cluster_subject
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pruning import sync_options
@@ -65,8 +65,8 @@ def _protections(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifes
 
 def _applications(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest, Path]]:
     """Yields the same for the Applications that start and stop to prune."""
-    before = {one.name: one.prunes for one in applications(change.before)}
-    changed = [one for one in applications(change.after) if before.get(one.name, one.prunes) != one.prunes]
+    before = {one.name: one.prunes for one in change.before.applications}
+    changed = [one for one in change.after.applications if before.get(one.name, one.prunes) != one.prunes]
     texts = {
         "also deletes objects that are removed from Git, except those with Prune=false": (
             [one for one in changed if one.prunes],

@@ -1,10 +1,7 @@
-from typing import Any
-
-from gpuc.objects.object_set import dig
-from gpuc.plan.applications import GROUP, cluster_name, cluster_subject
+from gpuc.cluster.application import ARGO, Application
+from gpuc.plan.applications import cluster_name, cluster_subject
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 
 
 @impact(
@@ -19,13 +16,14 @@ def destination_changes(change: Change) -> Impacts:
     controllers there go on, and no file describes them.
     """
     found = []
-    for pair in change.pairs(GROUP, "Application"):
-        old, new = (_cluster(value) for value in pair.values("spec", "destination"))
-        if pair.is_changed and old != new and not pair.manifest.file.startswith("clusters/"):
-            found.append((pair, old, new))
+    for pair in change.pairs(ARGO, "Application"):
+        if pair.before and pair.after and not pair.manifest.file.startswith("clusters/"):
+            before, after = (Application(one).destination for one in (pair.before, pair.after))
+            if before.cluster != after.cluster:
+                found.append((pair, before.cluster, after))
     if found:
-        pair, old, new = found[0]
-        count = len(change.before.objects.manifests)
+        pair, old, destination = found[0]
+        new, count = destination.cluster, len(change.before.objects.manifests)
         noun = "1 Application deploys" if len(found) == 1 else f"{len(found)} Applications deploy"
         message = (
             f"{noun} to {new} instead of {old}: Argo CD installs everything there, and "
@@ -35,12 +33,5 @@ def destination_changes(change: Change) -> Impacts:
             f"if {new} is another name of the same cluster, nothing changes in the cluster",
             f"if it is another cluster, first follow clusters/{cluster_name(change)}/README.md there",
         )
-        after = pair.values("spec", "destination")[1]
-        field = "server" if dig(after, "server") else "name"
+        field = "server" if destination.server else "name"
         yield Raised(cluster_subject(change), message, pair.after, ("spec", "destination", field), details)
-
-
-def _cluster(destination: Any) -> str:
-    """Returns the name or the URL of the cluster. The cluster of Argo CD has one name for both."""
-    found = dig(destination, "server") or dig(destination, "name") or ""
-    return OWN_SERVER if found == OWN_NAME else str(found)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gpuc.objects.application_sources import Delivery
-from gpuc.objects.namespace_labels import Namespaces
+from gpuc.cluster.application import Delivery
+from gpuc.cluster.namespace import Namespaces, namespaces
 from gpuc.objects.node_pools import Nodes, Overlays
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pods import Pods, pods
@@ -37,7 +37,7 @@ class Index:
     @cached_property
     def namespaces(self) -> Namespaces:
         """The known namespaces, with their labels."""
-        return Namespaces(self.tree)
+        return namespaces(self.tree)
 
     @cached_property
     def delivery(self) -> Delivery:
