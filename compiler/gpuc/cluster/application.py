@@ -129,9 +129,9 @@ class Application:
 
     @classmethod
     def of(cls, document: Body) -> Application:
-        """Returns the Application of a complete object, for example from the API server."""
-        metadata, body = document["metadata"], {"spec": document.get("spec")}
-        return cls(Manifest("", (), document["apiVersion"], document["kind"], metadata["name"], body))
+        """Returns an Application of the API server, whose lists have items without apiVersion and kind."""
+        name, body = document["metadata"]["name"], {"spec": document.get("spec")}
+        return cls(Manifest("", (), f"{ARGO}/v1alpha1", "Application", name, body))
 
     @property
     def name(self) -> str:
