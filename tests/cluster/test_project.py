@@ -57,6 +57,7 @@ def test_repositories_that_are_permitted(patterns: list[str], url: str, expected
         ([("https://b", "", "red")], False),
         ([("https://a", "", "blue")], False),
         ([("", "prod", "r*")], True),
+        ([("", "prod", "re*ed")], True),
         ([("https://b", "prod", "{red,blue}")], True),
         ([("*", "", "*"), ("*", "", "!red")], False),
         ([("*", "", "*"), ("*", "", "!blue")], True),

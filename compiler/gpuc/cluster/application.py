@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.argocd import WAVE
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.kubernetes.argocd import OPTIONS, WAVE
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items, labels
 from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 
@@ -49,8 +48,7 @@ class Destination(NamedTuple):
         return Destination(OWN_SERVER, OWN_NAME, self.namespace)
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A source of an Application. A text is empty if the source does not have it."""
 
     application: Manifest
@@ -58,54 +56,18 @@ class Source:
     """The path of the source in the Application."""
     value: Any
     """The source as in the object, unvalidated."""
-
-    @property
-    def url(self) -> str:
-        """The repoURL: of a Git repository, of a Helm repository, or of a registry without oci://."""
-        return _text(self.value, "repoURL")
-
-    @property
-    def repository(self) -> str:
-        """The repoURL in the form that is equal for equal repositories."""
-        return normalized_url(self.url.removesuffix("/"))
-
-    @property
-    def host(self) -> str:
-        """The host of the repoURL."""
-        return _split(self.url)[0]
-
-    @property
-    def host_path(self) -> str:
-        """The path of the repository on the host, without slashes at the start and the end."""
-        return _split(self.url)[1]
-
-    @property
-    def is_oci(self) -> bool:
-        """Whether a chart is in an OCI registry, and not in a Helm repository."""
-        return not self.url.startswith(("https://", "http://"))
-
-    @property
-    def revision(self) -> str:
-        """The revision in Git, or the version of the chart."""
-        return str(dig(self.value, "targetRevision") or "")
-
-    @property
-    def chart(self) -> str:
-        """The name of the Helm chart."""
-        return _text(self.value, "chart")
-
-    @property
-    def folder(self) -> str | None:
-        """The synced folder, relative to the root of the repository; None for a chart or a source of values files."""
-        folder = dig(self.value, "path")
-        if not isinstance(folder, str) or dig(self.value, "chart") is not None:
-            return None
-        return folder.strip("/").removeprefix("./").removesuffix("/.").strip(".")
-
-    @property
-    def is_recursive(self) -> bool:
-        """Whether Argo CD also syncs the subfolders of the folder."""
-        return dig(self.value, "directory", "recurse") is True
+    url: str
+    """The repoURL: of a Git repository, of a Helm repository, or of an OCI registry without oci://."""
+    repository: str
+    """The repoURL in the form that is equal for equal repositories."""
+    revision: str
+    """The revision in Git, or the version of the chart."""
+    chart: str
+    """The name of the Helm chart."""
+    folder: str | None
+    """The synced folder, relative to the root of the repository; None for a chart or a source of values files."""
+    is_recursive: bool
+    """Whether Argo CD also syncs the subfolders of the folder."""
 
     def syncs(self, file: str) -> bool:
         """Returns whether Argo CD applies the objects of a file.
@@ -121,21 +83,21 @@ class Source:
         )
 
 
-@dataclass(frozen=True)
-class Application:
+class Application(NamedTuple):
     """An Application, or the template of an ApplicationSet."""
 
     manifest: Manifest
-
-    @classmethod
-    def of(cls, document: Body) -> Application:
-        """Returns an Application of the API server, whose lists have items without apiVersion and kind."""
-        name, body = document["metadata"]["name"], {"spec": document.get("spec")}
-        return cls(Manifest("", (), f"{ARGO}/v1alpha1", "Application", name, body))
-
-    @property
-    def name(self) -> str:
-        return self.manifest.name
+    name: str
+    project: str
+    """The name of the AppProject."""
+    destination: Destination
+    sources: tuple[Source, ...]
+    prunes: bool
+    """Whether Argo CD deletes objects that Git does not contain any more."""
+    created_namespace: str
+    """The namespace that Argo CD creates; empty if Argo CD creates none."""
+    namespace_labels: dict[str, str]
+    """The labels that Argo CD sets on the namespace."""
 
     @property
     def wave(self) -> int:
@@ -143,63 +105,57 @@ class Application:
         return wave_of(self.manifest)
 
     @property
-    def project(self) -> str:
-        """The name of the AppProject."""
-        return _text(self._spec, "project")
-
-    @property
-    def destination(self) -> Destination:
-        """The cluster and the namespace."""
-        return destination_in(dig(self._spec, "destination"))
-
-    @cached_property
-    def sources(self) -> tuple[Source, ...]:
-        """The items of spec.sources, or else spec.source.
-
-        Source: argo-cd v3.5.1 pkg/apis/application/v1alpha1/types.go (ApplicationSpec.GetSources)
-        """
-        several = [
-            Source(self.manifest, (*self._base, "sources", number), value)
-            for number, value in items(dig(self._spec, "sources"))
-        ]
-        single = dig(self._spec, "source")
-        if not several and isinstance(single, dict):
-            return (Source(self.manifest, (*self._base, "source"), single),)
-        return tuple(several)
-
-    @property
     def chart(self) -> Source | None:
         """The first source that is a Helm chart; None for an Application without a chart."""
         return next((source for source in self.sources if source.chart), None)
 
     @property
-    def git_sources(self) -> tuple[Source, ...]:
+    def git_sources(self) -> list[Source]:
         """The sources that are no Helm charts."""
-        return tuple(source for source in self.sources if not source.chart)
+        return [source for source in self.sources if not source.chart]
 
-    @property
-    def prunes(self) -> bool:
-        """Whether Argo CD deletes objects that Git does not contain any more."""
-        return dig(self._spec, "syncPolicy", "automated", "prune") is True
 
-    @property
-    def created_namespace(self) -> str:
-        """The namespace that Argo CD creates; empty if Argo CD creates none."""
-        options = [option for _, option in items(dig(self._spec, "syncPolicy", "syncOptions"))]
-        return self.destination.namespace if "CreateNamespace=true" in options else ""
+def source_in(application: Manifest, path: Path, value: Any) -> Source:
+    """Returns the source at a path of an Application."""
+    url, revision, chart, folder = (dig(value, key) for key in ("repoURL", "targetRevision", "chart", "path"))
+    url = url if isinstance(url, str) else ""
+    return Source(
+        application,
+        path,
+        value,
+        url,
+        normalized_url(url.removesuffix("/")),
+        str(revision or ""),
+        chart if isinstance(chart, str) else "",
+        folder.strip("/").removeprefix("./").removesuffix("/.").strip(".")
+        if isinstance(folder, str) and chart is None
+        else None,
+        dig(value, "directory", "recurse") is True,
+    )
 
-    @property
-    def namespace_labels(self) -> dict[str, str]:
-        """The labels that Argo CD sets on the namespace."""
-        return labels(dig(self._spec, "syncPolicy", "managedNamespaceMetadata", "labels"))
 
-    @property
-    def _base(self) -> Path:
-        return ("spec", "template", "spec") if self.manifest.kind == "ApplicationSet" else ("spec",)
+def application_in(manifest: Manifest) -> Application:
+    """Returns the Application of an object: its sources are the items of spec.sources, or else spec.source.
 
-    @property
-    def _spec(self) -> Any:
-        return dig(self.manifest.body, *self._base)
+    Source: argo-cd v3.5.1 pkg/apis/application/v1alpha1/types.go (ApplicationSpec.GetSources)
+    """
+    base: Path = ("spec", "template", "spec") if manifest.kind == "ApplicationSet" else ("spec",)
+    spec = dig(manifest.body, *base)
+    places = [(*base, "sources", number) for number, _ in items(dig(spec, "sources"))]
+    if not places and isinstance(dig(spec, "source"), dict):
+        places = [(*base, "source")]
+    policy, destination = dig(spec, "syncPolicy"), destination_in(dig(spec, "destination"))
+    is_created = "CreateNamespace=true" in [option for _, option in items(dig(policy, "syncOptions"))]
+    return Application(
+        manifest,
+        manifest.name,
+        _text(spec, "project"),
+        destination,
+        tuple(source_in(manifest, path, dig(manifest.body, *path)) for path in places),
+        dig(policy, "automated", "prune") is True,
+        destination.namespace if is_created else "",
+        labels(dig(policy, "managedNamespaceMetadata", "labels")),
+    )
 
 
 def destination_in(value: Any) -> Destination:
@@ -220,7 +176,7 @@ def normalized_url(url: str) -> str:
 
 def applications(manifests: Iterable[Manifest]) -> list[Application]:
     """Returns the Applications among objects."""
-    return [Application(manifest) for manifest in manifests if is_application(manifest)]
+    return [application_in(manifest) for manifest in manifests if is_application(manifest)]
 
 
 def is_application(manifest: Manifest) -> bool:
@@ -235,6 +191,11 @@ def wave_of(manifest: Manifest) -> int:
     """
     text = str(manifest.annotations.get(WAVE, "0"))
     return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else 0
+
+
+def sync_options(manifest: Manifest) -> list[str]:
+    """Returns the sync options in the annotation of an object."""
+    return [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]
 
 
 class Delivery:
@@ -298,8 +259,3 @@ def _ancestors(folder: str) -> Iterator[str]:
 def _text(value: Any, field: str) -> str:
     text = dig(value, field)
     return text if isinstance(text, str) else ""
-
-
-def _split(url: str) -> tuple[str, str]:
-    parts = urlsplit(url if "//" in url else f"//{url}")
-    return parts.netloc, parts.path.strip("/")

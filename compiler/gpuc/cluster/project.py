@@ -9,17 +9,20 @@ IsGroupKindNamePermitted), controller/state.go (CompareAppState), util/glob; gob
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
-from typing import Any, NamedTuple
+from functools import cache, cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 from gpuc.cluster.application import ARGO, Application, Destination, destination_in, normalized_url
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 
 _TOKEN = re.compile(r"\*\*+|\[!?[^\]]+\]|\{[^{}]*\}|\\.|.", re.DOTALL)
+_AROUND = re.compile(r"([^*?{[\\]*)(\*+)([^*?{[\\]*)")
+"""A pattern with only one sign. The texts before and after it may overlap: kube-*-system matches kube-system."""
+Row = TypeVar("Row")
 
 
 class KindName(NamedTuple):
@@ -116,31 +119,31 @@ def project_of(objects: ObjectSet, application: Application) -> Project | None:
 
 def added_repositories(before: Project, after: Project) -> list[str]:
     """Returns the repositories that only `after` permits."""
-    rows = _probes(((url,) for url in before.repositories), ((url,) for url in after.repositories))
-    return [url for (url,) in rows if after.permits_repository(url) and not before.permits_repository(url)]
+    rows = _probes([(url,) for url in before.repositories], [(url,) for url in after.repositories])
+    return _added(before, after, Project.permits_repository, (url for (url,) in rows))
 
 
 def added_destinations(before: Project, after: Project) -> list[Destination]:
     """Returns the clusters and namespaces that only `after` permits."""
-    rows = (Destination(*row) for row in _probes(before.destinations, after.destinations))
-    return [row for row in rows if after.permits_destination(row) and not before.permits_destination(row)]
+    rows = _probes(before.destinations, after.destinations)
+    return _added(before, after, Project.permits_destination, (Destination(*row) for row in rows))
 
 
 def added_kinds(before: Project, after: Project, *, namespaced: bool) -> list[KindName]:
     """Returns the kinds that only `after` permits."""
     allowed, denied = before.kinds[namespaced]
-    rows = dict.fromkeys((*after.kinds[namespaced][0], *denied, *allowed))
-    return [
-        row
-        for row in rows
-        if after.permits_kind(row, namespaced=namespaced) and not before.permits_kind(row, namespaced=namespaced)
-    ]
+    permits = partial(Project.permits_kind, namespaced=namespaced)
+    return _added(before, after, permits, (*after.kinds[namespaced][0], *denied, *allowed))
 
 
-def _probes(before: Iterable[tuple[str, ...]], after: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Returns what patterns after a change permit, and what patterns before the change may have denied."""
-    rows = [tuple("*" if _denies(text) else text for text in row) for row in after]
-    return list(dict.fromkeys((*rows, *(tuple(text.removeprefix("!") for text in row) for row in before))))
+def _added(before: Project, after: Project, permits: Callable[[Project, Row], bool], rows: Iterable[Row]) -> list[Row]:
+    return [row for row in dict.fromkeys(rows) if permits(after, row) and not permits(before, row)]
+
+
+def _probes(before: Iterable[tuple[str, ...]], after: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Yields what patterns after a change permit, and what patterns before the change may have denied."""
+    yield from (tuple("*" if _denies(text) else text for text in row) for row in after)
+    yield from (tuple(text.removeprefix("!") for text in row) for row in before)
 
 
 def _kinds(rows: Any, namespaced: bool) -> list[KindName]:
@@ -173,24 +176,26 @@ def _matches(pattern: str, text: str, separator: str = "") -> bool:
 
 @cache
 def _expression(pattern: str, character: str) -> re.Pattern[str]:
+    expression = _regular(pattern, character)
+    if (found := _AROUND.fullmatch(pattern)) and (character == "." or found[2] != "*"):
+        expression = f"(?={re.escape(found[1])}).*(?<={re.escape(found[3])})"
     try:
-        return re.compile(_regular(pattern, character), re.DOTALL)
+        return re.compile(expression, re.DOTALL)
     except re.error:  # such as [z-a]: Argo CD logs a warning
         return re.compile(r"(?!)")
 
 
 def _regular(pattern: str, character: str) -> str:
     """Returns a regular expression for a pattern. `character` is the expression for the sign ?."""
-    parts = []
-    for token in _TOKEN.findall(pattern):
-        if token.startswith("*"):
-            parts.append(f"{character if token == '*' else '.'}*")
-        elif token == "?":
-            parts.append(character)
-        elif token[0] == "[" and len(token) > 1:
-            parts.append(token.replace("[!", "[^"))
-        elif token[0] == "{" and len(token) > 1:
-            parts.append(f"(?:{'|'.join(_regular(part, character) for part in token[1:-1].split(','))})")
-        else:
-            parts.append(re.escape(token[-1]))
-    return "".join(parts)
+
+    def expression(token: str) -> str:
+        if len(token) == 1:
+            return {"*": f"{character}*", "?": character}.get(token) or re.escape(token)
+        choices = token[1:-1].split(",")
+        return {
+            "*": ".*",
+            "[": token.replace("[!", "[^"),
+            "{": f"(?:{'|'.join(_regular(choice, character) for choice in choices)})",
+        }.get(token[0]) or re.escape(token[-1])
+
+    return "".join(map(expression, _TOKEN.findall(pattern)))

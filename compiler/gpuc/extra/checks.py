@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gpuc import isolation
 from gpuc.catalog import Catalog
-from gpuc.cluster.application import Application, is_application
+from gpuc.cluster.application import application_in, is_application
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.extra.objects import at_object
 from gpuc.isolation import access
@@ -64,7 +64,7 @@ def duplicates(artifacts: Iterable[Artifact], manifests: Iterable[Manifest]) -> 
     for artifact in artifacts:
         if isinstance(artifact, Manifest):
             first.setdefault(_key(artifact), f"{artifact.file} has this object")
-            if created := is_application(artifact) and Application(artifact).created_namespace:
+            if created := is_application(artifact) and application_in(artifact).created_namespace:
                 first.setdefault(("", "Namespace", "", created), f"Application {artifact.name} creates this namespace")
     for manifest in manifests:
         assert manifest.written is not None, "a user wrote the object"

@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from gpuc.catalog.records import Release
-from gpuc.cluster.application import ARGO, Application, Delivery
+from gpuc.cluster.application import ARGO, Delivery, application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
@@ -206,7 +206,7 @@ def _binding(_output: Output, manifest: Manifest) -> Found:
 def _application(output: Output, manifest: Manifest) -> Found:
     yield f"argocd/{manifest.namespace}", ("metadata", "namespace")
     yield "argocd-health-checks", ()
-    application = Application(manifest)
+    application = application_in(manifest)
     destination = application.destination
     if destination.is_own:
         yield from output.open_namespace(manifest.namespace, ("metadata", "namespace"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.cluster.application import Application, Source
+from gpuc.cluster.application import ARGO, Application, Source, application_in
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
 
@@ -34,7 +34,14 @@ def component_of(change: Change, application: str) -> str:
 
 def chart_of(manifest: Manifest | None) -> Source | None:
     """Returns the chart that an Application installs; None without the Application or without a chart."""
-    return Application(manifest).chart if manifest else None
+    return application_in(manifest).chart if manifest else None
+
+
+def kept_applications(change: Change) -> Iterator[tuple[Application, Application]]:
+    """Yields the Applications of both states before and after the change, without the root Applications."""
+    for pair in change.pairs(ARGO, "Application"):
+        if pair.before and pair.after and not pair.manifest.file.startswith("clusters/"):
+            yield application_in(pair.before), application_in(pair.after)
 
 
 def changed_applications(change: Change) -> Iterator[Application]:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gpuc.catalog.records import Release
-from gpuc.cluster.application import ARGO
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import chart_of, component_of
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.applications import component_of, kept_applications
+from gpuc.plan.change import Change
 from gpuc.plan.programs import restart_effect
 
 _RELEASES = ("spec", "releases")
@@ -21,7 +20,8 @@ _RELEASES = ("spec", "releases")
 class ChartChange:
     """A chart with another version."""
 
-    pair: Pair
+    application: Manifest
+    """The Application after the change."""
     component: str
     before: str
     after: str
@@ -44,20 +44,20 @@ class ChartChange:
             return None, own
         if changed:
             return None, changed[0]
-        return self.pair.after, self.path
+        return self.application, self.path
 
 
 def chart_changes(change: Change) -> Iterator[ChartChange]:
     """Yields the charts of both states whose version differs."""
-    for pair in change.pairs(ARGO, "Application"):
-        old, new = chart_of(pair.before), chart_of(pair.after)
+    for before, after in kept_applications(change):
+        old, new = before.chart, after.chart
         if old and new and old.chart == new.chart and old.revision != new.revision:
-            component = component_of(change, pair.name)
+            component = component_of(change, after.name)
             is_definitions = new.chart.endswith("-crd")
             effect = "its CustomResourceDefinitions change" if is_definitions else "its programs restart"
             demands = tuple(_demands(change, component))
             path = (*new.path, "targetRevision")
-            yield ChartChange(pair, component, old.revision, new.revision, demands, effect, path)
+            yield ChartChange(after.manifest, component, old.revision, new.revision, demands, effect, path)
 
 
 def _demands(change: Change, component: str) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from gpuc.cluster.application import ARGO, Application
+from gpuc.cluster.application import ARGO, application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import chart_of, component_of
@@ -33,7 +33,7 @@ class Installation(NamedTuple):
     @property
     def namespace(self) -> str:
         """The namespace of the chart."""
-        return Application(self.pair.manifest).destination.namespace or "(none)"
+        return application_in(self.pair.manifest).destination.namespace or "(none)"
 
     def place(self, change: Change) -> tuple[Manifest | None, Path]:
         """Returns the manifest and the path for an impact: the field `managed` of the spec if it changes."""

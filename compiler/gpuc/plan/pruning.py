@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from gpuc.kubernetes.argocd import OPTIONS
+from gpuc.cluster.application import sync_options
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
 from gpuc.plan.change import Change
@@ -62,8 +62,3 @@ def with_left(change: Change, kinds: Iterable[tuple[str, str]]) -> State:
     removed = [pair.manifest for kind in kinds for pair in change.pairs(*kind) if pair.is_removed]
     left = [manifest for manifest in removed if is_left(change, manifest)]
     return replace(state, objects=state.objects.with_objects(left)) if left else state
-
-
-def sync_options(manifest: Manifest) -> list[str]:
-    """Returns the sync options in the annotation of an object."""
-    return [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from gpuc.cluster.application import sync_options
 from gpuc.cluster.project import project_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
 from gpuc.plan.change import Change
-from gpuc.plan.pruning import reason_to_leave, sync_options
+from gpuc.plan.pruning import reason_to_leave
 
 Fate = Literal["left", "pruned", "confirmed"]
 _OWN = ("NodePool", "EC2NodeClass", "NodeOverlay", "ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "Topology",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from gpuc.cluster.application import Application, applications, is_application, wave_of
+from gpuc.cluster.application import application_in, applications, is_application, wave_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Object
 
@@ -63,7 +63,7 @@ def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) ->
 
 
 def _syncs(application: Manifest, manifest: Manifest) -> bool:
-    sources = Application(application).sources if is_application(application) else ()
+    sources = application_in(application).sources if is_application(application) else ()
     return any(source.syncs(manifest.file) for source in sources)
 
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpuc.cluster.application import Source
+from gpuc.cluster.application import source_in
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.argocd.charts import ChartError, Charts, read_chart
 from gpuc.rehearse.argocd.http_handlers import Request, chart_handlers
 
 APPLICATION = Manifest("", (), "argoproj.io/v1alpha1", "Application", "a", {})
 KUEUE, OPERATOR = (
-    Source(APPLICATION, (), {"repoURL": url, "chart": name})
+    source_in(APPLICATION, (), {"repoURL": url, "chart": name})
     for url, name in (
         ("registry.k8s.io/kueue/charts", "kueue"),
         ("https://helm.ngc.nvidia.com/nvidia", "gpu-operator"),

@@ -10,9 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from gpuc.cluster.application import Application, applications
+from gpuc.cluster.application import application_in, applications
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.background_loop import BackgroundLoop
+from gpuc.rehearse.argocd.http_handlers import address
 from gpuc.rehearse.argocd.kubelet import running_status, succeeded_status
 from gpuc.rehearse.argocd.pods import Mount
 from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
@@ -168,14 +169,9 @@ def test_namespaces_of_the_first_sync_are_those_that_no_application_creates(spec
 
 def test_charts_and_their_namespaces_are_read_from_applications(spec: CompiledSpec) -> None:
     found = {source.chart: source for entry in applications(spec.synced) if (source := entry.chart)}
-    assert Application(found["kueue"].application).destination.namespace == "kueue-system"
-    assert (found["kueue"].is_oci, found["kueue"].host, found["kueue"].host_path) == (
-        True,
-        "registry.k8s.io",
-        "kueue/charts",
-    )
-    gatekeepers = found["gatekeeper"]
-    assert (gatekeepers.is_oci, gatekeepers.host) == (False, "open-policy-agent.github.io")
+    assert application_in(found["kueue"].application).destination.namespace == "kueue-system"
+    assert address(found["kueue"].url) == ("registry.k8s.io", "kueue/charts")
+    assert address(found["gatekeeper"].url) == ("open-policy-agent.github.io", "gatekeeper/charts")
 
 
 def test_controllers_find_nodes_in_every_zone_without_karpenter(spec: CompiledSpec) -> None:

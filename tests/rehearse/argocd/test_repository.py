@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gpuc.cluster.application import Source
+from gpuc.cluster.application import Source, source_in
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, with_simulated_class
 
 FLEET = Path(__file__).parents[3]
 URL = "https://git.example.com/platform/gpu-fleet.git"
-SOURCE = Source(
+SOURCE = source_in(
     Manifest("", (), "argoproj.io/v1alpha1", "Application", "a", {}),
     (),
     {"repoURL": URL, "targetRevision": "main", "path": "out/prod-use1/apps"},
@@ -101,7 +100,7 @@ def test_a_fleet_below_the_top_of_its_repository_stays_below_it(tmp_path: Path) 
 
 
 def test_git_by_ssh_is_refused(tmp_path: Path) -> None:
-    source = replace(SOURCE, value={**SOURCE.value, "repoURL": "git@git.example.com:platform/gpu-fleet.git"})
+    source = SOURCE._replace(url="git@git.example.com:platform/gpu-fleet.git")
     with pytest.raises(RepositoryError, match="https only"):
         fleet_repository(GIT, tmp_path, FLEET, source, "out", lambda chart: True)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpuc.cluster.application import Application
+from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
@@ -159,7 +159,7 @@ def _dependency_installs(chart: _Chart, sources: list[ValuesSource], *, is_compl
 
 
 def _application(manifest: Manifest, loaded: _Input) -> Iterator[ChartInstall]:
-    for source in Application(manifest).sources:
+    for source in application_in(manifest).sources:
         if not isinstance(source.value, dict):
             continue
         sources, is_complete = _argo_sources(manifest, source.path, source.value, loaded)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpuc.cluster.application import Application
 from gpuc.rehearse.argocd.checks import Failure, wait_times
 from gpuc.rehearse.argocd.edit_runner import SYNCED_SECONDS, EditRunner
 from gpuc.rehearse.argocd.manual_edits import sample_manual_edits, start_manual_edit
 from gpuc.rehearse.argocd.object_diff import ARGO_CD_API, ObjectKey, is_deleted, key_of
+from gpuc.rehearse.argocd.repository import application_of
 from gpuc.rehearse.argocd.result import EditResult
 from gpuc.rehearse.argocd.timeline import State
 from gpuc.rehearse.argocd.watch import APPLICATION, NAMESPACE
@@ -55,7 +55,7 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
 
 def _with_files(runner: EditRunner) -> list[str]:
     """Returns the names of the Applications of the cluster that read files of a Git repository."""
-    found = map(Application.of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE))
+    found = map(application_of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE))
     return [one.name for one in found if one.project == runner.name and one.git_sources]
 
 

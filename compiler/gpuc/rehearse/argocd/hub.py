@@ -15,7 +15,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.charts import Charts
 from gpuc.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
-from gpuc.rehearse.argocd.http_handlers import Handler, chart_handlers, git_handler
+from gpuc.rehearse.argocd.http_handlers import Handler, address, chart_handlers, git_handler
 from gpuc.rehearse.argocd.prerequisites import argo_definitions, argocd_cm_entries, cluster_secret, install_argo_cd
 from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_repo_server
 from gpuc.rehearse.argocd.programs import ArgoPrograms
@@ -221,9 +221,9 @@ class ArgoCD(Started):
     def _hosts(self) -> dict[str, Handler]:
         """Returns the handlers of the Git server and the chart repositories, by host name."""
         sources = [application.chart for application in self._applications() if application.chart]
-        git = first_git_source(self._applications())
-        folder = self._site.folder / "fleet" / "git" / git.host
-        return {**chart_handlers(self.charts, sources), git.host: git_handler(self._argo.git, folder)}
+        host, _ = address(first_git_source(self._applications()).url)
+        folder = self._site.folder / "fleet" / "git" / host
+        return {**chart_handlers(self.charts, sources), host: git_handler(self._argo.git, folder)}
 
     def _applications(self) -> list[Application]:
         """Returns the Applications of all clusters, without the root Applications."""

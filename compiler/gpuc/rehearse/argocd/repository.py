@@ -12,8 +12,9 @@ from pathlib import Path, PurePosixPath
 
 from gpuc.catalog import load
 from gpuc.catalog.schemas import custom_kinds
-from gpuc.cluster.application import Application, Source
-from gpuc.manifest.manifest import Body
+from gpuc.cluster.application import ARGO, Application, Source, application_in
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.rehearse.argocd.http_handlers import address
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
 
 _IDENTITY = {
@@ -161,7 +162,7 @@ def fleet_repository(
         raise RepositoryError(
             f"--argocd serves Git over https only: set delivery.repo to an https:// URL, not {source.url}"
         )
-    clone, bare = folder / "clone", folder / "git" / source.host / source.host_path
+    clone, bare = folder / "clone", folder.joinpath("git", *address(source.url))
     root = clone / PurePosixPath(output_path).parent
     for name in _COPIED:
         if (fleet / name).is_dir():
@@ -214,7 +215,13 @@ def documents(file: Path) -> list[Body]:
 
 def applications_in(file: Path) -> list[Application]:
     """Returns the Applications in a YAML file."""
-    return [Application.of(document) for document in documents(file) if document["kind"] == "Application"]
+    return [application_of(document) for document in documents(file) if document["kind"] == "Application"]
+
+
+def application_of(document: Body) -> Application:
+    """Returns an Application of the API server, whose lists have items without apiVersion and kind."""
+    name, body = document["metadata"]["name"], {"spec": document.get("spec")}
+    return application_in(Manifest("", (), f"{ARGO}/v1alpha1", "Application", name, body))
 
 
 def first_git_source(applications: Iterable[Application]) -> Source:

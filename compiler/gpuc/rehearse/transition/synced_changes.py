@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-from gpuc.cluster.application import is_application, wave_of
+from gpuc.cluster.application import Source, applications, is_application, sync_options, wave_of
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.argocd.object_diff import (
-    ARGO_CD_API,
     NO_PRUNE,
     ObjectDiff,
     ObjectKey,
@@ -22,7 +21,7 @@ from gpuc.rehearse.client import ApiError, Client, Object, WaitError
 from gpuc.rehearse.health import UnhealthyObject, wait_healthy
 from gpuc.rehearse.substitute import simulated_document
 from gpuc.rehearse.transition.result import ObjectOutcome
-from gpuc.rehearse.waves import Step, namespaces, steps
+from gpuc.rehearse.waves import namespaces, steps
 
 HEALTH_SECONDS = 15
 """Seconds to wait until the policies of a wave are enforced."""
@@ -113,12 +112,12 @@ def _prune(
     client: Client, change: ObjectDiff, states: tuple[Sequence[Manifest], Sequence[Manifest]], dry_run: bool
 ) -> Iterator[ObjectOutcome]:
     """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes."""
-    orphans = set(_without_application(*states))
+    removed = removed_sources(*states)
     for manifest in sorted(change.removed, key=wave_of, reverse=True):
         key = key_of(manifest)
-        if key in orphans:
+        if any(source.syncs(manifest.file) for source in removed):
             yield _left(key, "its Application is removed, and Argo CD keeps the objects of a removed Application")
-        elif NO_PRUNE in manifest.annotations.get(OPTIONS, ""):
+        elif NO_PRUNE in sync_options(manifest):
             yield _left(key, f"the annotation {OPTIONS} has {NO_PRUNE}")
         else:
             if not dry_run:
@@ -127,24 +126,17 @@ def _prune(
             yield ObjectOutcome(key.kind, key.namespace, key.name, "pruned", message)
 
 
+def removed_sources(before: Sequence[Manifest], after: Sequence[Manifest]) -> list[Source]:
+    """Returns the sources of the Applications that only the state before has: Argo CD keeps their objects.
+
+    Source: argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer
+    """
+    kept = {application.name for application in applications(after)}
+    return [source for one in applications(before) if one.name not in kept for source in one.sources]
+
+
 def _left(key: ObjectKey, message: str) -> ObjectOutcome:
     return ObjectOutcome(key.kind, key.namespace, key.name, "left", message)
-
-
-def _without_application(before: Sequence[Manifest], after: Sequence[Manifest]) -> Iterator[ObjectKey]:
-    """Yields the objects of the Applications that only the state before has.
-
-    No Application has the finalizer resources-finalizer.argocd.argoproj.io.
-
-    Source: Argo CD documentation, application deletion: without the finalizer, the resources are not deleted
-    """
-    kept = {manifest.name for manifest in after if is_application(manifest)}
-    for step in _steps_without(before, kept):
-        yield from (key_of(manifest) for manifest in step.manifests if not manifest.api.startswith(ARGO_CD_API))
-
-
-def _steps_without(before: Sequence[Manifest], kept: set[str]) -> Iterator[Step]:
-    return (step for step in steps(before) if step.application not in kept)
 
 
 def _value(document: Any, path: Sequence[str]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpuc.catalog import load
-from gpuc.cluster.application import Application
+from gpuc.cluster.application import application_in
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
@@ -198,7 +198,7 @@ def test_every_application_of_an_example_is_needed(name: str) -> None:
     for application in applications:
         found = findings(example(name, [manifest for manifest in objects if manifest is not application]))
         assert {finding.rule.id for finding in found} <= {"DLV001", "DLV004"}, application
-        (own, *_) = Application(application).sources
+        (own, *_) = application_in(application).sources
         assert found or is_alone(own.chart), application
         if (folder := own.folder) is not None:
             assert all(finding.manifest.file.startswith(f"{folder}/") for finding in found)
@@ -208,7 +208,7 @@ def test_every_application_of_an_example_is_needed(name: str) -> None:
 def test_every_wrong_path_in_an_example_is_reported(name: str) -> None:
     objects = example_objects(name)
     for application in [manifest for manifest in objects if manifest.kind == "Application"]:
-        for source in Application(application).sources:
+        for source in application_in(application).sources:
             wrong: list[tuple[Path, str]] = []
             if source.folder:
                 wrong.append(((*source.path, "path"), f"{source.folder}x"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from gpuc.cluster.application import ARGO, Application, Delivery, Source
+from gpuc.cluster.application import ARGO, Delivery, Source, application_in
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
@@ -82,7 +82,7 @@ def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
     for source in delivery.sources:
         if any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")) or _is_part(source):
             continue  # sources with such settings may create different objects from the same folder
-        destination = Application(source.application).destination
+        destination = application_in(source.application).destination
         for folder in delivery.synced_folders(source):
             first = synced.setdefault((source.repository, folder, *destination), source)
             if first.application is not source.application:

@@ -1,4 +1,4 @@
-from gpuc.cluster.application import ARGO, Application
+from gpuc.cluster.application import ARGO, application_in
 from gpuc.plan.applications import chart_of
 from gpuc.plan.change import Change
 from gpuc.plan.chart_installations import changed_installations
@@ -27,7 +27,7 @@ def application_removed(change: Change) -> Impacts:
             chart = chart_of(pair.before)
             what = f"chart {chart.chart} {chart.revision} stays" if chart else "its objects stay"
             message = f"the Application is removed, and {what} in the cluster"
-            namespace = Application(pair.manifest).destination.namespace
+            namespace = application_in(pair.manifest).destination.namespace
             details = (
                 (
                     f"the programs of the chart go on in namespace {namespace} and get no updates; to remove them: "

@@ -1,6 +1,5 @@
-from gpuc.cluster.application import ARGO, Application
 from gpuc.cluster.project import project_of
-from gpuc.plan.applications import component_of
+from gpuc.plan.applications import component_of, kept_applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -18,13 +17,10 @@ def component_moves(change: Change) -> Impacts:
     as webhooks, in place. It deletes the objects in the old namespace if the Application prunes and its AppProject
     permits the old namespace. Otherwise two controllers work on the same objects until a person deletes the old one.
     """
-    for pair in change.pairs(ARGO, "Application"):
-        if pair.before is None or pair.after is None:
-            continue
-        new = Application(pair.after)
-        before, after = (Application(one).destination.namespace for one in (pair.before, pair.after))
+    for old, new in kept_applications(change):
+        before, after = old.destination.namespace, new.destination.namespace
         if before != after and new.chart:
-            component = component_of(change, pair.name)
+            component = component_of(change, new.name)
             fate = "deletes"
             details: tuple[str, ...] = ()
             project = project_of(change.after.objects, new)
@@ -39,4 +35,4 @@ def component_moves(change: Change) -> Impacts:
                 f"moves from namespace {before} to {after}: Argo CD creates its objects in {after} and {fate} those in "
                 f"{before}"
             )
-            yield Raised(f"component {component}", message, pair.after, ("spec", "destination", "namespace"), details)
+            yield Raised(f"component {component}", message, new.manifest, ("spec", "destination", "namespace"), details)

@@ -1,11 +1,11 @@
 from collections.abc import Iterator
 
+from gpuc.cluster.application import sync_options
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.applications import cluster_subject
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.pruning import sync_options
 from gpuc.plan.removed_objects import kinds_text
 
 _OF_POOLS = ("NodePool", "NodeOverlay")
