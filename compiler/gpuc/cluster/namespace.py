@@ -8,9 +8,10 @@ from functools import cached_property, lru_cache
 from gpuc.cluster.application import ARGO, applications
 from gpuc.cluster.project import Project
 from gpuc.kubernetes.selector import LabelIndex
+from gpuc.model.cluster import ALWAYS_PLATFORM
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
 
-ALWAYS = frozenset(("default", "kube-node-lease", "kube-public", "kube-system"))
+ALWAYS = frozenset(ALWAYS_PLATFORM)
 """The namespaces that every cluster has."""
 
 

@@ -17,6 +17,7 @@ from gpuc.catalog.records import Release
 from gpuc.cluster.application import ARGO, Delivery, application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.cluster import ALWAYS_PLATFORM
 from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
 from gpuc.objects.paths import matching_values, pattern
@@ -26,7 +27,6 @@ Found = Iterator[tuple[str, Path]]
 """Ids of needs, each with the path of the field in the object."""
 
 _ACCOUNT = re.compile(r"system:serviceaccount:([a-z0-9-]+):[a-z0-9.-]+")
-_ALWAYS_THERE = ("default", "kube-system", "kube-public", "kube-node-lease")
 _LEVELS_OF_KUBERNETES = ("node-label/kubernetes.io/hostname", "node-label/topology.kubernetes.io/zone")
 _AGENT = "eks-addon/eks-pod-identity-agent"
 
@@ -241,7 +241,7 @@ def _client(output: Output, peer: Any, namespace: Any, path: Path) -> Found:
     """Yields what a client of a tenant's pods needs: its namespace, or a load balancer."""
     if dig(peer, "ipBlock"):
         yield "load-balancer-controller", (*path, "ipBlock")
-    if isinstance(namespace, str) and namespace not in (*_ALWAYS_THERE, *output.objects.namespaces):
+    if isinstance(namespace, str) and namespace not in {*ALWAYS_PLATFORM, *output.objects.namespaces}:
         yield f"namespace/{namespace}", (*path, "namespaceSelector")
 
 

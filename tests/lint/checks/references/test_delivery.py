@@ -171,6 +171,32 @@ def test_karpenter_without_its_crds_needs_the_chart_karpenter_crd() -> None:
     assert reported(files | {"fleet/a/apps/b.yaml": definitions}, values=values) == []
 
 
+PROJECT = """
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: a, namespace: argocd}
+spec:
+  sourceRepos: ["*", "!https://bad.example.com/*"]
+  destinations: [{server: "https://kubernetes.default.svc", namespace: "*"}]
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: b, namespace: argocd}
+spec:
+  project: a
+  destination: {name: in-cluster, namespace: b}
+  source: {repoURL: "ANY", path: b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"), [("https://bad.example.com/b", ["REF012"]), ("https://good.example.com/b", [])]
+)
+def test_a_project_can_deny_a_repository(url: str, expected: list[str]) -> None:
+    index = Index(tree({"a.yaml": PROJECT.replace("ANY", url)}))
+    assert [finding.rule.id for finding in projects.findings(index)] == expected
+
+
 def values_of(name: str) -> list[str]:
     return [f"out/{name}/{chart}/values.yaml" for chart in compiled_spec(ROOT, f"specs/{name}.yaml").charts]
 

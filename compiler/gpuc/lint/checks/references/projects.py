@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import cache
+from collections.abc import Iterable, Iterator
 
-from gpuc.cluster.application import Source
+from gpuc.cluster.application import Application, Source
 from gpuc.cluster.index import Index
 from gpuc.cluster.project import KindName, Project, project_of
 from gpuc.diagnostics.finding import Severity, declare_rule
@@ -36,19 +35,14 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         project, destination = project_of(index.tree, application), application.destination
         if project is None:
             continue
-        permits = cache(
-            lambda name, project=project, destination=destination: project.permits_destination(
-                destination._replace(namespace=name)
-            )
-        )
-        if (name := destination.namespace) and not permits(name):
+        if (name := destination.namespace) and not project.permits_destination(destination):
             message = f"AppProject {project.name} does not permit namespace {name} on the server of this destination"
             yield ObjectFinding(NOT_PERMITTED, application.manifest, ("spec", "destination", "namespace"), message)
         for source in application.sources:
             yield from _repository(source, project)
             folders = index.delivery.synced_folders(source)
             manifests = (manifest for folder in folders for manifest in index.delivery.objects[folder])
-            yield from _objects(manifests, application.name, project, permits)
+            yield from _objects(manifests, application, project)
 
 
 def _repository(source: Source, project: Project) -> Iterator[ObjectFinding]:
@@ -58,17 +52,11 @@ def _repository(source: Source, project: Project) -> Iterator[ObjectFinding]:
         yield ObjectFinding(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message)
 
 
-def _objects(
-    manifests: Iterable[Manifest], application: str, project: Project, permits: Callable[[str], bool]
-) -> Iterator[ObjectFinding]:
-    """Yields findings about objects of a source that the project does not permit: one for every kind and namespace.
-
-    Args:
-        permits: returns whether the project permits a namespace.
-    """
+def _objects(manifests: Iterable[Manifest], application: Application, project: Project) -> Iterator[ObjectFinding]:
+    """Yields findings about objects of a source that the project does not permit: one for every kind and namespace."""
     reported: set[tuple[str, str]] = set()
     checked: set[tuple[KindName, str]] = set()
-    subject = f"AppProject {project.name} of Application {application} does not permit"
+    subject = f"AppProject {project.name} of Application {application.name} does not permit"
     for manifest in manifests:
         namespace = manifest.namespace
         kind = KindName(group(manifest), manifest.kind, "*" if namespace else manifest.name)
@@ -78,7 +66,7 @@ def _objects(
         if not _permits_kind(project, kind, namespace) and kind[:2] not in reported:
             reported.add(kind[:2])
             yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("kind",), f"{subject} the kind {manifest.kind}")
-        elif namespace and not permits(namespace):
+        elif namespace and not project.permits_destination(application.destination._replace(namespace=namespace)):
             yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), f"{subject} this namespace")
 
 
