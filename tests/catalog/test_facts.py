@@ -158,6 +158,12 @@ def test_dcgm_metrics() -> None:
     assert {name: row for name, row in known.items() if name not in counts}.items() <= carried.items()
 
 
+def test_groups_of_charts() -> None:
+    groups = CATALOG.chart_groups
+    assert {"mutations.gatekeeper.sh", "templates.gatekeeper.sh"} <= {*groups["gatekeeper"]}
+    assert groups["karpenter-crd"] == groups["karpenter"] == ("karpenter.k8s.aws", "karpenter.sh")
+
+
 def test_charts() -> None:
     carried = {
         row.component: (row.repo, row.chart, row.version, row.namespace) for row in CATALOG.releases["2026.08"].values()

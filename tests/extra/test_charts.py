@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
+from gpuc.cluster.application import Source, applications
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.argocd.applications import ChartSource, GitSource
-from gpuc.rehearse.argocd.repository import fleet_repository
+from gpuc.rehearse.argocd.repository import first_git_source, fleet_repository
 from gpuc.rehearse.not_tested import not_tested
 from tests.conftest import CUSTOM
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
@@ -182,11 +182,11 @@ def test_the_reports_of_rehearsals_name_the_charts_that_are_not_run(tmp_path: Pa
     cluster = compiled_spec(CUSTOM, "specs/custom-euc1.yaml").cluster
     assert "Further charts, which are not installed: cert-manager." in not_tested(cluster)
 
-    def has_chart(chart: ChartSource) -> bool:
-        return chart.name != "cert-manager"
+    def has_chart(chart: Source) -> bool:
+        return chart.chart != "cert-manager"
 
     out = "examples/custom/out"
-    source = GitSource("https://git.example.com/platform/gpu-fleet.git", "main", f"{out}/custom-euc1/apps")
+    source = first_git_source(applications(compiled_spec(CUSTOM, "specs/custom-euc1.yaml").synced))
     repository = fleet_repository(GIT, tmp_path, CUSTOM, source, out, has_chart)
     repository.commit("first")
     missing = "chart cert-manager v1.21.1 of quay.io/jetstack/charts is missing"

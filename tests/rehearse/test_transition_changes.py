@@ -14,7 +14,7 @@ from gpuc.rehearse.crds import Definitions
 from gpuc.rehearse.instance_types import zones_of
 from gpuc.rehearse.substitute import settings
 from gpuc.rehearse.transition.programs import shared_settings
-from gpuc.rehearse.transition.synced_changes import _without_application, ignored_fields, with_live_fields
+from gpuc.rehearse.transition.synced_changes import ignored_fields, removed_sources, with_live_fields
 from tests.conftest import ROOT
 from tests.plan.cases import HEAD, compiled
 
@@ -65,10 +65,11 @@ def test_objects_of_a_removed_application_stay(prod_spec: CompiledSpec) -> None:
         for manifest in before
         if manifest.name != "prod-use1-policies-constraints" and "/constraints/" not in manifest.file
     ]
-    orphans = {key.name for key in _without_application(before, after)}
+    sources = removed_sources(before, after)
+    orphans = {manifest.name for manifest in before if any(source.syncs(manifest.file) for source in sources)}
     assert "queue-required-research" in orphans
     assert not {"research", "train-h100"} & orphans
-    assert not list(_without_application(before, before))
+    assert not removed_sources(before, before)
 
 
 def test_the_settings_have_the_instance_types_and_zones_of_both_states(prod_spec: CompiledSpec) -> None:

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.objects.namespace_labels import ALWAYS, Namespaces
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.symbol_table import SymbolTable
 
@@ -109,21 +108,3 @@ def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, list[Manifest]]:
 def in_namespace(objects: ObjectSet, kind: str, namespace: str) -> list[Manifest]:
     """Returns the objects of a kind of the core API group in a namespace."""
     return _by_namespace(objects, kind).get(namespace, [])
-
-
-@lru_cache(maxsize=4)
-def _namespaces(objects: ObjectSet) -> Namespaces:
-    return Namespaces(objects)
-
-
-def namespace_labels(objects: ObjectSet, name: str) -> dict[str, str] | None:
-    """Returns the labels of a namespace; None if the labels are unknown.
-
-    The labels come from the Namespace object and from the managedNamespaceMetadata of Applications. In a complete
-    object set, a namespace that an Application creates, and a namespace of every cluster, has no other labels.
-    """
-    namespaces = _namespaces(objects)
-    if name in namespaces.labels:
-        return namespaces.labels[name]
-    is_known = name in ALWAYS or name in namespaces.named
-    return {} if is_known and objects.is_complete else None

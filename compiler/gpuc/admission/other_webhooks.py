@@ -13,15 +13,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from gpuc.admission.documents import api_group, kind, namespace_labels, namespace_of
+from gpuc.admission.documents import api_group, kind, namespace_of
 from gpuc.admission.request import Decision, Request
 from gpuc.catalog import load
+from gpuc.cluster.application import Delivery, Source
+from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.kubernetes.resource_name import plural
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Body
-from gpuc.objects.application_sources import ARGO, Delivery, Source
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.selectors import selector
 
@@ -63,13 +64,11 @@ def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision
 @lru_cache(maxsize=4)
 def _unknown_charts(objects: ObjectSet) -> tuple[Source, ...]:
     """Returns one source for every chart whose webhooks gpuc does not know."""
-    if not objects.has(ARGO, "Application"):
-        return ()
     known = WITHOUT_WEBHOOKS | {row.chart for rows in load().releases.values() for row in rows.values()}
     by_name: dict[str, Source] = {}
     for source in Delivery(objects).sources:
-        if (name := source.chart) is not None and name.rpartition("/")[2] not in known:
-            by_name.setdefault(name, source)
+        if source.chart and source.chart.rpartition("/")[2] not in known:
+            by_name.setdefault(source.chart, source)
     return tuple(by_name.values())
 
 
@@ -88,9 +87,9 @@ def _matches(objects: ObjectSet, webhook: Any, document: Body) -> bool:
     if not any(_rule_matches(rule, document, is_exact) for _, rule in items(dig(webhook, "rules"))):
         return False
     namespace = namespace_of(document)
-    own = namespace_labels(objects, namespace) if namespace else None
-    namespaces = dig(webhook, "namespaceSelector")
-    if namespaces and own is not None and not matches(selector(namespaces), own):
+    own = namespaces(objects).known_labels(namespace) if namespace else None
+    by_namespace = dig(webhook, "namespaceSelector")
+    if by_namespace and own is not None and not matches(selector(by_namespace), own):
         return False
     wanted = dig(webhook, "objectSelector")
     return not wanted or matches(selector(wanted), labels(dig(document, "metadata", "labels")))

@@ -11,10 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
-from gpuc.admission.documents import PodPart, is_pod, namespace_labels, namespace_of, pod_part
+from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part
 from gpuc.admission.pod_security_baseline import Violation
 from gpuc.admission.pod_security_checks import NEWEST, checks
 from gpuc.admission.request import Decision, Request
+from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
@@ -79,7 +80,7 @@ def pod_security(objects: ObjectSet, request: Request) -> Iterator[Decision]:
     if pod is None or not isinstance(pod.spec, dict):
         return
     namespace = namespace_of(request.document)
-    labels = namespace_labels(objects, namespace)
+    labels = namespaces(objects).known_labels(namespace)
     if labels is None:
         if is_pod(request.document):
             message = f"the labels of namespace {namespace} are unknown, so its level of Pod Security is unknown"

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 from gpuc.admission.request import Request
 from gpuc.catalog import schemas
+from gpuc.cluster.namespace import namespaces
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Body
-from gpuc.objects.namespace_labels import ALWAYS, Namespaces
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels
 from gpuc.objects.selectors import read_selector
 
@@ -100,7 +100,6 @@ class Reviews:
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
-        self._namespaces = Namespaces(objects)
         self._scopes: dict[str, NamespaceLabels] = {}
         self._plurals = {
             (str(dig(crd.body, "spec", "group")), str(dig(crd.body, "spec", "names", "kind"))): str(plural)
@@ -142,12 +141,11 @@ class Reviews:
         if not namespace:
             return NamespaceLabels({}, True)
         manifest = self._objects.find("", "Namespace", namespace)
-        own = self._namespaces.labels.get(namespace)
-        if manifest is not None and own is not None:
-            return NamespaceLabels(own, True, _namespace(namespace, own, manifest.annotations))
-        named = {NAMESPACE_NAME: namespace, **(own or {})}
-        is_known = self._objects.is_complete and (own is not None or namespace in {*ALWAYS, *self._namespaces.named})
-        return NamespaceLabels(named, is_known, _namespace(namespace, named, {}) if is_known else None)
+        known = namespaces(self._objects).known_labels(namespace)
+        own = {NAMESPACE_NAME: namespace, **(known or {})}
+        if known is None or not (manifest or self._objects.is_complete):
+            return NamespaceLabels(own, False)
+        return NamespaceLabels(own, True, _namespace(namespace, own, manifest.annotations if manifest else {}))
 
     def _resource(self, group: str, version: str, kind: str) -> str:
         """Returns the plural name of a kind: from a CustomResourceDefinition, from the schemas of gpuc, or a guess."""

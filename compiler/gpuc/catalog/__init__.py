@@ -146,6 +146,17 @@ class Catalog:
         return sets
 
     @cached_property
+    def chart_groups(self) -> dict[str, tuple[str, ...]]:
+        """API groups by the name of the chart that installs their definitions or their controller."""
+        return {
+            release_set[component].chart: release.groups
+            for release_set in self.releases.values()
+            for release in release_set.values()
+            if release.groups
+            for component in (release.component, release.crds_from or release.component)
+        }
+
+    @cached_property
     def null_fields(self) -> dict[str, tuple[NullField, ...]]:
         """Fields that a chart renders as null if a Helm value is empty, by component."""
         fields: dict[str, list[NullField]] = {}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gpuc.cluster.application import Delivery
+from gpuc.cluster.namespace import Namespaces, namespaces
 from gpuc.cluster.pools import Pools
-from gpuc.objects.application_sources import Delivery
-from gpuc.objects.namespace_labels import Namespaces
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pods import Pods, pods
 from gpuc.objects.symbol_table import SymbolTable
@@ -32,7 +32,7 @@ class Index:
     @cached_property
     def namespaces(self) -> Namespaces:
         """The known namespaces, with their labels."""
-        return Namespaces(self.tree)
+        return namespaces(self.tree)
 
     @cached_property
     def delivery(self) -> Delivery:

@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from gpuc import isolation
 from gpuc.catalog import Catalog
+from gpuc.cluster.application import application_in, is_application
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.extra.objects import at_object
 from gpuc.isolation import access
 from gpuc.lint.checks import TOPICS
 from gpuc.lint.severity import severity
 from gpuc.manifest.manifest import Artifact, Manifest
-from gpuc.objects.application_sources import ARGO
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, emitted, group, items
+from gpuc.objects.object_set import ObjectSet, emitted, group
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 from gpuc.verify import constraints
 from gpuc.verify.references import pods_without_node
@@ -64,7 +64,7 @@ def duplicates(artifacts: Iterable[Artifact], manifests: Iterable[Manifest]) -> 
     for artifact in artifacts:
         if isinstance(artifact, Manifest):
             first.setdefault(_key(artifact), f"{artifact.file} has this object")
-            if created := _created_namespace(artifact):
+            if created := is_application(artifact) and application_in(artifact).created_namespace:
                 first.setdefault(("", "Namespace", "", created), f"Application {artifact.name} creates this namespace")
     for manifest in manifests:
         assert manifest.written is not None, "a user wrote the object"
@@ -159,11 +159,3 @@ def _identity(finding: ObjectFinding) -> tuple[object, ...]:
 
 def _key(manifest: Manifest) -> tuple[str, str, str, str]:
     return group(manifest), manifest.kind, manifest.namespace, manifest.name
-
-
-def _created_namespace(manifest: Manifest) -> str:
-    """Returns the namespace that an Application creates; empty if the object is no such Application."""
-    if (group(manifest), manifest.kind) != (ARGO, "Application"):
-        return ""
-    options = [option for _, option in items(dig(manifest.body, "spec", "syncPolicy", "syncOptions"))]
-    return str(dig(manifest.body, "spec", "destination", "namespace")) if "CreateNamespace=true" in options else ""

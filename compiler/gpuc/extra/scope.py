@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpuc.catalog.schemas import table
+from gpuc.cluster.application import ARGO
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.extra.objects import at_object
@@ -12,7 +13,6 @@ from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
 from gpuc.model.tenant_kinds import DENIED_KINDS
-from gpuc.objects.application_sources import ARGO
 from gpuc.objects.object_set import dig, group
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, kind_of
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gpuc.cluster.namespace import namespaces
 from gpuc.kubernetes.addresses import contains, contains_pods, may_contain_pods
 from gpuc.kubernetes.network_policy import Peer, TrafficRule
 from gpuc.kubernetes.ports import opens
 from gpuc.kubernetes.selector import Selector, matches, requirement, satisfiable
-from gpuc.objects.namespace_labels import Namespaces
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
 
 DNS_NAMESPACE = "kube-system"
@@ -110,7 +110,7 @@ class DnsServers:
     @cached_property
     def labels(self) -> Mapping[str, Mapping[str, str]]:
         """The labels by namespace, including labels that Argo CD Applications set."""
-        return Namespaces(self.objects).labels
+        return namespaces(self.objects).labels
 
     @cached_property
     def _label_keys(self) -> frozenset[str]:

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from gpuc.catalog.records import Release
+from gpuc.cluster.application import ARGO, Delivery, application_in
 from gpuc.cluster.pool_fields import REQUIREMENTS, requirements
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import RBAC
@@ -24,7 +25,6 @@ from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import pods_of
-from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 
 Found = Iterator[tuple[str, Path]]
 """Ids of needs, each with the path of the field in the object."""
@@ -61,9 +61,7 @@ class Output:
     @cached_property
     def installed(self) -> frozenset[str]:
         """The components whose charts an Application installs."""
-        charts = {
-            dig(source, "chart") for item in self.objects.of("argoproj.io", "Application") for source in _sources(item)
-        }
+        charts = Delivery(self.objects).charts
         return frozenset(name for name, release in self.releases.items() if release.chart in charts)
 
     @cached_property
@@ -211,24 +209,17 @@ def _binding(_output: Output, manifest: Manifest) -> Found:
 def _application(output: Output, manifest: Manifest) -> Found:
     yield f"argocd/{manifest.namespace}", ("metadata", "namespace")
     yield "argocd-health-checks", ()
-    destination = dig(manifest.body, "spec", "destination")
-    if dig(destination, "server") == OWN_SERVER or dig(destination, "name") == OWN_NAME:
+    application = application_in(manifest)
+    destination = application.destination
+    if destination.is_own:
         yield from output.open_namespace(manifest.namespace, ("metadata", "namespace"))
     else:
-        name = dig(destination, "name") or dig(destination, "server")
-        yield f"argocd-cluster/{name}", ("spec", "destination")
-    for source in _sources(manifest):
-        url = dig(source, "repoURL")
-        if "chart" in source:
-            yield from output.open_namespace(dig(destination, "namespace"), ("spec", "destination", "namespace"))
-        if "chart" not in source or url not in output.public_repositories:
-            yield f"repository/{url}", ("spec",)
-
-
-def _sources(application: Manifest) -> list[Any]:
-    spec = dig(application.body, "spec")
-    found = [source for _, source in items(dig(spec, "sources"))]
-    return found or [source for source in (dig(spec, "source"),) if source]
+        yield f"argocd-cluster/{destination.cluster}", ("spec", "destination")
+    for source in application.sources:
+        if source.chart:
+            yield from output.open_namespace(destination.namespace, ("spec", "destination", "namespace"))
+        if not source.chart or source.url not in output.public_repositories:
+            yield f"repository/{source.url}", ("spec",)
 
 
 def _monitoring(output: Output, manifest: Manifest) -> Found:
@@ -292,7 +283,7 @@ _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("", "ServiceAccount"): _service_account,
     (RBAC, "RoleBinding"): _binding,
     (RBAC, "ClusterRoleBinding"): _binding,
-    ("argoproj.io", "Application"): _application,
+    (ARGO, "Application"): _application,
     ("monitoring.coreos.com", "PodMonitor"): _monitoring,
     ("monitoring.coreos.com", "PrometheusRule"): _monitoring,
     ("monitoring.coreos.com", "ServiceMonitor"): _monitoring,

@@ -1,75 +1,12 @@
-"""The Applications of Argo CD that apply objects: by the folders of their files, in the order of their sync waves."""
+"""The Applications of a change, and the names of its cluster and components."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
 
-from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.argocd import WAVE
+from gpuc.cluster.application import ARGO, Application, Source, application_in
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.application_sources import ARGO
-from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change
-from gpuc.plan.state import State
-
-GROUP = ARGO
-
-
-@dataclass(frozen=True)
-class Application:
-    """An Application that applies a folder of objects or a chart."""
-
-    manifest: Manifest
-    folder: str
-    """The folder with its objects; empty for a chart."""
-
-    @property
-    def name(self) -> str:
-        return self.manifest.name
-
-    @property
-    def wave(self) -> int:
-        """The sync wave in the root Application."""
-        return wave_of(self.manifest)
-
-    @property
-    def has_only_charts(self) -> bool:
-        """Whether Argo CD reads nothing of the Application from Git, neither a folder nor values."""
-        return all(dig(source, "chart") for _, source in _sources(self.manifest))
-
-    @property
-    def prunes(self) -> bool:
-        """Whether Argo CD deletes objects that Git does not contain any more."""
-        return dig(self.manifest.body, "spec", "syncPolicy", "automated", "prune") is True
-
-
-def wave_of(manifest: Manifest) -> int:
-    """Returns the sync wave of an object; 0 without a wave, and for text that is not a number.
-
-    Source: argo-cd v3.5.1 gitops-engine/pkg/sync/syncwaves/waves.go
-    """
-    text = str(manifest.annotations.get(WAVE, "0"))
-    return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else 0
-
-
-@lru_cache(maxsize=4)
-def applications(state: State) -> tuple[Application, ...]:
-    """Returns the Applications of a state, in the order of their sync waves."""
-    found = [Application(manifest, _folder(manifest)) for manifest in state.objects.of(GROUP, "Application")]
-    return tuple(sorted(found, key=lambda application: (application.wave, application.name)))
-
-
-def application_of(state: State, manifest: Manifest) -> Application | None:
-    """Returns the Application that applies an object; None if no Application of the state does."""
-    folder = f"/{manifest.file.rpartition('/')[0]}/"
-    candidates = [
-        application for application in applications(state) if application.folder and f"/{application.folder}/" in folder
-    ]
-    return max(candidates, key=lambda application: len(application.folder), default=None)
 
 
 def cluster_name(change: Change) -> str:
@@ -79,9 +16,11 @@ def cluster_name(change: Change) -> str:
     """
     if name := change.after.name or change.before.name:
         return name
-    found = [application.manifest for state in (change.after, change.before) for application in applications(state)]
-    projects = {str(dig(manifest.body, "spec", "project")) for manifest in found}
-    names = [project for project in projects if all(manifest.name.startswith(f"{project}-") for manifest in found)]
+    found = (*change.after.applications, *change.before.applications)
+    projects = {application.project for application in found if application.project}
+    names = [
+        project for project in projects if all(application.name.startswith(f"{project}-") for application in found)
+    ]
     return names[0] if len(names) == 1 else ""
 
 
@@ -95,30 +34,16 @@ def component_of(change: Change, application: str) -> str:
     return application.removeprefix(f"{cluster_name(change)}-")
 
 
-class ChartSource(NamedTuple):
-    """The chart of an Application. All texts are empty for an Application without a chart."""
-
-    chart: str = ""
-    version: str = ""
-    repository: str = ""
-    path: Path = ()
-    """The path of the source in the Application."""
+def chart_of(manifest: Manifest | None) -> Source | None:
+    """Returns the chart that an Application installs; None without the Application or without a chart."""
+    return application_in(manifest).chart if manifest else None
 
 
-def chart_source(manifest: Manifest | None) -> ChartSource:
-    """Returns the chart of an Application."""
-    for path, source in _sources(manifest) if manifest else ():
-        if chart := dig(source, "chart"):
-            return ChartSource(str(chart), str(dig(source, "targetRevision")), str(dig(source, "repoURL")), path)
-    return ChartSource()
-
-
-def _sources(manifest: Manifest) -> list[tuple[Path, Any]]:
-    """Returns the sources of an Application with their paths."""
-    sources = dig(manifest.body, "spec", "sources")
-    if isinstance(sources, list):
-        return [(("spec", "sources", index), source) for index, source in enumerate(sources)]
-    return [(("spec", "source"), dig(manifest.body, "spec", "source"))]
+def kept_applications(change: Change) -> Iterator[tuple[Application, Application]]:
+    """Yields the Applications of both states before and after the change, without the root Applications."""
+    for pair in change.pairs(ARGO, "Application"):
+        if pair.before and pair.after and not pair.manifest.file.startswith("clusters/"):
+            yield application_in(pair.before), application_in(pair.after)
 
 
 def changed_applications(change: Change) -> Iterator[Application]:
@@ -130,19 +55,9 @@ def changed_applications(change: Change) -> Iterator[Application]:
         if pair.manifest.kind == "Application":
             names.add(pair.name)
         state = change.before if pair.is_removed else change.after
-        if found := application_of(state, pair.manifest):
+        if found := state.application_of(pair.manifest):
             names.add(found.name)
     components = {pair.name for pair in change.helm_values() if pair.fields}
-    for application in applications(change.after):
+    for application in change.after.applications:
         if application.name in names or component_of(change, application.name) in components:
             yield application
-
-
-def _folder(manifest: Manifest) -> str:
-    """Returns the folder out/CLUSTER/... of an Application; empty for a chart."""
-    path = dig(manifest.body, "spec", "source", "path")
-    if not isinstance(path, str):
-        return ""
-    cluster = manifest.file.split("/")[1] if manifest.file.startswith("out/") else ""
-    start = f"/{cluster}/"
-    return f"out{start}{path.rpartition(start)[2]}" if cluster and start in path else path

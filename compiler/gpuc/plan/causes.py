@@ -7,11 +7,12 @@ from fnmatch import fnmatchcase
 from functools import cache, lru_cache
 from typing import Any
 
+from gpuc.cluster.application import is_application
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import GPU, mig_profile
 from gpuc.objects.object_set import dig, group
-from gpuc.plan.applications import GROUP, chart_source, component_of
+from gpuc.plan.applications import chart_of, component_of
 from gpuc.plan.change import Change
 from gpuc.spec.reference import effects, field_at, path_text
 
@@ -88,8 +89,7 @@ def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark
 
 def _component(change: Change, manifest: Manifest) -> str:
     """Returns the component whose chart an Application installs; an empty string for another object."""
-    is_application = (group(manifest), manifest.kind) == (GROUP, "Application")
-    return component_of(change, manifest.name) if is_application and chart_source(manifest).chart else ""
+    return component_of(change, manifest.name) if is_application(manifest) and chart_of(manifest) else ""
 
 
 def _names(manifest: Manifest, path: Path) -> set[str]:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from gpuc.catalog.records import Release
+from gpuc.cluster.application import ARGO, application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
-from gpuc.plan.applications import GROUP, applications, chart_source, component_of
+from gpuc.plan.applications import chart_of, component_of, kept_applications
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Raised
 from gpuc.plan.programs import restart_effect
@@ -23,7 +23,8 @@ _RELEASES = ("spec", "releases")
 class ChartChange:
     """A chart with another version."""
 
-    pair: Pair
+    application: Manifest
+    """The Application after the change."""
     component: str
     before: str
     after: str
@@ -32,34 +33,32 @@ class ChartChange:
     """What happens with the programs of the component."""
     cause: Path
     """The path of the version in the spec; empty if the spec does not name it."""
+    path: Path
+    """The path of the version in the Application."""
 
     @property
     def is_older(self) -> bool:
         """Whether the new version is older."""
         return numbers(self.after) < numbers(self.before)
 
-    @property
-    def path(self) -> Path:
-        """The path of the version in the Application."""
-        return (*chart_source(self.pair.after).path, "targetRevision")
-
     def raised(self, version: str, effect: str) -> Raised:
         """Returns an impact of the other version."""
         message = f"{version} {self.after} instead of {self.before}; {effect}"
-        manifest, path = (None, self.cause) if self.cause else (self.pair.after, self.path)
+        manifest, path = (None, self.cause) if self.cause else (self.application, self.path)
         return Raised(f"component {self.component}", message, manifest, path, self.details)
 
 
 def chart_changes(change: Change) -> Iterator[ChartChange]:
     """Yields the charts of both states whose version differs."""
-    for pair in change.pairs(GROUP, "Application"):
-        old, new = chart_source(pair.before), chart_source(pair.after)
-        if old.chart and old.chart == new.chart and old.version != new.version:
-            component = component_of(change, pair.name)
+    for before, after in kept_applications(change):
+        old, new = before.chart, after.chart
+        if old and new and old.chart == new.chart and old.revision != new.revision:
+            component = component_of(change, after.name)
             is_definitions = new.chart.endswith("-crd")
             effect = "its CustomResourceDefinitions change" if is_definitions else "its programs restart"
-            details = tuple(_demands(change, component))
-            yield ChartChange(pair, component, old.version, new.version, details, effect, _cause(change, component))
+            details, cause = tuple(_demands(change, component)), _cause(change, component)
+            path = (*new.path, "targetRevision")
+            yield ChartChange(after.manifest, component, old.revision, new.revision, details, effect, cause, path)
 
 
 def _cause(change: Change, component: str) -> Path:
@@ -112,12 +111,13 @@ class Installation(NamedTuple):
     @property
     def chart(self) -> str:
         """The chart and its version."""
-        return " ".join(chart_source(self.pair.manifest)[:2])
+        source = chart_of(self.pair.manifest)
+        return f"{source.chart} {source.revision}" if source else ""
 
     @property
     def namespace(self) -> str:
         """The namespace of the chart."""
-        return str(dig(self.pair.manifest.body, "spec", "destination", "namespace") or "(none)")
+        return application_in(self.pair.manifest).destination.namespace or "(none)"
 
     def raised(self, change: Change, message: str, details: tuple[str, ...]) -> Raised:
         """Returns an impact at the field `managed` of the spec if it changes, or else at the Application."""
@@ -135,9 +135,9 @@ def changed_installations(change: Change) -> Iterator[Installation]:
     """Yields the charts whose Application is added or removed, in clusters that stay."""
     if not (change.before.exists and change.after.exists):
         return
-    before, after = ({found.name for found in applications(state)} for state in (change.before, change.after))
-    for pair in change.pairs(GROUP, "Application"):
-        if not chart_source(pair.manifest).chart or pair.name in before & after:
+    for pair in change.pairs(ARGO, "Application"):
+        is_in_both = change.before.application(pair.name) and change.after.application(pair.name)
+        if is_in_both or not chart_of(pair.manifest):
             continue
         component = component_of(change, pair.name)
         values = change.values_of(component)

@@ -17,8 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from gpuc.cluster.application import sync_options
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.kubernetes.quantity import quantity
 from gpuc.objects.object_set import group
 from gpuc.plan.change import Pair
@@ -129,8 +129,7 @@ def _is_created_again(pair: Pair) -> bool:
     Source: argo-cd v3.5.1 gitops-engine pkg/sync/sync_context.go (applyObject), docs/user-guide/sync-waves.md (hooks)
     """
     annotations = pair.manifest.annotations
-    options = {option.strip() for option in str(annotations.get(OPTIONS, "")).split(",")}
-    return options >= {"Force=true", "Replace=true"} or not annotations.keys().isdisjoint(
+    return {"Force=true", "Replace=true"} <= {*sync_options(pair.manifest)} or not annotations.keys().isdisjoint(
         ("argocd.argoproj.io/hook", "helm.sh/hook")
     )
 

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gpuc.kubernetes.argocd import OPTIONS
+from gpuc.cluster.application import sync_options
+from gpuc.cluster.project import project_of
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import group
-from gpuc.plan.applications import Application, application_of, applications
 from gpuc.plan.change import Change
-from gpuc.plan.permitted import is_permitted
 from gpuc.plan.state import State
 
 
@@ -47,18 +46,13 @@ def reason_to_leave(change: Change, manifest: Manifest) -> str:
         return "it has the sync option Prune=false"
     if is_definition(manifest):
         return "Argo CD does not track CustomResourceDefinitions"
-    found = application_of(change.before, manifest)
+    found = change.before.application_of(manifest)
     if found is None:
         return ""
-    after = application_named(change.after, found.name)
+    after = change.after.application(found.name)
     if after is None:
         return "its Application is removed too, and the removal of an Application deletes no objects"
     return "" if after.prunes else "its Application prunes nothing"
-
-
-def application_named(state: State, name: str) -> Application | None:
-    """Returns an Application of a state by its name."""
-    return next((application for application in applications(state) if application.name == name), None)
 
 
 def with_left(change: Change, kinds: Iterable[tuple[str, str]]) -> State:
@@ -71,11 +65,6 @@ def with_left(change: Change, kinds: Iterable[tuple[str, str]]) -> State:
     removed = [pair.manifest for kind in kinds for pair in change.pairs(*kind) if pair.is_removed]
     left = [manifest for manifest in removed if is_left(change, manifest)]
     return replace(state, objects=state.objects.with_objects(left)) if left else state
-
-
-def sync_options(manifest: Manifest) -> list[str]:
-    """Returns the sync options in the annotation of an object."""
-    return [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]
 
 
 Fate = Literal["left", "pruned", "confirmed"]
@@ -125,12 +114,13 @@ def removed_objects(change: Change, of_fate: Fate | None = None) -> Iterator[Rem
         manifest = pair.before
         if not pair.is_removed or manifest is None or manifest.kind in _OWN or not manifest.api:
             continue
-        found = application_of(change.before, manifest)
+        found = change.before.application_of(manifest)
         if found is None:
             continue
         reason = reason_to_leave(change, manifest)
-        after = application_named(change.after, found.name)
-        is_certain = bool(reason) or after is None or is_permitted(change.after, after, manifest)
+        after = change.after.application(found.name)
+        project = project_of(change.after.objects, after) if after else None
+        is_certain = bool(reason) or after is None or project is None or project.permits(after, manifest)
         if not is_certain:
             reason = NOT_PERMITTED
         fate: Fate = "left" if reason else "confirmed" if "Prune=confirm" in sync_options(manifest) else "pruned"
@@ -171,6 +161,6 @@ def moved_objects(change: Change) -> Iterator[MovedObject]:
     for pair in change.all_pairs:
         if pair.before is None or pair.after is None or not pair.manifest.api or is_definition(pair.manifest):
             continue
-        old, new = application_of(change.before, pair.before), application_of(change.after, pair.after)
+        old, new = change.before.application_of(pair.before), change.after.application_of(pair.after)
         if old is not None and new is not None and old.name != new.name:
             yield MovedObject(pair.after, old.name, new.name, reason_to_leave(change, pair.before))

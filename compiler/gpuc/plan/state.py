@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuc.cluster.application import ARGO, Application, applications
 from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
@@ -50,6 +52,26 @@ class State:
     def exists(self) -> bool:
         """Whether Git has the cluster at this time."""
         return bool(self.objects.manifests)
+
+    @cached_property
+    def applications(self) -> tuple[Application, ...]:
+        """The Applications, in the order of their sync waves."""
+        found = applications(self.objects.of(ARGO, "Application"))
+        return tuple(sorted(found, key=lambda application: (application.wave, application.name)))
+
+    def application(self, name: str) -> Application | None:
+        """Returns the Application with a name; None if there is none."""
+        return next((application for application in self.applications if application.name == name), None)
+
+    def application_of(self, manifest: Manifest) -> Application | None:
+        """Returns the Application that applies an object; None if no Application does."""
+        found = [
+            (len(source.folder or ""), application)
+            for application in self.applications
+            for source in application.sources
+            if source.syncs(manifest.file)
+        ]
+        return max(found, key=lambda row: row[0], default=(0, None))[1]
 
 
 def no_state(name: str) -> State:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
+from gpuc.catalog import load
 from gpuc.catalog.schemas import Table, custom_kinds, table
 from gpuc.catalog.schemas.structural import Schema
+from gpuc.cluster.application import ARGO
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.programs import Programs
@@ -21,7 +24,7 @@ FRAMEWORKS = {
     "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org",
 }
 """API group of a workload kind, by the name of the Kueue integration for the kind."""
-_GROUPS_WITHOUT_CONTROLLER = ("argoproj.io", "cilium.io", "monitoring.coreos.com", "nvidia.com")
+_GROUPS_WITHOUT_CONTROLLER = (ARGO, "cilium.io", "monitoring.coreos.com", "nvidia.com")
 """API groups that every cluster needs. None of the folders in CONTROLLERS contains their definitions."""
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
 """API groups that the rehearsal does not install: Gatekeeper runs without mutation, and the group match has no kind."""
@@ -38,8 +41,6 @@ _WITHOUT_SCHEMA = (
     ),
 )
 """Kinds that Kueue reads. Their schemas are empty, because upstream's schemas are very large."""
-_NO_CHART = ("cilium.io", "monitoring.coreos.com", *FRAMEWORKS.values())
-"""API groups that no chart of a release set installs."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
 
 
@@ -76,8 +77,11 @@ def definitions(
         name: definition for name, definition in {**selected, **simulated}.items() if _group(name) not in _UNUSED_GROUPS
     }
     if outside_charts:
+        of_charts = {ARGO, *chain.from_iterable(load().chart_groups.values())}
         installed = {
-            name: definition for name, definition in installed.items() if name in simulated or _group(name) in _NO_CHART
+            name: definition
+            for name, definition in installed.items()
+            if name in simulated or not (name in bundled or _group(name) in of_charts)
         }
     structural = tuple(
         name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import PurePosixPath
 
+from gpuc.cluster.application import application_in, applications, is_application, wave_of
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import wave_of
 from gpuc.rehearse.client import Object
 
 OUTPUT = "out/"
@@ -47,12 +46,9 @@ def steps(synced: Iterable[Manifest]) -> list[Step]:
 def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
     """Yields the namespaces of Applications and of their destinations, with the labels that Argo CD sets."""
     labels: dict[str, dict[str, str]] = {}
-    for manifest in synced:
-        if manifest.kind == "Application":
-            spec = manifest.body["spec"]
-            namespace_labels = spec["syncPolicy"].get("managedNamespaceMetadata", {}).get("labels", {})
-            labels.setdefault(spec["destination"]["namespace"], {}).update(namespace_labels)
-            labels.setdefault(manifest.namespace, {})
+    for application in applications(synced):
+        labels.setdefault(application.destination.namespace, {}).update(application.namespace_labels)
+        labels.setdefault(application.manifest.namespace, {})
     for name, namespace_labels in sorted(labels.items()):
         yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": namespace_labels}}
 
@@ -67,18 +63,8 @@ def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) ->
 
 
 def _syncs(application: Manifest, manifest: Manifest) -> bool:
-    """Returns whether an Application syncs the folder of an object.
-
-    The path in an Application begins with `delivery.path` of the spec, the file of an object with OUTPUT.
-    """
-    spec = application.body.get("spec", {})
-    sources = [spec["source"]] if "source" in spec else spec.get("sources", [])
-    for source in sources if application.kind == "Application" else ():
-        parents = PurePosixPath(manifest.file).parents
-        folders = parents if source.get("directory", {}).get("recurse", False) else parents[:1]
-        if any(f"/{source.get('path', '')}".endswith(f"/{str(folder).removeprefix(OUTPUT)}") for folder in folders):
-            return True
-    return False
+    sources = application_in(application).sources if is_application(application) else ()
+    return any(source.syncs(manifest.file) for source in sources)
 
 
 def _rank(manifest: Manifest) -> tuple[int, int]:

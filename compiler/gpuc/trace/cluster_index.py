@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.admission.policies import Policies
+from gpuc.cluster.application import Delivery
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
@@ -114,10 +115,4 @@ class ClusterIndex:
     @cached_property
     def charts(self) -> frozenset[str]:
         """The names of the Helm charts that Argo CD Applications install."""
-        specs = [dig(application.body, "spec") for application in self.objects.of("argoproj.io", "Application")]
-        sources = [source for spec in specs for source in (dig(spec, "source"), *_list(dig(spec, "sources")))]
-        return frozenset(name for source in sources if isinstance(name := dig(source, "chart"), str))
-
-
-def _list(value: Any) -> list[Any]:
-    return [item for _, item in items(value)]
+        return frozenset(Delivery(self.objects).charts)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from gpuc.admission.documents import namespace_labels
+from gpuc.cluster.namespace import namespaces
 from gpuc.kubernetes.kueue import BATCH_JOB, FRAMEWORKS, GROUP, POD_FRAMEWORKS, QUEUE_LABEL, SPEC_FRAMEWORKS
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.embedded import document
@@ -185,7 +185,7 @@ def _excluded(cluster: ClusterIndex, configuration: Any, workload: Workload) -> 
     raw = dig(configuration, "managedJobsNamespaceSelector")
     if raw is None:
         return workload.namespace in _WITHOUT_KUEUE
-    labels = namespace_labels(cluster.objects, workload.namespace)
+    labels = namespaces(cluster.objects).known_labels(workload.namespace)
     is_known = labels is not None or cluster.objects.is_complete
     return is_known and not matches(selector(raw), {NAMESPACE_NAME: workload.namespace, **(labels or {})})
 

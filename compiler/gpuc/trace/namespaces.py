@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
-from gpuc.objects.namespace_labels import ALWAYS, Namespaces
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items
 from gpuc.trace.advice import for_local_queue
 from gpuc.trace.cluster_index import ClusterIndex
@@ -22,7 +22,7 @@ def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]
     Without all objects of the cluster, every namespace is assumed to exist.
     """
     objects, name = cluster.objects, workload.namespace
-    if not objects.is_complete or name in ALWAYS or name in objects.namespaces or name in _created(objects):
+    if not objects.is_complete or name in namespaces(objects).created:
         return
     accounts = {account.partition("/")[0] for account in cluster.accounts.values()}
     if name and name in _named(objects) | accounts:
@@ -31,16 +31,6 @@ def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]
         return
     message = f"namespace {name or '(none)'} does not exist"
     yield Step(Stage.API, "failed", message, fix=for_local_queue(cluster, workload), field=_FIELD)
-
-
-def _created(objects: ObjectSet) -> set[str]:
-    """Returns the namespaces that Argo CD creates, because an Application has CreateNamespace=true."""
-    specs = [dig(application.body, "spec") for application in objects.of("argoproj.io", "Application")]
-    return {
-        str(dig(spec, "destination", "namespace"))
-        for spec in specs
-        if "CreateNamespace=true" in (option for _, option in items(dig(spec, "syncPolicy", "syncOptions")))
-    }
 
 
 @lru_cache(maxsize=4)
@@ -53,4 +43,4 @@ def _named(objects: ObjectSet) -> frozenset[str]:
         for _, peer in items(dig(rule, "from"))
     ]
     owners = (manifest.namespace for manifest in objects.manifests)
-    return frozenset((*Namespaces(objects).mentioned, *owners, *(peer for peer in peers if isinstance(peer, str))))
+    return frozenset((*namespaces(objects).mentioned, *owners, *(peer for peer in peers if isinstance(peer, str))))

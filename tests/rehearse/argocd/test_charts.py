@@ -11,12 +11,19 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpuc.rehearse.argocd.applications import ChartSource
+from gpuc.cluster.application import source_in
+from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.argocd.charts import ChartError, Charts, read_chart
 from gpuc.rehearse.argocd.http_handlers import Request, chart_handlers
 
-KUEUE = ChartSource("registry.k8s.io/kueue/charts", "kueue", "0.19.2")
-OPERATOR = ChartSource("https://helm.ngc.nvidia.com/nvidia", "gpu-operator", "v26.7.0")
+APPLICATION = Manifest("", (), "argoproj.io/v1alpha1", "Application", "a", {})
+KUEUE, OPERATOR = (
+    source_in(APPLICATION, (), {"repoURL": url, "chart": name})
+    for url, name in (
+        ("registry.k8s.io/kueue/charts", "kueue"),
+        ("https://helm.ngc.nvidia.com/nvidia", "gpu-operator"),
+    )
+)
 
 
 def packaged(folder: Path, name: str, version: str) -> Path:

@@ -10,9 +10,10 @@ from typing import Any, cast
 
 import pytest
 
+from gpuc.cluster.application import application_in, applications
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.argocd.applications import applications, chart_of, missing_namespaces, namespaces_of_charts
 from gpuc.rehearse.argocd.background_loop import BackgroundLoop
+from gpuc.rehearse.argocd.http_handlers import address
 from gpuc.rehearse.argocd.kubelet import running_status, succeeded_status
 from gpuc.rehearse.argocd.pods import Mount
 from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
@@ -161,21 +162,15 @@ def test_pods_of_a_deployment_are_ready_and_those_of_a_job_have_ended() -> None:
 
 
 def test_namespaces_of_the_first_sync_are_those_that_no_application_creates(spec: CompiledSpec) -> None:
-    assert missing_namespaces(spec.synced) == ["monitoring"]
     names = [document["metadata"]["name"] for document in required_namespaces(spec.cluster, spec.synced)]
     assert names == ["ingress-nginx", "monitoring"]
 
 
 def test_charts_and_their_namespaces_are_read_from_applications(spec: CompiledSpec) -> None:
-    found = {chart.name: chart for entry in applications(spec.synced) if (chart := chart_of(entry.body["spec"]))}
-    assert namespaces_of_charts(spec.synced)["kueue"] == "kueue-system"
-    assert (found["kueue"].is_oci, found["kueue"].host, found["kueue"].path) == (
-        True,
-        "registry.k8s.io",
-        "kueue/charts",
-    )
-    gatekeepers = found["gatekeeper"]
-    assert (gatekeepers.is_oci, gatekeepers.host) == (False, "open-policy-agent.github.io")
+    found = {source.chart: source for entry in applications(spec.synced) if (source := entry.chart)}
+    assert application_in(found["kueue"].application).destination.namespace == "kueue-system"
+    assert address(found["kueue"].url) == ("registry.k8s.io", "kueue/charts")
+    assert address(found["gatekeeper"].url) == ("open-policy-agent.github.io", "gatekeeper/charts")
 
 
 def test_controllers_find_nodes_in_every_zone_without_karpenter(spec: CompiledSpec) -> None:

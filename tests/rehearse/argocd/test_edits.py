@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
+from gpuc.cluster.application import applications
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd import removals, sample_edits
-from gpuc.rehearse.argocd.applications import applications, git_sources
 from gpuc.rehearse.argocd.cluster_removal import run_cluster_removal
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.edit_schedule import EditSchedule
 from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
+from gpuc.rehearse.argocd.repository import application_of
 from gpuc.rehearse.argocd.spec_edit import SpecFile
 from gpuc.rehearse.argocd.timeline import State
 from gpuc.rehearse.argocd.watch import Watch
@@ -296,7 +297,7 @@ class ArgoWithFiles(Argo):
             return
         for (kind, _, name), found in server.stored.items():
             if kind == "Application" and self.watch:
-                is_compared = has_files or not any(git_sources(found["spec"]))
+                is_compared = has_files or not application_of(found).git_sources
                 conditions = () if is_compared else (("ComparisonError", "app path does not exist"),)
                 sync = "Synced" if is_compared else "Unknown"
                 state = State(0, name, "prod-use1", 20, sync, "Healthy", "Succeeded", conditions=conditions)

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.rehearse.argocd.applications import IN_CLUSTER, Destination
+from gpuc.cluster.application import Destination
 from gpuc.rehearse.argocd.http_handlers import Request, Response, cgi_response
 from gpuc.rehearse.argocd.prerequisites import cluster_secret
 from gpuc.rehearse.argocd.proxy import Proxy, read_chunked
 from gpuc.rehearse.argocd.tls_server import GROUP, discovery
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.process import LOOPBACK, free_ports
+from gpuc.spec.platform import OWN_SERVER
 
 HOST = "git.example.com"
 
@@ -124,7 +125,7 @@ def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy() -
 
 
 def test_a_destination_is_argo_cds_own_cluster_by_server_or_name() -> None:
-    assert Destination(IN_CLUSTER, "").is_own
+    assert Destination(OWN_SERVER, "").is_own
     assert Destination("", "in-cluster").is_own
     assert not Destination("", "train-usw2").is_own
 

@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.rehearse.argocd.applications import ChartSource, GitSource
+from gpuc.cluster.application import Source, source_in
+from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.argocd.repository import FleetRepository, RepositoryError, fleet_repository, with_simulated_class
 
 FLEET = Path(__file__).parents[3]
-SOURCE = GitSource("https://git.example.com/platform/gpu-fleet.git", "main", "out/prod-use1/apps")
+URL = "https://git.example.com/platform/gpu-fleet.git"
+SOURCE = source_in(
+    Manifest("", (), "argoproj.io/v1alpha1", "Application", "a", {}),
+    (),
+    {"repoURL": URL, "targetRevision": "main", "path": "out/prod-use1/apps"},
+)
 GIT = Path(str(shutil.which("git")))
 
 
@@ -23,8 +29,8 @@ def served(repository: FleetRepository, *words: str) -> str:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> FleetRepository:
-    def has_chart(chart: ChartSource) -> bool:
-        return chart.name != "gpu-operator"
+    def has_chart(chart: Source) -> bool:
+        return chart.chart != "gpu-operator"
 
     made = fleet_repository(GIT, tmp_path, FLEET, SOURCE, "out", has_chart)
     made.commit("first")
@@ -94,7 +100,7 @@ def test_a_fleet_below_the_top_of_its_repository_stays_below_it(tmp_path: Path) 
 
 
 def test_git_by_ssh_is_refused(tmp_path: Path) -> None:
-    source = GitSource("git@git.example.com:platform/gpu-fleet.git", "main", "out")
+    source = SOURCE._replace(url="git@git.example.com:platform/gpu-fleet.git")
     with pytest.raises(RepositoryError, match="https only"):
         fleet_repository(GIT, tmp_path, FLEET, source, "out", lambda chart: True)
 

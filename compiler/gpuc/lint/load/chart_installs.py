@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
@@ -157,18 +158,14 @@ def _dependency_installs(chart: _Chart, sources: list[ValuesSource], *, is_compl
 
 
 def _application(manifest: Manifest, loaded: _Input) -> Iterator[ChartInstall]:
-    base: Path = ("spec",) if manifest.kind == "Application" else ("spec", "template", "spec")
-    spec = dig(manifest.body, *base)
-    listed: list[tuple[Path, Any]] = [((*base, "sources", n), source) for n, source in items(dig(spec, "sources"))]
-    for path, source in listed or [((*base, "source"), dig(spec, "source"))]:
-        if not isinstance(source, dict):
+    for source in application_in(manifest).sources:
+        if not isinstance(source.value, dict):
             continue
-        sources, is_complete = _argo_sources(manifest, path, source, loaded)
-        chart, version = _text(source.get("chart")), _text(source.get("targetRevision"))
-        repository = _text(source.get("repoURL"))
-        if chart or repository.startswith("oci://"):
-            yield ChartInstall(_last_step(chart or repository), version, tuple(sources), is_complete)
-        elif local := _chart_at(_text(source.get("path")), loaded):
+        sources, is_complete = _argo_sources(manifest, source.path, source.value, loaded)
+        if source.chart or source.url.startswith("oci://"):
+            name = _last_step(source.chart or source.url)
+            yield ChartInstall(name, source.revision, tuple(sources), is_complete)
+        elif local := _chart_at(_text(source.value.get("path")), loaded):
             yield from _dependency_installs(local, sources, is_complete=is_complete)
 
 

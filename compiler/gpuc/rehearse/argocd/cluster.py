@@ -9,10 +9,10 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
+from gpuc.cluster.application import applications
 from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Body
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.applications import namespaces_of_charts
 from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.further_charts import FurtherCharts
 from gpuc.rehearse.argocd.kubelet import Kubelet
@@ -78,7 +78,11 @@ class ArgoCluster(Started):
             progress: a function that receives each line of progress.
         """
         upstream = definitions(programs, crds, spec.cluster.frameworks, outside_charts=True)
-        namespaces = {chart: name for chart, name in namespaces_of_charts(spec.synced).items() if chart in PROFILES}
+        namespaces = {
+            application.chart.chart: application.destination.namespace
+            for application in applications(spec.synced)
+            if application.chart and application.chart.chart in PROFILES
+        }
         self._settings: Settings = replace(
             settings(spec, upstream),
             crds=(*upstream.crds, *argo_crds),

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpuc.rehearse.argocd.applications import git_sources
 from gpuc.rehearse.argocd.checks import Failure
 from gpuc.rehearse.argocd.edit_runner import SYNCED_SECONDS, EditRunner
 from gpuc.rehearse.argocd.manual_edits import sample_manual_edits, start_manual_edit
 from gpuc.rehearse.argocd.object_diff import ARGO_CD_API, ObjectKey, is_deleted, key_of
+from gpuc.rehearse.argocd.repository import application_of
 from gpuc.rehearse.argocd.result import EditResult
 from gpuc.rehearse.argocd.timeline import State
 from gpuc.rehearse.argocd.watch import APPLICATION, NAMESPACE
@@ -55,11 +55,8 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
 
 def _with_files(runner: EditRunner) -> list[str]:
     """Returns the names of the Applications of the cluster that read files of a Git repository."""
-    return [
-        application["metadata"]["name"]
-        for application in runner.argocd.client.list_all(*APPLICATION, NAMESPACE)
-        if application["spec"].get("project") == runner.name and any(git_sources(application["spec"]))
-    ]
+    found = map(application_of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE))
+    return [application.name for application in found if application.project == runner.name and application.git_sources]
 
 
 @contextmanager

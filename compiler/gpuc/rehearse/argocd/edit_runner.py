@@ -8,13 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuc.cluster.application import applications
 from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.pipeline import compile_specs
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.argocd.applications import applications, git_sources
 from gpuc.rehearse.argocd.checks import Failure, ProtectedObject, unexpected_deletions, unfinished, wait_times
 from gpuc.rehearse.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
 from gpuc.rehearse.argocd.result import APPLIED_SECONDS, EditResult
@@ -194,11 +194,11 @@ class EditRunner:
         """Yields the manifests without those in folders of Applications that cannot be rendered."""
         repository = self.argocd.repository
         folders = [
-            repository.clone / source.path
+            repository.clone / source.folder
             for application in applications(self.spec.synced)
             if application.name in self.argocd.not_rendered
-            for source in git_sources(application.body["spec"])
-            if source.path
+            for source in application.git_sources
+            if source.folder
         ]
         for manifest in manifests:
             if not any((repository.root / manifest.file).is_relative_to(folder) for folder in folders):

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 
+from gpuc.cluster.application import Source, applications
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.rehearse.argocd import cluster_removal, sample_edits
-from gpuc.rehearse.argocd.applications import ChartSource, applications, chart_of
 from gpuc.rehearse.argocd.checks import ExpectedRefusal, Failure, refusals
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
@@ -100,12 +100,12 @@ class EditSchedule:
     def _change_chart_version(self) -> Iterator[EditResult]:
         """Publishes a chart again with the next patch version, and commits this version for the chart's Application."""
         name, runner = "a chart's version changes", self.runner
-        for application, chart in _rendered_charts(runner):
-            matched = _PATCH_VERSION.match(chart.version)
+        for source in _rendered_charts(runner):
+            matched = _PATCH_VERSION.match(source.revision)
             if matched is not None:
                 next_version = f"{matched[1]}{int(matched[2]) + 1}"
-                runner.argocd.repackage(chart.name, chart.version, next_version)
-                yield self._change_application(name, application, chart.version, next_version)
+                runner.argocd.repackage(source.chart, source.revision, next_version)
+                yield self._change_application(name, source.application, source.revision, next_version)
                 return
         reason = "no Application has a chart with a version like 1.2.3 that can be packaged again"
         yield EditResult(name, limit_s=CHART_SECONDS, skipped=reason)
@@ -158,12 +158,12 @@ class EditSchedule:
         return [failure for failure in refusals(self.runner.watch.timeline) if failure.at >= since]
 
 
-def _rendered_charts(runner: EditRunner) -> list[tuple[Manifest, ChartSource]]:
-    """Returns Applications with an available chart, smallest chart first: programs of large charts restart slowly."""
+def _rendered_charts(runner: EditRunner) -> list[Source]:
+    """Returns the available charts of Applications, smallest chart first: programs of large charts restart slowly."""
     found = []
     for application in applications(runner.spec.synced):
-        chart = chart_of(application.body["spec"])
-        package = chart and runner.argocd.charts.find(chart.name, chart.version)
-        if chart and package and application.name not in runner.argocd.not_rendered:
-            found.append((package.file.stat().st_size, application, chart))
-    return [(application, chart) for _, application, chart in sorted(found, key=lambda row: row[0])]
+        source = application.chart
+        package = source and runner.argocd.charts.find(source.chart, source.revision)
+        if source and package and application.name not in runner.argocd.not_rendered:
+            found.append((package.file.stat().st_size, source))
+    return [source for _, source in sorted(found, key=lambda row: row[0])]

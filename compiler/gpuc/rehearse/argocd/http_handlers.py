@@ -9,7 +9,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from urllib.parse import urlsplit
 
-from gpuc.rehearse.argocd.applications import ChartSource
+from gpuc.cluster.application import Source
 from gpuc.rehearse.argocd.charts import Blob, Chart, Charts, index, registry_blobs, tag
 
 TEXT = "text/plain"
@@ -88,24 +88,30 @@ def cgi_response(output: bytes) -> Response:
     return Response(code, content, headers)
 
 
-def chart_handlers(charts: Charts, sources: Iterable[ChartSource]) -> dict[str, Handler]:
+def chart_handlers(charts: Charts, sources: Iterable[Source]) -> dict[str, Handler]:
     """Returns handlers for chart repositories, by host name.
 
     All sources of a host must be of the same kind: Helm repositories or OCI registries.
     """
-    by_host: dict[str, list[ChartSource]] = {}
+    by_host: dict[str, list[Source]] = {}
     for source in sources:
-        by_host.setdefault(source.host, []).append(source)
+        by_host.setdefault(address(source.url)[0], []).append(source)
     return {
-        host: (_registry if chart_sources[0].is_oci else _helm_repository)(charts, tuple(chart_sources))
-        for host, chart_sources in by_host.items()
+        host: (_helm_repository if of_host[0].url.startswith("http") else _registry)(charts, tuple(of_host))
+        for host, of_host in by_host.items()
     }
 
 
-def _helm_repository(charts: Charts, sources: tuple[ChartSource, ...]) -> Handler:
+def address(url: str) -> tuple[str, str]:
+    """Returns the host of a repository, and the path on the host without slashes at the start and the end."""
+    parts = urlsplit(url if "//" in url else f"//{url}")
+    return parts.netloc, parts.path.strip("/")
+
+
+def _helm_repository(charts: Charts, sources: tuple[Source, ...]) -> Handler:
     def handle(request: Request) -> Response:
         folder, _, file = request.path.strip("/").rpartition("/")
-        names = {source.name for source in sources if source.path == folder}
+        names = {source.chart for source in sources if address(source.url)[1] == folder}
         available = [chart for name in sorted(names) for chart in charts.named(name)]
         if names and file == "index.yaml":
             return Response(200, index(available), {"Content-Type": "application/yaml"})
@@ -117,12 +123,12 @@ def _helm_repository(charts: Charts, sources: tuple[ChartSource, ...]) -> Handle
     return handle
 
 
-def _registry(charts: Charts, sources: tuple[ChartSource, ...]) -> Handler:
+def _registry(charts: Charts, sources: tuple[Source, ...]) -> Handler:
     """Returns a handler for the requests of the OCI distribution API that pull a chart.
 
     Source: github.com/opencontainers/distribution-spec v1.1, "Pull" and "Content discovery"
     """
-    names = {"/".join(filter(None, (source.path, source.name))): source.name for source in sources}
+    names = {"/".join(filter(None, (address(source.url)[1], source.chart))): source.chart for source in sources}
 
     def handle(request: Request) -> Response:
         path = request.path.strip("/")

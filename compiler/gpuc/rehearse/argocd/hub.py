@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from gpuc.cluster.application import Application, Destination, Source, applications
 from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.applications import ChartSource, Destination, applications, chart_of, destination_of
 from gpuc.rehearse.argocd.charts import Charts
 from gpuc.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
-from gpuc.rehearse.argocd.http_handlers import Handler, chart_handlers, git_handler
+from gpuc.rehearse.argocd.http_handlers import Handler, address, chart_handlers, git_handler
 from gpuc.rehearse.argocd.prerequisites import cluster_secret, install_argo_cd
 from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_repo_server
 from gpuc.rehearse.argocd.proxy import Proxy
@@ -170,17 +170,16 @@ class ArgoCD(Started):
         if not self._is_hub:
             self._argo_plane = next(iter(self._argo_clusters.values())).plane
         self.client: Client = self._argo_plane.client
-        self.namespace = self._applications()[0].namespace
+        self.namespace = self._applications()[0].manifest.namespace
         """The namespace of Argo CD."""
 
     def _report(self, name: str, step: str) -> None:
         self._progress(f"{name}: {step}")
 
     def _new_repository(self) -> FleetRepository:
-        specs = [application.body["spec"] for application in self._applications()]
         output_path = next(iter(self._specs.values())).cluster.spec.delivery.path
         folder = self._site.subfolder("fleet")
-        source = first_git_source(specs)
+        source = first_git_source(self._applications())
         return fleet_repository(self._argo.git, folder, self._fleet, source, output_path, self._has_chart)
 
     def _start_argo(self, stack: ExitStack) -> None:
@@ -205,13 +204,12 @@ class ArgoCD(Started):
 
     def _hosts(self) -> dict[str, Handler]:
         """Returns the handlers of the Git server and the chart repositories, by host name."""
-        specs = [application.body["spec"] for application in self._applications()]
-        sources = [chart for spec in specs if (chart := chart_of(spec))]
-        git = first_git_source(specs)
-        folder = self._site.folder / "fleet" / "git" / git.host
-        return {**chart_handlers(self.charts, sources), git.host: git_handler(self._argo.git, folder)}
+        sources = [application.chart for application in self._applications() if application.chart]
+        host, _ = address(first_git_source(self._applications()).url)
+        folder = self._site.folder / "fleet" / "git" / host
+        return {**chart_handlers(self.charts, sources), host: git_handler(self._argo.git, folder)}
 
-    def _applications(self) -> list[Manifest]:
+    def _applications(self) -> list[Application]:
         """Returns the Applications of all clusters, without the root Applications."""
         return [application for spec in self._specs.values() for application in applications(spec.synced)]
 
@@ -225,8 +223,8 @@ class ArgoCD(Started):
         """Returns the server of a cluster, or a generated address if the destination has only a name."""
         return self._destinations[name].server or f"https://{name}.clusters.invalid"
 
-    def _has_chart(self, source: ChartSource) -> bool:
-        return self.charts.find(source.name, source.version) is not None
+    def _has_chart(self, source: Source) -> bool:
+        return self.charts.find(source.chart, source.revision) is not None
 
     @property
     def _site(self) -> Site:
@@ -249,4 +247,4 @@ def _check_destinations(destinations: Mapping[str, Destination]) -> None:
 
 def workload_destination(synced: Sequence[Manifest]) -> Destination:
     """Returns the destination of the first Application. All Applications of a spec have the same destination."""
-    return destination_of(applications(synced)[0].body["spec"])
+    return applications(synced)[0].destination

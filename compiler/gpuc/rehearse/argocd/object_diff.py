@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gpuc.kubernetes.argocd import OPTIONS
+from gpuc.cluster.application import sync_options
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.examples import merge_patch
@@ -108,7 +108,7 @@ def is_deleted(client: Client, key: ObjectKey) -> bool:
 
 def is_unpruned(manifest: Manifest) -> bool:
     """Returns whether Argo CD keeps an object that is removed from Git."""
-    return NO_PRUNE in manifest.annotations.get(OPTIONS, "")
+    return NO_PRUNE in sync_options(manifest)
 
 
 def _changed_fields(before: Object, after: Object, parent: str = "") -> list[str]:

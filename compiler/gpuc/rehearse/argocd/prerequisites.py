@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from gpuc.cluster.application import Destination, applications
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
-from gpuc.rehearse.argocd.applications import Destination, missing_namespaces
 from gpuc.rehearse.argocd.repository import documents
 from gpuc.rehearse.client import Client, Object, new_object
 from gpuc.rehearse.plane.kwok import FAKE_NODE
@@ -43,8 +43,13 @@ def system_nodes(cluster: Cluster) -> Iterator[Object]:
 
 def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
     """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
+    found = applications(synced)
+    created = {"default", "kube-system"}
+    created |= {
+        name for application in found for name in (application.created_namespace, application.manifest.namespace)
+    }
     callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
-    names = {*missing_namespaces(synced), *callers}
+    names = {application.destination.namespace for application in found} - created | callers
     return [new_object("v1", "Namespace", name) for name in sorted(names)]
 
 

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from gpuc.catalog import load
 from gpuc.catalog.schemas import custom_kinds
+from gpuc.cluster.application import ARGO, Application, Source, application_in
 from gpuc.documents.reader import load_all_yaml
 from gpuc.emit.prerequisites.definitions import is_custom
-from gpuc.manifest.manifest import Body
-from gpuc.rehearse.argocd.applications import CHART_GROUPS, ChartSource, GitSource, chart_of, git_sources
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.rehearse.argocd.http_handlers import address
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
 
 _IDENTITY = {
@@ -53,7 +55,7 @@ class FleetRepository:
     bare: Path
     """The repository that Argo CD reads."""
     branch: str
-    has_chart: Callable[[ChartSource], bool]
+    has_chart: Callable[[Source], bool]
     """Returns whether a chart is available."""
     not_rendered: dict[str, str] = field(default_factory=dict)
     """Reasons why Applications of the last commit are not in the bare repository, by name of the Application."""
@@ -105,29 +107,28 @@ class FleetRepository:
         reasons: dict[Path, str] = {}
         missing_charts: dict[str, str] = {}  # by API group
         lacks_further_chart = False
-        found = {file: _application(file) for file in sorted(folder.glob("*.yaml"))}
-        applications = {file: application for file, application in found.items() if application}
-        for file, application in applications.items():
-            chart = chart_of(application["spec"])
-            if chart and not self.has_chart(chart):
-                missing = f"chart {chart.name} {chart.version} of {chart.repository} is missing"
+        by_chart = load().chart_groups
+        found = {file: application for file in sorted(folder.glob("*.yaml")) if (application := _application(file))}
+        for file, application in found.items():
+            source = application.chart
+            if source and not self.has_chart(source):
+                missing = f"chart {source.chart} {source.revision} of {source.url} is missing"
                 reasons[file] = f"{missing}; set --charts to a folder that contains the chart"
-                lacks_further_chart = lacks_further_chart or chart.name not in CHART_GROUPS
-                missing_charts |= dict.fromkeys(CHART_GROUPS.get(chart.name, ()), chart.name)
-        for file, application in applications.items():
-            groups = self._groups(application["spec"])
+                lacks_further_chart = lacks_further_chart or source.chart not in by_chart
+                missing_charts |= dict.fromkeys(by_chart.get(source.chart, ()), source.chart)
+        for file, application in found.items():
+            groups = self._groups(application)
             for group in sorted(groups & missing_charts.keys()):
                 chart_name = missing_charts[group]
                 reasons.setdefault(file, f"objects of the API group {group} need chart {chart_name}, which is missing")
             for group in sorted(filter(_is_unknown, groups)) if lacks_further_chart else ():
                 reasons.setdefault(file, f"objects of the API group {group} can need a chart that is missing")
-        return {file: (applications[file]["metadata"]["name"], reason) for file, reason in reasons.items()}
+        return {file: (found[file].name, reason) for file, reason in reasons.items()}
 
-    def _groups(self, spec: Body) -> set[str]:
+    def _groups(self, application: Application) -> set[str]:
         """Returns the API groups of the objects in the Git folders of an Application."""
-        files = (
-            file for source in git_sources(spec) if source.path for file in (self.clone / source.path).rglob("*.yaml")
-        )
+        folders = [self.clone / source.folder for source in application.git_sources if source.folder]
+        files = (file for folder in folders for file in folder.rglob("*.yaml"))
         return {group for file in files for group in _GROUP.findall(file.read_text(encoding="utf-8"))}
 
     def _path_in_clone(self, file: Path) -> str:
@@ -143,7 +144,7 @@ def _is_unknown(group: str) -> bool:
 
 
 def fleet_repository(
-    git: Path, folder: Path, fleet: Path, source: GitSource, output_path: str, has_chart: Callable[[ChartSource], bool]
+    git: Path, folder: Path, fleet: Path, source: Source, output_path: str, has_chart: Callable[[Source], bool]
 ) -> FleetRepository:
     """Creates the repositories and copies a fleet into the clone. Nothing is committed.
 
@@ -162,7 +163,7 @@ def fleet_repository(
         raise RepositoryError(
             f"--argocd serves Git over https only: set delivery.repo to an https:// URL, not {source.url}"
         )
-    clone, bare = folder / "clone", folder / "git" / source.host / source.repository
+    clone, bare = folder / "clone", folder.joinpath("git", *address(source.url))
     root = clone / PurePosixPath(output_path).parent
     for name in _COPIED:
         if (fleet / name).is_dir():
@@ -206,19 +207,25 @@ def documents(file: Path) -> list[Body]:
     return [document for document in load_all_yaml(file.read_text(encoding="utf-8")) if document]
 
 
-def _application(file: Path) -> Body | None:
+def _application(file: Path) -> Application | None:
     """Returns the Application in a file, or None."""
-    return next((document for document in documents(file) if document["kind"] == "Application"), None)
+    return next((application_of(document) for document in documents(file) if document["kind"] == "Application"), None)
 
 
-def first_git_source(specs: Iterable[Body]) -> GitSource:
-    """Returns the first Git source with a path in the specs of Applications.
+def application_of(document: Body) -> Application:
+    """Returns an Application of the API server, whose lists have items without apiVersion and kind."""
+    name, body = document["metadata"]["name"], {"spec": document.get("spec")}
+    return application_in(Manifest("", (), f"{ARGO}/v1alpha1", "Application", name, body))
+
+
+def first_git_source(applications: Iterable[Application]) -> Source:
+    """Returns the first Git source with a path of Applications.
 
     Raises:
         RepositoryError: if no Application has such a source.
     """
-    for spec in specs:
-        for source in git_sources(spec):
-            if source.path:
+    for application in applications:
+        for source in application.git_sources:
+            if source.folder:
                 return source
     raise RepositoryError("no Application has a folder of a Git repository as its source")

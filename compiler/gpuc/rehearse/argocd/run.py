@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gpuc.cluster.application import applications
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.rehearse.argocd.checks import (
     ExpectedRefusal,
@@ -130,9 +131,9 @@ def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Pro
     began = watch.now
     spec = compiled_spec(argocd.repository.root, file)
     argocd.bootstrap(spec)
-    applications = frozenset(manifest.name for manifest in spec.synced if manifest.kind == "Application")
+    names = frozenset(application.name for application in applications(spec.synced))
     hub = "" if argocd.clusters[name] is argocd.client else "a separate cluster"
-    return ClusterRun(name, file, hub, applications, began, seconds={"bootstrap": watch.now - began})
+    return ClusterRun(name, file, hub, names, began, seconds={"bootstrap": watch.now - began})
 
 
 def _sync(argocd: ArgoCD, cluster_runs: list[ClusterRun], watch: Watch, progress: Progress) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 
+from gpuc.cluster.application import Source, applications, is_application, wave_of
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
-from gpuc.plan.applications import wave_of
 from gpuc.rehearse.apply import ARGO_CD
 from gpuc.rehearse.argocd.object_diff import (
-    ARGO_CD_API,
     NO_PRUNE,
     ObjectDiff,
     ObjectKey,
@@ -88,7 +87,7 @@ def ignored_fields(synced: Iterable[Manifest]) -> dict[tuple[str, str], tuple[st
     """
     found: dict[tuple[str, str], tuple[str, ...]] = {}
     for manifest in synced:
-        for entry in manifest.body.get("spec", {}).get("ignoreDifferences", ()) if _is_application(manifest) else ():
+        for entry in manifest.body.get("spec", {}).get("ignoreDifferences", ()) if is_application(manifest) else ():
             key = entry.get("group", ""), entry["kind"]
             found[key] = (*found.get(key, ()), *entry.get("jsonPointers", ()))
     return found
@@ -114,10 +113,10 @@ def _prune(
     client: Client, change: ObjectDiff, states: tuple[Sequence[Manifest], Sequence[Manifest]], dry_run: bool
 ) -> Iterator[ObjectOutcome]:
     """Deletes the removed objects that Argo CD prunes, the last sync wave first, and yields their outcomes."""
-    orphans = set(_without_application(*states))
+    removed = removed_sources(*states)
     for manifest in sorted(change.removed, key=wave_of, reverse=True):
         key = key_of(manifest)
-        if key in orphans:
+        if any(source.syncs(manifest.file) for source in removed):
             message = "its Application is removed, and Argo CD keeps the objects of a removed Application"
             yield _outcome(key, "left", message)
         elif is_unpruned(manifest):
@@ -129,22 +128,15 @@ def _prune(
             yield _outcome(key, "pruned", message)
 
 
+def removed_sources(before: Sequence[Manifest], after: Sequence[Manifest]) -> list[Source]:
+    """Returns the sources of the Applications that only the state before has: Argo CD keeps their objects.
+
+    Source: argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer
+    """
+    kept = {application.name for application in applications(after)}
+    removed = (application for application in applications(before) if application.name not in kept)
+    return [source for application in removed for source in application.sources]
+
+
 def _outcome(key: ObjectKey, outcome: str, message: str) -> ObjectOutcome:
     return ObjectOutcome(key.kind, key.namespace, key.name, outcome, message)
-
-
-def _without_application(before: Sequence[Manifest], after: Sequence[Manifest]) -> Iterator[ObjectKey]:
-    """Yields the objects of the Applications that only the state before has.
-
-    No Application has the finalizer resources-finalizer.argocd.argoproj.io.
-
-    Source: Argo CD documentation, application deletion: without the finalizer, the resources are not deleted
-    """
-    kept = {manifest.name for manifest in after if _is_application(manifest)}
-    for step in steps(before):
-        if step.application not in kept:
-            yield from (key_of(manifest) for manifest in step.manifests if not manifest.api.startswith(ARGO_CD_API))
-
-
-def _is_application(manifest: Manifest) -> bool:
-    return manifest.kind == "Application" and manifest.api.startswith("argoproj.io/")

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from gpuc.catalog import load
+from gpuc.cluster.application import application_in
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
 from gpuc.lint.checks.references.missing_charts import RESOURCES
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.application_sources import sources
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
@@ -171,6 +171,32 @@ def test_karpenter_without_its_crds_needs_the_chart_karpenter_crd() -> None:
     assert reported(files | {"fleet/a/apps/b.yaml": definitions}, values=values) == []
 
 
+PROJECT = """
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: a, namespace: argocd}
+spec:
+  sourceRepos: ["*", "!https://bad.example.com/*"]
+  destinations: [{server: "https://kubernetes.default.svc", namespace: "*"}]
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata: {name: b, namespace: argocd}
+spec:
+  project: a
+  destination: {name: in-cluster, namespace: b}
+  source: {repoURL: "ANY", path: b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"), [("https://bad.example.com/b", ["REF012"]), ("https://good.example.com/b", [])]
+)
+def test_a_project_can_deny_a_repository(url: str, expected: list[str]) -> None:
+    index = Index(tree({"a.yaml": PROJECT.replace("ANY", url)}))
+    assert [finding.rule.id for finding in projects.findings(index)] == expected
+
+
 def values_of(name: str) -> list[str]:
     return [f"out/{name}/{chart}/values.yaml" for chart in compiled_spec(ROOT, f"specs/{name}.yaml").charts]
 
@@ -179,7 +205,7 @@ def example(name: str, manifests: Any) -> ObjectSet:
     return ObjectSet(manifests, is_complete=True, value_files=values_of(name))
 
 
-def is_alone(chart: str | None) -> bool:
+def is_alone(chart: str) -> bool:
     """Whether a chart of the catalog has neither kinds nor resources of its own, so no object shows its absence."""
     rows = [row for components in load().releases.values() for row in components.values() if row.chart == chart]
     brings = {row.crds_from for components in load().releases.values() for row in components.values()}
@@ -198,7 +224,7 @@ def test_every_application_of_an_example_is_needed(name: str) -> None:
     for application in applications:
         found = findings(example(name, [manifest for manifest in objects if manifest is not application]))
         assert {finding.rule.id for finding in found} <= {"DLV001", "DLV004"}, application
-        (own, *_) = sources(application)
+        (own, *_) = application_in(application).sources
         assert found or is_alone(own.chart), application
         if (folder := own.folder) is not None:
             assert all(finding.manifest.file.startswith(f"{folder}/") for finding in found)
@@ -208,7 +234,7 @@ def test_every_application_of_an_example_is_needed(name: str) -> None:
 def test_every_wrong_path_in_an_example_is_reported(name: str) -> None:
     objects = example_objects(name)
     for application in [manifest for manifest in objects if manifest.kind == "Application"]:
-        for source in sources(application):
+        for source in application_in(application).sources:
             wrong: list[tuple[Path, str]] = []
             if source.folder:
                 wrong.append(((*source.path, "path"), f"{source.folder}x"))

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.cluster.application import ARGO, applications
+from gpuc.objects.object_set import ObjectSet, dig
 
 Labels = Mapping[str, frozenset[str]]
 """The values of every label of the objects of one kind; an empty set where any value is possible."""
@@ -96,19 +97,17 @@ class InstalledCharts:
     def __init__(self, objects: ObjectSet) -> None:
         self._charts: dict[str, list[str]] = {}
         self._relabelled = {name for name, row in CHARTS.items() if _sets(objects.values.get(name), row.relabelling)}
-        for application in objects.of("argoproj.io", "Application"):
-            spec = dig(application.body, "spec")
-            namespace = dig(spec, "destination", "namespace")
-            sources = [dig(spec, "source"), *(source for _, source in items(dig(spec, "sources")))]
-            for source in sources if isinstance(namespace, str) else ():
-                if isinstance(chart := dig(source, "chart"), str):
-                    self._add(str(namespace), chart.rpartition("/")[2], dig(source, "helm"))
-
-    def _add(self, namespace: str, chart: str, helm: Any) -> None:
-        self._charts.setdefault(namespace, []).append(chart)
-        labels = CHARTS.get(chart)
-        if labels is not None and _sets(helm, (*labels.relabelling, "values", "parameters")):
-            self._relabelled.add(chart)  # values in a string or in parameters are not parsed
+        for application in applications(objects.of(ARGO, "Application")):
+            for source in application.sources:
+                chart = source.chart.rpartition("/")[2]
+                if not chart:
+                    continue
+                self._charts.setdefault(application.destination.namespace, []).append(chart)
+                labels = CHARTS.get(chart)
+                if labels is not None and _sets(
+                    dig(source.value, "helm"), (*labels.relabelling, "values", "parameters")
+                ):
+                    self._relabelled.add(chart)  # values in a string or in parameters are not parsed
 
     def names(self, namespace: str) -> list[str]:
         """Returns the names of all charts in a namespace, including charts without known labels."""

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gpuc.cluster.namespace import ALWAYS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.lint.checks.monitoring.chart_labels import ANY, InstalledCharts, Labels
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, home_namespace, items, labels
 from gpuc.objects.pods import pods

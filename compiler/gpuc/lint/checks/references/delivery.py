@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from gpuc.cluster.application import ARGO, Delivery, Source, application_in
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
@@ -12,7 +13,6 @@ from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.lint.checks.references.missing_charts import missing_charts
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
-from gpuc.objects.application_sources import ARGO, Delivery, Source
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 
@@ -82,10 +82,9 @@ def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
     for source in delivery.sources:
         if any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")) or _is_part(source):
             continue  # sources with such settings may create different objects from the same folder
-        destination = dig(source.application.body, "spec", "destination")
-        target = tuple(str(dig(destination, key)) for key in ("server", "name", "namespace"))
+        destination = application_in(source.application).destination
         for folder in delivery.synced_folders(source):
-            first = synced.setdefault((source.repository, folder, *target), source)
+            first = synced.setdefault((source.repository, folder, *destination), source)
             if first.application is not source.application:
                 message = f"Application {first.application.name} syncs {folder} to the same destination"
                 yield ObjectFinding(SYNCED_TWICE, source.application, (*source.path, "path"), message)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.catalog import load
+from gpuc.cluster.application import Delivery
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.application_sources import Delivery
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
 
@@ -52,7 +52,9 @@ def missing_charts(index: Index, delivery: Delivery) -> Iterator[ObjectFinding]:
     groups: dict[str, list[Manifest]] = {}
     for manifest in index.tree.manifests:
         groups.setdefault(group(manifest), []).append(manifest)
-    for chart, names in _groups().items():
+    needed = {**load().chart_groups, **FURTHER_GROUPS}
+    del needed[_KARPENTER_CRD]
+    for chart, names in needed.items():
         users = [manifest for name in names for manifest in groups.get(name, ())]
         if users and chart not in delivery.charts:
             message = f"{_summary(users)} need chart {chart}, but no Application installs the chart"
@@ -60,12 +62,6 @@ def missing_charts(index: Index, delivery: Delivery) -> Iterator[ObjectFinding]:
     for prefix, charts, image in RESOURCES:
         if not delivery.charts & set(charts) and not _runs(index, image):
             yield from _resource(index, prefix, charts)
-
-
-def _groups() -> dict[str, tuple[str, ...]]:
-    """Returns the API groups of the objects that need a chart, by chart."""
-    releases = [release for components in load().releases.values() for release in components.values()]
-    return {release.chart: release.groups for release in releases if release.groups} | FURTHER_GROUPS
 
 
 def _summary(manifests: list[Manifest]) -> str:

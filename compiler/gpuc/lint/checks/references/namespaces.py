@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.cluster.index import Index
+from gpuc.cluster.namespace import ALWAYS
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
-from functools import cache
-from typing import Any
+from collections.abc import Iterable, Iterator
 
+from gpuc.cluster.application import Application, Source
 from gpuc.cluster.index import Index
+from gpuc.cluster.project import KindName, Project, project_of
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.application_sources import ARGO, Delivery, Source
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, group, items
+from gpuc.objects.object_set import group
 from gpuc.objects.symbol_table import CLUSTER_SCOPED
 
 NOT_PERMITTED = declare_rule(
@@ -33,106 +31,51 @@ KIND_NOT_PERMITTED = declare_rule(
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
     """Yields findings about Applications, and objects in their folders, that the AppProject does not permit."""
-    projects = {project.name: project for project in index.tree.of(ARGO, "AppProject")}
-    for application in index.tree.of(ARGO, "Application"):
-        if (project := _project(application, projects)) is not None:
-            yield from _destination(application, project)
-    for source in index.delivery.sources:
-        if (project := _project(source.application, projects)) is not None:
+    for application in index.delivery.applications:
+        project, destination = project_of(index.tree, application), application.destination
+        if project is None:
+            continue
+        if (name := destination.namespace) and not project.permits_destination(destination):
+            message = f"AppProject {project.name} does not permit namespace {name} on the server of this destination"
+            yield ObjectFinding(NOT_PERMITTED, application.manifest, ("spec", "destination", "namespace"), message)
+        for source in application.sources:
             yield from _repository(source, project)
-            yield from _objects(source, index.delivery, project)
+            folders = index.delivery.synced_folders(source)
+            manifests = (manifest for folder in folders for manifest in index.delivery.objects[folder])
+            yield from _objects(manifests, application, project)
 
 
-def _project(application: Manifest, projects: dict[str, Manifest]) -> Manifest | None:
-    name = dig(application.body, "spec", "project")
-    return projects.get(name) if isinstance(name, str) else None
-
-
-def _repository(source: Source, project: Manifest) -> Iterator[ObjectFinding]:
-    url = dig(source.value, "repoURL")
-    allowed = [text for _, text in items(dig(project.body, "spec", "sourceRepos")) if isinstance(text, str)]
-    if isinstance(url, str) and not any(_matches(pattern, url) for pattern in allowed):
-        permitted = ", ".join(allowed) or "none"
-        message = f"AppProject {project.name} does not permit the repository {url}; sourceRepos has {permitted}"
+def _repository(source: Source, project: Project) -> Iterator[ObjectFinding]:
+    if source.url and not project.permits_repository(source.url):
+        permitted = ", ".join(project.repositories) or "none"
+        message = f"AppProject {project.name} does not permit the repository {source.url}; sourceRepos has {permitted}"
         yield ObjectFinding(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message)
 
 
-def _matches(pattern: str, url: str) -> bool:
-    wanted, actual = (text.lower().removesuffix("/").removesuffix(".git") for text in (pattern, url))
-    return fnmatchcase(actual, wanted) and not pattern.startswith("!")
-
-
-def _destination(application: Manifest, project: Manifest) -> Iterator[ObjectFinding]:
-    destination = dig(application.body, "spec", "destination")
-    namespace = dig(destination, "namespace")
-    if isinstance(namespace, str) and not _is_permitted(project, destination, namespace):
-        message = f"AppProject {project.name} does not permit namespace {namespace} on the server of this destination"
-        yield ObjectFinding(NOT_PERMITTED, application, ("spec", "destination", "namespace"), message)
-
-
-def _is_permitted(project: Manifest, destination: Any, namespace: str) -> bool:
-    """Returns whether a project permits a namespace in the destination's cluster."""
-    server, name = dig(destination, "server"), dig(destination, "name")
-    permits = False
-    for _, permitted in items(dig(project.body, "spec", "destinations")):
-        is_cluster = (server and _fits(dig(permitted, "server"), server)) or (
-            name and _fits(dig(permitted, "name"), name)
-        )
-        wanted = dig(permitted, "namespace")
-        if is_cluster and isinstance(wanted, str):
-            if wanted.startswith("!") and fnmatchcase(namespace, wanted[1:]):
-                return False
-            permits = permits or (not wanted.startswith("!") and fnmatchcase(namespace, wanted))
-    return permits
-
-
-def _fits(pattern: Any, text: Any) -> bool:
-    return isinstance(pattern, str) and isinstance(text, str) and fnmatchcase(text, pattern)
-
-
-def _objects(source: Source, delivery: Delivery, project: Manifest) -> Iterator[ObjectFinding]:
-    """Yields findings about objects in a source's folders that the project does not permit.
-
-    There is one finding for every kind and namespace.
-    """
+def _objects(manifests: Iterable[Manifest], application: Application, project: Project) -> Iterator[ObjectFinding]:
+    """Yields findings about objects of a source that the project does not permit: one for every kind and namespace."""
     reported: set[tuple[str, str]] = set()
-    checked: set[tuple[str, str, str]] = set()
-    destination = dig(source.application.body, "spec", "destination")
-    permits_namespace = cache(lambda namespace: _is_permitted(project, destination, namespace))
-    for folder in delivery.synced_folders(source):
-        for manifest in delivery.objects[folder]:
-            key = (manifest.api, manifest.kind, manifest.namespace)
-            if key not in checked:
-                checked.add(key)
-                yield from _kind(manifest, source.application, project, reported, permits_namespace)
+    checked: set[tuple[KindName, str]] = set()
+    subject = f"AppProject {project.name} of Application {application.name} does not permit"
+    for manifest in manifests:
+        namespace = manifest.namespace
+        kind = KindName(group(manifest), manifest.kind, "*" if namespace else manifest.name)
+        if (kind, namespace) in checked:
+            continue
+        checked.add((kind, namespace))
+        if not _permits_kind(project, kind, namespace) and kind[:2] not in reported:
+            reported.add(kind[:2])
+            yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("kind",), f"{subject} the kind {manifest.kind}")
+        elif namespace and not project.permits_destination(application.destination._replace(namespace=namespace)):
+            yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), f"{subject} this namespace")
 
 
-def _kind(
-    manifest: Manifest,
-    application: Manifest,
-    project: Manifest,
-    reported: set[tuple[str, str]],
-    permits_namespace: Callable[[str], bool],
-) -> Iterator[ObjectFinding]:
-    kind = (group(manifest), manifest.kind)
-    spec = dig(project.body, "spec")
-    has_namespace = bool(manifest.namespace)
-    prefix = "namespace" if has_namespace else "cluster"
-    allowed, denied = dig(spec, f"{prefix}ResourceWhitelist"), dig(spec, f"{prefix}ResourceBlacklist")
-    may_have_namespace = not has_namespace and not _is_of_cluster(kind)
-    permits = _lists(allowed, kind) or (has_namespace and allowed is None)
-    if may_have_namespace:
-        permits = permits or dig(spec, "namespaceResourceWhitelist") is None
-        permits = permits or _lists(dig(spec, "namespaceResourceWhitelist"), kind)
-    if (not permits or _lists(denied, kind)) and kind not in reported:
-        reported.add(kind)
-        message = (
-            f"AppProject {project.name} of Application {application.name} does not permit the kind {manifest.kind}"
-        )
-        yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("kind",), message)
-    elif manifest.namespace and not permits_namespace(manifest.namespace):
-        message = f"AppProject {project.name} of Application {application.name} does not permit this namespace"
-        yield ObjectFinding(KIND_NOT_PERMITTED, manifest, ("metadata", "namespace"), message)
+def _permits_kind(project: Project, kind: KindName, namespace: str) -> bool:
+    """Returns whether a project permits a kind. An object without a namespace may get the Application's namespace."""
+    may_have_namespace = namespace or not _is_of_cluster(kind[:2])
+    return (bool(may_have_namespace) and project.permits_kind(kind, namespaced=True)) or (
+        not namespace and project.permits_kind(kind, namespaced=False)
+    )
 
 
 def _is_of_cluster(kind: tuple[str, str]) -> bool:
@@ -142,7 +85,3 @@ def _is_of_cluster(kind: tuple[str, str]) -> bool:
         or kind[0] in ("constraints.gatekeeper.sh", "templates.gatekeeper.sh")
         or kind[1].startswith("Cluster")
     )
-
-
-def _lists(rules: Any, kind: tuple[str, str]) -> bool:
-    return any(_fits(dig(rule, "group"), kind[0]) and _fits(dig(rule, "kind"), kind[1]) for _, rule in items(rules))

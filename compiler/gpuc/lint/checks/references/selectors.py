@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
+from gpuc.cluster.namespace import ALWAYS
 from gpuc.cluster.queue import cluster_queue, from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.namespace_labels import ALWAYS
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, dig, group, home_namespace, items, labels
 from gpuc.objects.paths import matching_values, pattern

@@ -1,9 +1,9 @@
 from collections.abc import Iterator
-from typing import Any
 
+from gpuc.cluster.application import ARGO
+from gpuc.cluster.project import Project, added_destinations, added_kinds, added_repositories
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.permitted import added, cluster_kinds, destinations, namespaced_kinds, sources
 
 
 @impact(
@@ -17,22 +17,22 @@ def project_widens(change: Change) -> Impacts:
     The Applications of the project can create objects of the added kinds, and objects in the added namespaces. Fewer
     denied kinds also allow more. Without a list of namespaced kinds, an AppProject allows all that it does not deny.
     """
-    for pair in change.pairs("argoproj.io", "AppProject"):
-        if pair.is_changed and (more := "; ".join(_added(*pair.values("spec")))):
+    for pair in change.pairs(ARGO, "AppProject"):
+        if pair.before and pair.after and (more := "; ".join(_added(Project(pair.before), Project(pair.after)))):
             yield Raised(f"AppProject {pair.name}", f"allows Argo CD to apply more: {more}", pair.after, ("spec",))
 
 
-def _added(before: Any, after: Any) -> Iterator[str]:
+def _added(before: Project, after: Project) -> Iterator[str]:
     """Yields what an AppProject allows and did not allow before, in words."""
-    for noun, read in (("cluster-scoped kinds", cluster_kinds), ("kinds", namespaced_kinds)):
-        if rows := list(added(read(before), read(after))):
-            yield f"{noun} {', '.join(_kind(*row) for row in rows)}"
-    if rows := list(added(destinations(before), destinations(after))):
-        known = {cluster for cluster, _ in destinations(before).permitting}
-        names = (name if cluster in known else f"{name} on {cluster}" for cluster, name in rows)
+    for noun, namespaced in (("cluster-scoped kinds", False), ("kinds", True)):
+        if kinds := added_kinds(before, after, namespaced=namespaced):
+            yield f"{noun} {', '.join(_kind(*kind) for kind in kinds)}"
+    if rows := added_destinations(before, after):
+        known = {row.cluster for row in before.destinations}
+        names = (row.namespace if row.cluster in known else f"{row.namespace} on {row.cluster}" for row in rows)
         yield f"namespaces {', '.join(names)}"
-    if rows := list(added(sources(before), sources(after))):
-        yield f"repositories {', '.join(url for (url,) in rows)}"
+    if urls := added_repositories(before, after):
+        yield f"repositories {', '.join(urls)}"
 
 
 def _kind(group: str, kind: str, name: str = "*") -> str:

@@ -4,7 +4,6 @@ from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
 from gpuc.kubernetes.controllers import user
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import application_of
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 
@@ -35,7 +34,7 @@ def change_refused(change: Change) -> Impacts:
             found[refused_by].append((pair, decision))
     for refused in found.values():
         pair, decision = refused[0]
-        application = application_of(change.after, pair.manifest)
+        application = change.after.application_of(pair.manifest)
         failing = f", and the sync of Application {application.name} fails" if application else ""
         others = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
         message = f"{decision.check} refuses the change of {pair.manifest}{others}{failing}: {decision.message}"

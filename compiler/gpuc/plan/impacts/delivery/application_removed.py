@@ -1,4 +1,5 @@
-from gpuc.plan.applications import GROUP, application_of, chart_source
+from gpuc.cluster.application import ARGO, application_in
+from gpuc.plan.applications import chart_of
 from gpuc.plan.change import Change
 from gpuc.plan.chart_changes import changed_installations
 from gpuc.plan.impact import Impacts, Level, Raised, impact
@@ -16,19 +17,19 @@ def application_removed(change: Change) -> Impacts:
     """
     if change.is_removed:
         return
-    described = {pair.name for pair in change.pairs(GROUP, "Application") if not pair.is_removed}
+    described = {pair.name for pair in change.pairs(ARGO, "Application") if not pair.is_removed}
     described |= {found.pair.name for found in changed_installations(change) if found.after}
     described |= _described(change)
-    for pair in change.pairs(GROUP, "Application"):
+    for pair in change.pairs(ARGO, "Application"):
         if pair.is_removed and pair.name not in described:
-            chart, version, *_ = chart_source(pair.before)
-            what = f"chart {chart} {version} stays" if chart else "its objects stay"
+            chart = chart_of(pair.before)
+            what = f"chart {chart.chart} {chart.revision} stays" if chart else "its objects stay"
             message = f"the Application is removed, and {what} in the cluster"
-            namespace = pair.values("spec", "destination", "namespace")[0]
+            namespace = application_in(pair.manifest).destination.namespace
             removal = (
                 f"the programs of the chart go on in namespace {namespace} and get no updates; to remove them: "
-                f"helm template {chart} with the values of the state before, and kubectl delete --filename -, "
-                "without CustomResourceDefinitions that still have objects"
+                f"helm template {chart.chart if chart else ''} with the values of the state before, and kubectl delete "
+                "--filename -, without CustomResourceDefinitions that still have objects"
             )
             yield Raised(f"Application {pair.name}", message, pair.before, (), (removal,) if chart else ())
 
@@ -37,7 +38,7 @@ def _described(change: Change) -> set[str]:
     """Returns the Applications before the change whose objects are removed or move, which other impacts describe."""
     found = set()
     for pair in change.all_pairs:
-        if pair.before and pair.before.api and (pair.is_removed or application_of(change.after, pair.manifest)):
-            old = application_of(change.before, pair.before)
+        if pair.before and pair.before.api and (pair.is_removed or change.after.application_of(pair.manifest)):
+            old = change.before.application_of(pair.before)
             found |= {old.name} if old else set()
     return found

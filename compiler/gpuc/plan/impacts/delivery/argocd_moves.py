@@ -1,4 +1,5 @@
-from gpuc.plan.applications import GROUP, cluster_name
+from gpuc.cluster.application import ARGO
+from gpuc.plan.applications import cluster_name
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -16,8 +17,8 @@ def argocd_moves(change: Change) -> Impacts:
     AppProject permits the new namespace, the old Argo CD creates the Applications there and then deletes the old ones.
     The objects of the Applications stay in each case.
     """
-    removed = {pair.name: pair.manifest.namespace for pair in change.pairs(GROUP, "Application") if pair.is_removed}
-    moved = [pair for pair in change.pairs(GROUP, "Application") if pair.is_added and pair.name in removed]
+    removed = {pair.name: pair.manifest.namespace for pair in change.pairs(ARGO, "Application") if pair.is_removed}
+    moved = [pair for pair in change.pairs(ARGO, "Application") if pair.is_added and pair.name in removed]
     if not moved:
         return
     pair = moved[0]

@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP, applications, chart_source
+from gpuc.cluster.application import ARGO
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -15,9 +15,9 @@ def cluster_added(change: Change) -> Impacts:
     if not change.is_new or not change.after.first_sync:
         return
     name = change.after.name
-    found = applications(change.after)
-    charts = [chart for application in found if (chart := chart_source(application.manifest).chart)]
-    projects = [project for project in change.after.objects.of(GROUP, "AppProject") if project.name == name]
+    found = change.after.applications
+    charts = [application.chart.chart for application in found if application.chart]
+    projects = [project for project in change.after.objects.of(ARGO, "AppProject") if project.name == name]
     files = dict.fromkeys(manifest.file for manifest in (*projects, *change.after.first_sync))
     message = (
         "Argo CD syncs nothing until an administrator applies the AppProject and the root Application; then Argo CD "

@@ -1,6 +1,5 @@
 from gpuc.cluster.pools import Pools
 from gpuc.model.names import TENANT_KEY
-from gpuc.plan.applications import applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.replacement import nodes_text
@@ -28,8 +27,8 @@ def cluster_removed(change: Change) -> Impacts:
     most = None if None in counts else sum(count or 0 for count in counts)
     pool_names = {pool.of_spec or pool.name for pool in pools}
     tenants = {space.labels[TENANT_KEY] for space in before.of("", "Namespace") if TENANT_KEY in space.labels}
-    found = applications(change.before)
-    charts = " and ".join(application.name for application in found if application.has_only_charts)
+    found = change.before.applications
+    charts = " and ".join(application.name for application in found if not application.git_sources)
     besides = f" except {charts}" if charts else ""
     namespace = next((application.manifest.namespace for application in found), "argocd")
     if change.other_name:

@@ -1,7 +1,7 @@
-from gpuc.plan.applications import GROUP, applications, chart_source, component_of
+from gpuc.cluster.project import project_of
+from gpuc.plan.applications import component_of, kept_applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.permitted import is_namespace_permitted
 
 
 @impact(
@@ -17,14 +17,15 @@ def component_moves(change: Change) -> Impacts:
     as webhooks, in place. It deletes the objects in the old namespace if the Application prunes and its AppProject
     permits the old namespace. Otherwise two controllers work on the same objects until a person deletes the old one.
     """
-    for pair in change.pairs(GROUP, "Application"):
-        before, after = pair.values("spec", "destination", "namespace")
-        if pair.is_changed and before != after and chart_source(pair.after).chart:
-            component = component_of(change, pair.name)
-            new = next(found for found in applications(change.after) if found.manifest is pair.after)
+    for old, new in kept_applications(change):
+        before, after = old.destination.namespace, new.destination.namespace
+        if before != after and new.chart:
+            component = component_of(change, new.name)
             fate = "deletes"
             details: tuple[str, ...] = ()
-            if not (new.prunes and is_namespace_permitted(change.after, new, str(before))):
+            project = project_of(change.after.objects, new)
+            is_permitted = project is None or project.permits_destination(new.destination._replace(namespace=before))
+            if not (new.prunes and is_permitted):
                 fate = "leaves"
                 details = (
                     f"after the sync, delete the namespaced objects of the chart in {before}, because two controllers "
@@ -34,4 +35,4 @@ def component_moves(change: Change) -> Impacts:
                 f"moves from namespace {before} to {after}: Argo CD creates its objects in {after} and {fate} those in "
                 f"{before}"
             )
-            yield Raised(f"component {component}", message, pair.after, ("spec", "destination", "namespace"), details)
+            yield Raised(f"component {component}", message, new.manifest, ("spec", "destination", "namespace"), details)

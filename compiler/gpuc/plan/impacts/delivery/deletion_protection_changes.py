@@ -1,11 +1,12 @@
 from collections.abc import Iterator
 
+from gpuc.cluster.application import sync_options
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import applications, cluster_subject
+from gpuc.plan.applications import cluster_subject
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.pruning import kinds_text, sync_options
+from gpuc.plan.pruning import kinds_text
 
 _OF_POOLS = ("NodePool", "NodeOverlay")
 """Kinds that lose the protection when their pool is marked as leaving, which impacts on node pools describe."""
@@ -55,8 +56,8 @@ def _protections(change: Change) -> Iterator[_Row]:
 
 def _applications(change: Change) -> Iterator[_Row]:
     """Yields the same for the Applications that start and stop to prune."""
-    before = {found.name: found.prunes for found in applications(change.before)}
-    changed = [found for found in applications(change.after) if before.get(found.name, found.prunes) != found.prunes]
+    before = {found.name: found.prunes for found in change.before.applications}
+    changed = [found for found in change.after.applications if before.get(found.name, found.prunes) != found.prunes]
     texts = {
         True: (
             "also deletes objects that are removed from Git, except those with Prune=false",

@@ -1,11 +1,7 @@
-from typing import Any
-
 from gpuc.diagnostics.words import counted
-from gpuc.objects.object_set import dig
-from gpuc.plan.applications import GROUP, cluster_name, cluster_subject
+from gpuc.plan.applications import cluster_name, cluster_subject, kept_applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 
 
 @impact(
@@ -19,13 +15,11 @@ def destination_changes(change: Change) -> Impacts:
     Argo CD installs everything in the new cluster. It does not look at the old cluster any more: nodes, workloads and
     controllers there go on, and no file describes them.
     """
-    found = []
-    for pair in change.pairs(GROUP, "Application"):
-        old, new = (_cluster(value) for value in pair.values("spec", "destination"))
-        if pair.is_changed and old != new and not pair.manifest.file.startswith("clusters/"):
-            found.append((pair, old, new))
+    kept = kept_applications(change)
+    found = [(old, new) for old, new in kept if old.destination.cluster != new.destination.cluster]
     if found:
-        pair, old, new = found[0]
+        application = found[0][1]
+        old, new = (side.destination.cluster for side in found[0])
         count = len(change.before.objects.manifests)
         noun = f"{counted(len(found), 'Application')} deploy{'s' if len(found) == 1 else ''}"
         message = (
@@ -36,12 +30,5 @@ def destination_changes(change: Change) -> Impacts:
             f"if {new} is another name of the same cluster, nothing changes in the cluster",
             f"if it is another cluster, first follow clusters/{cluster_name(change)}/README.md there",
         )
-        after = pair.values("spec", "destination")[1]
-        field = "server" if dig(after, "server") else "name"
-        yield Raised(cluster_subject(change), message, pair.after, ("spec", "destination", field), details)
-
-
-def _cluster(destination: Any) -> str:
-    """Returns the name or the URL of the cluster. The cluster of Argo CD has one name for both."""
-    found = dig(destination, "server") or dig(destination, "name") or ""
-    return OWN_SERVER if found == OWN_NAME else str(found)
+        field = "server" if application.destination.server else "name"
+        yield Raised(cluster_subject(change), message, application.manifest, ("spec", "destination", field), details)

@@ -1,8 +1,9 @@
 from collections.abc import Iterator
 
+from gpuc.cluster.application import ARGO, Application, wave_of
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import dig
-from gpuc.plan.applications import GROUP, Application, application_of, changed_applications, wave_of
+from gpuc.plan.applications import changed_applications
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
@@ -27,7 +28,7 @@ def immutable_field(change: Change) -> Impacts:
         if not reasons or pair.after is None:
             continue
         path, reason = reasons[0]
-        found = application_of(change.after, pair.after)
+        found = change.after.application_of(pair.after)
         failing = f", and the sync of Application {found.name} fails" if found else ""
         message = f"the API server refuses the change{failing}: {reason}"
         details = (_steps(pair), *(_blocked(change, pair, found) if found else ()))
@@ -56,12 +57,12 @@ def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]
         if pair.after
         and pair.fields
         and wave_of(pair.after) > wave_of(refused.manifest)
-        and application_of(change.after, pair.after) == found
+        and change.after.application_of(pair.after) == found
     ]
     if later:
         yield f"objects of the Application that are not applied either: {kinds_text(later)}"
     changed = [application for application in changed_applications(change) if application.wave > found.wave]
-    pairs = ((other.name, change.pair(GROUP, "Application", other.name, other.manifest.namespace)) for other in changed)
+    pairs = ((other.name, change.pair(ARGO, "Application", other.name, other.manifest.namespace)) for other in changed)
     names = [name for name, pair in pairs if pair and pair.fields]
     if names:
         yield f"Applications that the root Application does not create or change until then: {', '.join(names)}"

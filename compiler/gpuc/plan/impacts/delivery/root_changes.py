@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP
+from gpuc.cluster.application import ARGO
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -12,7 +12,7 @@ def root_changes(change: Change) -> Impacts:
     Argo CD syncs the old root Application until an administrator applies clusters/CLUSTER/root.yaml. A change of the
     repository, the branch or the path has no effect before.
     """
-    for pair in change.pairs(GROUP, "Application"):
+    for pair in change.pairs(ARGO, "Application"):
         if pair.is_changed and pair.manifest.file.startswith("clusters/"):
             fields = dict.fromkeys(str(field.path[-1]) for field in pair.fields)
             names = ", ".join(_NOUNS.get(name, name) for name in fields)

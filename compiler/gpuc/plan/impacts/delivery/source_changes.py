@@ -1,5 +1,6 @@
+from gpuc.cluster.application import ARGO
 from gpuc.objects.object_set import dig
-from gpuc.plan.applications import GROUP, cluster_subject
+from gpuc.plan.applications import cluster_subject
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -19,7 +20,7 @@ def source_changes(change: Change) -> Impacts:
     path does not exist, the comparison fails, and if a folder has no objects, Argo CD does not sync automatically. In
     both cases the objects stay.
     """
-    for pair in change.pairs(GROUP, "Application"):
+    for pair in change.pairs(ARGO, "Application"):
         before, after = pair.values("spec", "source")
         if not pair.is_changed or pair.manifest.file.startswith("clusters/") or dig(after, "chart"):
             continue

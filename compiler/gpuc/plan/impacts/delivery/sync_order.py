@@ -1,5 +1,6 @@
+from gpuc.cluster.application import Application
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.applications import Application, application_of, applications, cluster_subject
+from gpuc.plan.applications import cluster_subject
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -19,8 +20,9 @@ def sync_order(change: Change) -> Impacts:
     """
     if change.is_new:
         return
-    existing = {application.name for application in applications(change.before)}
-    found = [application for application in applications(change.after) if application.name not in existing]
+    found = [
+        application for application in change.after.applications if not change.before.application(application.name)
+    ]
     if len(found) > 1:
         prefix = f"{change.after.name}-"
         names = ", ".join(f"{added.name.removeprefix(prefix)} ({added.wave})" for added in found)
@@ -35,6 +37,6 @@ def sync_order(change: Change) -> Impacts:
 def _first_object(change: Change, added: list[Application]) -> Manifest:
     """Returns an object of the new Applications, whose cause in the spec is more exact than that of an Application."""
     for pair in change.all_pairs:
-        if pair.is_added and application_of(change.after, pair.manifest) in added:
+        if pair.is_added and change.after.application_of(pair.manifest) in added:
             return pair.manifest
     return added[0].manifest

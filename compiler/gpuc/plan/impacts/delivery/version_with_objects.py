@@ -23,7 +23,7 @@ def version_with_objects(change: Change) -> Impacts:
                 f"objects: {kinds_text(found)}",
                 "two changes instead, if the objects use a field of the new version: first the version, then them",
             )
-            yield Raised(f"component {chart.component}", message, chart.pair.after, chart.path, details)
+            yield Raised(f"component {chart.component}", message, chart.application, chart.path, details)
 
 
 def _groups(change: Change, component: str) -> set[str]:

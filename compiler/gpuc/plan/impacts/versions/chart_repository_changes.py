@@ -1,4 +1,4 @@
-from gpuc.plan.applications import GROUP, chart_source, component_of
+from gpuc.plan.applications import component_of, kept_applications
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -12,11 +12,12 @@ def chart_repository_changes(change: Change) -> Impacts:
     The sync fails if the repository does not have the version or if Argo CD has no credentials for the repository. The
     programs of the component run on until then, and do not restart if the chart is the same.
     """
-    for pair in change.pairs(GROUP, "Application"):
-        old, new = chart_source(pair.before), chart_source(pair.after)
-        if old.chart and new.chart and old.repository != new.repository:
+    for before, after in kept_applications(change):
+        old, new = before.chart, after.chart
+        if old and new and old.url != new.url:
             message = (
-                f"Argo CD reads chart {new.chart} {new.version} from {new.repository} instead of {old.repository}; "
+                f"Argo CD reads chart {new.chart} {new.revision} from {new.url} instead of {old.url}; "
                 "without the version there, or without credentials, the sync fails"
             )
-            yield Raised(f"component {component_of(change, pair.name)}", message, pair.after, (*new.path, "repoURL"))
+            subject = f"component {component_of(change, after.name)}"
+            yield Raised(subject, message, after.manifest, (*new.path, "repoURL"))

@@ -1,0 +1,261 @@
+"""Argo CD Applications as values, and the folders and charts that they install."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.argocd import OPTIONS, WAVE
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet, dig, group, items, labels
+from gpuc.spec.platform import OWN_NAME, OWN_SERVER
+
+ARGO = "argoproj.io"
+OUTPUT = "out/"
+"""The folder of the output of a fleet."""
+_SSH = re.compile(r"(ssh://)?[^/:]*@[^@]+")
+_KEPT = "!#$%&'()*+,/:;=?@[]~"
+"""The signs of a URL that Argo CD does not escape."""
+
+
+class Destination(NamedTuple):
+    """The cluster of an Application, as the address of its API server or as a name, and the namespace of the objects.
+
+    A text is empty if the Application does not set it.
+    """
+
+    server: str = ""
+    name: str = ""
+    namespace: str = ""
+
+    @property
+    def cluster(self) -> str:
+        """The server or the name of the cluster. The cluster of Argo CD has only the server."""
+        return OWN_SERVER if self.is_own else self.server or self.name
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the cluster is the one in which Argo CD runs."""
+        return self.server == OWN_SERVER or (not self.server and self.name == OWN_NAME)
+
+    @property
+    def own(self) -> Destination:
+        """The namespace in the cluster of Argo CD, with both names of that cluster."""
+        return Destination(OWN_SERVER, OWN_NAME, self.namespace)
+
+
+class Source(NamedTuple):
+    """A source of an Application. A text is empty if the source does not have it."""
+
+    application: Manifest
+    path: Path
+    """The path of the source in the Application."""
+    value: Any
+    """The source as in the object, unvalidated."""
+    url: str
+    """The repoURL: of a Git repository, of a Helm repository, or of an OCI registry without oci://."""
+    repository: str
+    """The repoURL in the form that is equal for equal repositories."""
+    revision: str
+    """The revision in Git, or the version of the chart."""
+    chart: str
+    """The name of the Helm chart."""
+    folder: str | None
+    """The synced folder, relative to the root of the repository; None for a chart or a source of values files."""
+    is_recursive: bool
+    """Whether Argo CD also syncs the subfolders of the folder."""
+
+    def syncs(self, file: str) -> bool:
+        """Returns whether Argo CD applies the objects of a file.
+
+        The folder begins with `delivery.path` of the spec, and the output file with OUTPUT. Other files can be below a
+        clone of the repository.
+        """
+        parent = file.rpartition("/")[0]
+        return bool(self.folder) and any(
+            f"/{self.folder}".endswith(f"/{name.removeprefix(OUTPUT)}") or f"/{name}".endswith(f"/{self.folder}")
+            for name in (_ancestors(parent) if self.is_recursive else (parent,))
+            if name
+        )
+
+
+class Application(NamedTuple):
+    """An Application, or the template of an ApplicationSet."""
+
+    manifest: Manifest
+    name: str
+    project: str
+    """The name of the AppProject."""
+    destination: Destination
+    sources: tuple[Source, ...]
+    prunes: bool
+    """Whether Argo CD deletes objects that Git does not contain any more."""
+    created_namespace: str
+    """The namespace that Argo CD creates; empty if Argo CD creates none."""
+    namespace_labels: dict[str, str]
+    """The labels that Argo CD sets on the namespace."""
+
+    @property
+    def wave(self) -> int:
+        """The sync wave in the root Application."""
+        return wave_of(self.manifest)
+
+    @property
+    def chart(self) -> Source | None:
+        """The first source that is a Helm chart; None for an Application without a chart."""
+        return next((source for source in self.sources if source.chart), None)
+
+    @property
+    def git_sources(self) -> list[Source]:
+        """The sources that are no Helm charts."""
+        return [source for source in self.sources if not source.chart]
+
+
+def source_in(application: Manifest, path: Path, value: Any) -> Source:
+    """Returns the source at a path of an Application."""
+    url, revision, chart, folder = (dig(value, key) for key in ("repoURL", "targetRevision", "chart", "path"))
+    url = url if isinstance(url, str) else ""
+    return Source(
+        application,
+        path,
+        value,
+        url,
+        normalized_url(url.removesuffix("/")),
+        str(revision or ""),
+        chart if isinstance(chart, str) else "",
+        folder.strip("/").removeprefix("./").removesuffix("/.").strip(".")
+        if isinstance(folder, str) and chart is None
+        else None,
+        dig(value, "directory", "recurse") is True,
+    )
+
+
+def application_in(manifest: Manifest) -> Application:
+    """Returns the Application of an object: its sources are the items of spec.sources, or else spec.source.
+
+    Source: argo-cd v3.5.1 pkg/apis/application/v1alpha1/types.go (ApplicationSpec.GetSources)
+    """
+    base: Path = ("spec", "template", "spec") if manifest.kind == "ApplicationSet" else ("spec",)
+    spec = dig(manifest.body, *base)
+    places = [(*base, "sources", number) for number, _ in items(dig(spec, "sources"))]
+    if not places and isinstance(dig(spec, "source"), dict):
+        places = [(*base, "source")]
+    policy, destination = dig(spec, "syncPolicy"), destination_in(dig(spec, "destination"))
+    is_created = "CreateNamespace=true" in [option for _, option in items(dig(policy, "syncOptions"))]
+    return Application(
+        manifest,
+        manifest.name,
+        _text(spec, "project"),
+        destination,
+        tuple(source_in(manifest, path, dig(manifest.body, *path)) for path in places),
+        dig(policy, "automated", "prune") is True,
+        destination.namespace if is_created else "",
+        labels(dig(policy, "managedNamespaceMetadata", "labels")),
+    )
+
+
+def destination_in(value: Any) -> Destination:
+    """Returns the destination of an Application, or an entry of the destinations of an AppProject."""
+    return Destination(*(_text(value, field) for field in Destination._fields))
+
+
+def normalized_url(url: str) -> str:
+    """Returns a repoURL in lower case, without ".git", and without the form of SSH.
+
+    Source: argo-cd v3.5.1 util/git/git.go (NormalizeGitURL)
+    """
+    url = url.strip().lower()
+    if _SSH.fullmatch(url) and not url.startswith("ssh://"):
+        url = url.replace(":", "/", 1)
+    return quote(url.removesuffix(".git").removeprefix("ssh://"), safe=_KEPT)
+
+
+def applications(manifests: Iterable[Manifest]) -> list[Application]:
+    """Returns the Applications among objects."""
+    return [application_in(manifest) for manifest in manifests if is_application(manifest)]
+
+
+def is_application(manifest: Manifest) -> bool:
+    """Returns whether an object is an Application."""
+    return manifest.kind == "Application" and group(manifest) == ARGO
+
+
+def wave_of(manifest: Manifest) -> int:
+    """Returns the sync wave of an object; 0 without a wave, and for text that is not a number.
+
+    Source: argo-cd v3.5.1 gitops-engine/pkg/sync/syncwaves/waves.go
+    """
+    text = str(manifest.annotations.get(WAVE, "0"))
+    return int(text) if re.fullmatch(r"[+-]?\d+", text, re.ASCII) else 0
+
+
+def sync_options(manifest: Manifest) -> list[str]:
+    """Returns the sync options in the annotation of an object."""
+    return [option.strip() for option in str(manifest.annotations.get(OPTIONS, "")).split(",")]
+
+
+class Delivery:
+    """The sources of all Applications, and the folders of all objects."""
+
+    def __init__(self, objects: ObjectSet) -> None:
+        self._objects = objects
+        self.applications = applications(objects.of(ARGO, "Application"))
+        self.sources = tuple(source for application in self.applications for source in application.sources)
+
+    @cached_property
+    def objects(self) -> dict[str, list[Manifest]]:
+        """The objects of all files, by folder."""
+        by_folder: dict[str, list[Manifest]] = {}
+        for manifest in self._objects.manifests:
+            by_folder.setdefault(manifest.file.rpartition("/")[0], []).append(manifest)
+        return by_folder
+
+    @cached_property
+    def _below(self) -> dict[str, list[str]]:
+        """The folders that contain objects, by parent folder. Every folder counts as its own parent."""
+        by_parent: dict[str, list[str]] = {}
+        for folder in self.objects:
+            for above in _ancestors(folder):
+                by_parent.setdefault(above, []).append(folder)
+        return by_parent
+
+    def synced_folders(self, source: Source) -> list[str]:
+        """Returns the folders that a source syncs and that contain objects."""
+        folder = source.folder
+        if folder is None:
+            return []
+        if source.is_recursive:
+            return self._below.get(folder, [])
+        return [folder] if folder in self.objects else []
+
+    @cached_property
+    def delivered(self) -> set[str]:
+        """The folders that any source syncs and that contain objects."""
+        return {folder for source in self.sources for folder in self.synced_folders(source)}
+
+    @cached_property
+    def repositories(self) -> set[str]:
+        """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
+        return {source.repository for source in self.sources if self.synced_folders(source)}
+
+    @cached_property
+    def charts(self) -> set[str]:
+        """The names of the Helm charts that any source installs."""
+        return {source.chart for source in self.sources if source.chart}
+
+
+def _ancestors(folder: str) -> Iterator[str]:
+    """Yields a folder and all of its parent folders, up to the root folder."""
+    while folder:
+        yield folder
+        folder = folder.rpartition("/")[0]
+    yield ""
+
+
+def _text(value: Any, field: str) -> str:
+    text = dig(value, field)
+    return text if isinstance(text, str) else ""
