@@ -33,8 +33,31 @@ def test_the_prediction_equals_the_published_figure(instance: str, cpu_milli: in
     assert allocatable["ephemeral-storage"] == 17 * GIB, "Karpenter's prediction for its default volume of 20Gi"
 
 
-def test_reserved_system_cpu_reduces_only_cpu() -> None:
+@pytest.mark.parametrize(
+    ("disk_bytes", "expected"), [(107 * GIB, 102_327_595_827), (8 * 3840 * 10**9, 27_646_926_258_176)]
+)
+def test_ephemeral_storage_is_not_rounded(disk_bytes: int, expected: int) -> None:
+    instance = load().instances["p5.48xlarge"]
+    assert predicted_allocatable(instance, load().kubelet, disk_bytes)["ephemeral-storage"] == expected
+
+
+@pytest.mark.parametrize(
+    ("settings", "resource", "less"),
+    [
+        ({"systemReserved": {"cpu": "1000m"}}, "cpu", 1000),
+        ({"kubeReserved": {"ephemeral-storage": "3Gi"}}, "ephemeral-storage", 2 * GIB),
+        ({"maxPods": 200}, "memory", 11 * 100 * MIB),
+        ({"evictionHard": {"memory.available": "300Mi"}}, "memory", 200 * MIB),
+        ({"evictionHard": {"nodefs.available": "15%"}}, "ephemeral-storage", GIB),
+        ({"evictionHard": {"nodefs.available": "100%"}}, "ephemeral-storage", -2 * GIB),
+    ],
+)
+def test_a_setting_of_the_kubelet_changes_only_its_resource(
+    settings: dict[str, object], resource: str, less: int
+) -> None:
+    """With 100%, the kubelet ignores an eviction threshold."""
     instance = load().instances["p5.48xlarge"]
     plain = predicted_allocatable(instance, load().kubelet, 20 * GIB)
-    reserved = predicted_allocatable(instance, load().kubelet, 20 * GIB, system_cpu_milli=1000)
-    assert reserved == plain | {"cpu": plain["cpu"] - 1000}
+    assert predicted_allocatable(instance, load().kubelet, 20 * GIB, settings) == plain | {
+        resource: plain[resource] - less
+    }

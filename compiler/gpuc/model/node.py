@@ -1,36 +1,73 @@
-"""The allocatable resources of a node, for quotas, limits, templates and checks."""
+"""The allocatable resources of a node, for quotas, limits, templates, checks and traces."""
 
 from __future__ import annotations
 
+from math import ceil
+from typing import Any
+
 from gpuc.catalog.operations import Kubelet
 from gpuc.catalog.records import InstanceType
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, amount, amounts
+from gpuc.objects.object_set import dig
+
+_DISABLED = 100
+"""The percentage with which the kubelet ignores an eviction threshold."""
 
 
-def predicted_allocatable(
-    instance: InstanceType, kubelet: Kubelet, disk_bytes: int, system_cpu_milli: int = 0
-) -> Amounts:
+def predicted_allocatable(instance: InstanceType, kubelet: Kubelet, disk_bytes: int, settings: Any = None) -> Amounts:
     """Returns allocatable cpu, memory and ephemeral storage of a node, as Karpenter predicts them.
 
-    disk_bytes is the size of the root volume, or of the instance store if pods use the instance store.
-    system_cpu_milli is the additional CPU that the EC2NodeClass reserves for the system.
+    The requests of DaemonSets are not subtracted.
+
+    Args:
+        disk_bytes: the size of the root volume, or of the instance store if pods use the instance store.
+        settings: spec.kubelet of the EC2NodeClass, unvalidated; None without settings.
 
     Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/instancetype/types.go and the values in
     website/content/en/preview/reference/instance-types.md; the function returns all nine values exactly
     """
     arm64_mib = kubelet.arm64_reserved_memory_mib if instance.arch == "arm64" else 0
-    memory_mib = (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000
-    memory_mib -= kubelet.reserved_memory_mib + kubelet.reserved_memory_per_pod_mib * instance.pods
-    memory_mib -= kubelet.eviction_memory_mib
-    reserved_bytes = kubelet.reserved_storage_gib * GIB + disk_bytes * kubelet.eviction_storage_percent // 100
-    return {
-        CPU: instance.vcpu * 1000 - _reserved_cpu_milli(instance.vcpu, kubelet) - system_cpu_milli,
-        MEMORY: memory_mib * MIB,
-        EPHEMERAL_STORAGE: (disk_bytes - reserved_bytes) // MIB * MIB,
+    memory = (instance.memory_mib - arm64_mib) * (1000 - kubelet.vm_memory_overhead_permille) // 1000 * MIB
+    pods_mib = kubelet.reserved_memory_per_pod_mib * max_pods(instance, settings)
+    reserved = {
+        CPU: _reserved_cpu_milli(instance.vcpu, kubelet),
+        MEMORY: (kubelet.reserved_memory_mib + pods_mib) * MIB,
+        EPHEMERAL_STORAGE: kubelet.reserved_storage_gib * GIB,
+    } | amounts(dig(settings, "kubeReserved"))
+    system, hard = amounts(dig(settings, "systemReserved")), dig(settings, "evictionHard")
+    eviction_storage = _share(disk_bytes, kubelet.eviction_storage_percent)
+    evicted = {
+        MEMORY: _threshold(dig(hard, "memory.available"), memory, kubelet.eviction_memory_mib * MIB),
+        EPHEMERAL_STORAGE: _threshold(dig(hard, "nodefs.available"), disk_bytes, eviction_storage),
     }
+    capacity = {CPU: instance.vcpu * 1000, MEMORY: memory, EPHEMERAL_STORAGE: disk_bytes}
+    return {
+        name: size - sum(reservation.get(name, 0) for reservation in (reserved, system, evicted))
+        for name, size in capacity.items()
+    }
+
+
+def max_pods(instance: InstanceType, settings: Any) -> int:
+    """Returns the maximum number of pods on a node; settings is spec.kubelet of the EC2NodeClass, unvalidated."""
+    count = dig(settings, "maxPods")
+    return count if isinstance(count, int) and not isinstance(count, bool) and count > 0 else instance.pods
 
 
 def _reserved_cpu_milli(vcpu: int, kubelet: Kubelet) -> int:
     first = kubelet.reserved_cpu_milli_by_core
     further = max(0, vcpu - len(first)) * kubelet.reserved_cpu_micro_per_further_core // 1000
     return sum(first[:vcpu]) + further
+
+
+def _threshold(value: Any, size: int, default: int) -> int:
+    """Returns the bytes that an eviction threshold reserves: a percentage of the size, or a quantity."""
+    if isinstance(value, str) and value.endswith("%") and value[:-1].replace(".", "", 1).isdigit():
+        percent = float(value[:-1])
+        return 0 if percent == _DISABLED else _share(size, percent)
+    count = amount(MEMORY, value)
+    return default if count is None else count
+
+
+def _share(size: int, percent: float) -> int:
+    """Returns a percentage of a size in bytes, rounded up, with the rounding of Karpenter's floating-point numbers."""
+    return ceil(size / 100 * percent)

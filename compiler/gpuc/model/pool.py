@@ -263,8 +263,8 @@ class Pool:
     def allocatable(self, instance: InstanceType) -> Amounts:
         """Returns the allocatable resources of a node of the instance type, as Karpenter predicts them."""
         disk_bytes = instance.local_nvme_gb * 10**9 if self.uses_instance_store else self.root_volume_bytes
-        system_cpu_milli = SYSTEM_CPU_MILLI if self.pins_cpus else 0
-        amounts = predicted_allocatable(instance, self.kubelet, disk_bytes, system_cpu_milli)
+        reserved = {"systemReserved": {CPU: f"{SYSTEM_CPU_MILLI}m"}} if self.pins_cpus else None
+        amounts = predicted_allocatable(instance, self.kubelet, disk_bytes, reserved)
         amounts[MEMORY] -= self.hugepages_bytes
         return amounts | self.advertised(instance)
 

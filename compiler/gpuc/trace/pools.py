@@ -14,10 +14,11 @@ from gpuc.kubernetes.selector import Domain, Requirement
 from gpuc.kubernetes.toleration import untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import RESERVED_INSTANCES
+from gpuc.model.node import max_pods, predicted_allocatable
 from gpuc.objects.node_pools import Overlays, Pool
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.pods import Pods
-from gpuc.trace.instance_capacity import EFA, GPU, agent_requests, allocatable
+from gpuc.trace.instance_capacity import EFA, GPU, agent_requests, disk_bytes
 from gpuc.trace.instance_labels import TYPE_LABELS, all_types, devices, instance_labels, meets_type
 from gpuc.trace.node_class import (
     AUTO_MODE_GROUP,
@@ -224,9 +225,11 @@ class NodePool(Pool):
     def _room(self, instance: InstanceType) -> Amounts:
         """Computes the result of room without the cache. Huge pages are a part of the memory of a node."""
         spec = self._class_spec
-        resources = allocatable(self.catalog, instance, spec) | {
+        disk, settings = disk_bytes(self.catalog, instance, spec), dig(spec, "kubelet")
+        resources = predicted_allocatable(instance, self.catalog.kubelet, disk, settings) | {
             name: count for name, count in self.capacity(instance).items() if name not in (CPU, "memory")
         }
+        resources[PODS] = max_pods(instance, settings)
         resources["memory"] -= sum(count for name, count in resources.items() if name.startswith("hugepages-"))
         has_efa = bool(resources.get(EFA)) and isinstance(dig(spec, "networkInterfaces"), list)
         present = frozenset(pods.manifest.name for pods in self._daemonsets)
