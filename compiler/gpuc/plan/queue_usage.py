@@ -8,13 +8,13 @@ from typing import NamedTuple
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
+from gpuc.objects.pod_resources import pod_requests
 from gpuc.plan.change import Change
 from gpuc.trace.cluster_index import KUEUE, ClusterIndex
 from gpuc.trace.flavors import choose
 from gpuc.trace.kueue_scope import queue_of, why_unmanaged
-from gpuc.trace.limits import container_limits
 from gpuc.trace.quota import Node
-from gpuc.trace.workload import Workload, pod_requests, workload_of
+from gpuc.trace.workload import Workload, queued_pods, workload_of
 
 
 class Use(NamedTuple):
@@ -68,8 +68,8 @@ def named(manifests: list[Manifest], most: int = 3) -> str:
 
 def _place(index: ClusterIndex, queue: Node, workload: Workload, used: dict[Key, int]) -> Iterator[tuple[Key, int]]:
     """Yields the usage of one workload, and adds the usage to `used`."""
-    for pods in workload.pod_sets:
-        requests = pod_requests(pods.pod, container_limits(index, workload.namespace), template=workload.kind != "Pod")
+    for pods in queued_pods(index.objects, workload):
+        requests = pod_requests(pods.pod)
         chosen = choose(index, queue, pods, requests, used)
         for resource, flavor in chosen.flavors.items():
             yield (flavor, resource), requests.get(resource, 0) * pods.count

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gpuc.admission.mutating import admitted_pod
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, PODS, Amounts, amounts
 from gpuc.kubernetes.node_pool import AWS, INSTANCE_TYPE, NODE_POOL, REGION, ZONE, normal
@@ -17,6 +18,7 @@ from gpuc.model.names import RESERVED_INSTANCES
 from gpuc.model.node import max_pods, predicted_allocatable
 from gpuc.objects.node_pools import Overlays, Pool
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.pods import Pods
 from gpuc.trace.instance_capacity import EFA, GPU, agent_requests, disk_bytes
 from gpuc.trace.instance_labels import TYPE_LABELS, all_types, devices, instance_labels, meets_type
@@ -29,7 +31,6 @@ from gpuc.trace.node_class import (
     reservation_ids,
     unknown_location,
 )
-from gpuc.trace.workload import pod_requests
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
@@ -51,7 +52,7 @@ class NodePool(Pool):
         region: str = "",
     ) -> None:
         super().__init__(manifest)
-        self.catalog = objects.catalog
+        self.catalog, self._objects = objects.catalog, objects
         self._node_class = objects.find(*self.node_class) if self.node_class else None
         self._class_spec = dig(self._node_class.body, "spec") if self._node_class else None
         self._overlays = overlays
@@ -242,7 +243,10 @@ class NodePool(Pool):
     @cached_property
     def _daemonset_requests(self) -> list[Amounts]:
         """The requests of the DaemonSet pods that run on nodes of the pool."""
-        return [pod_requests(pods.spec) for pods in self.daemonset_pods]
+        return [
+            pod_requests(admitted_pod(self._objects, pods.manifest.namespace, pods.spec))
+            for pods in self.daemonset_pods
+        ]
 
     @cached_property
     def daemonset_pods(self) -> list[Pods]:

@@ -102,6 +102,8 @@ class TraceResult:
     steps: list[Step] = field(default_factory=list)
     placements: dict[str, Placement] = field(default_factory=dict)
     """The placements by the name of the pod set."""
+    requests: dict[str, Amounts] = field(default_factory=dict)
+    """The requests of one pod by the name of the pod set, with the defaults of the cluster and of the namespace."""
     is_static: bool = False
     """Whether all node pools that accept the pods are static, so that Karpenter starts no nodes for the pods."""
     bypass: str = ""
