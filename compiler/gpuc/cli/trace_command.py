@@ -22,7 +22,7 @@ from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.autoscaling import with_replicas_of_autoscalers
 from gpuc.trace.described import described_workload
-from gpuc.trace.node_agents import node_agents, without_agent_requests
+from gpuc.trace.node_agents import traced_objects
 from gpuc.trace.report import Traced, render
 from gpuc.trace.unserved import unserved, why_not_traced, workload_without_pods
 
@@ -148,10 +148,8 @@ def _objects_of_spec(inputs: list[str]) -> Objects:
     if len(files) != 1:
         raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    manifests = [*without_agent_requests(spec.cluster, spec.synced), *node_agents(spec.cluster)]
     accounts = {str(name): account for name, account in spec.cluster.spec.kueue.controllers.items()}
-    objects = ObjectSet(manifests, is_complete=True, values=spec.charts, catalog=spec.cluster.catalog)
-    return Objects(objects, spec.locate, accounts=accounts)
+    return Objects(traced_objects(spec.cluster, spec.synced, spec.charts), spec.locate, accounts=accounts)
 
 
 def _print_errors(inputs: list[str]) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.load.yaml_text import DUPLICATE_KEY, read
-from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written
+from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written, manifest_of
 from gpuc.manifest.output_file import OutputFile, output_files
 from gpuc.plan.state import State, no_state, resolved_spec, state_of
 from gpuc.write.filesystem import RefusedError, SafeDir
@@ -177,25 +178,9 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
     api, kind, metadata = document.get("apiVersion"), document.get("kind"), document.get("metadata")
     if not (isinstance(metadata, dict) and isinstance(api, str) and isinstance(kind, str)):
         raise _unreadable(file, "has a document that is not a Kubernetes object")
-    body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
     start = Mark(file, 1, 1)
     written = None if metadata.keys() <= _METADATA else Written(file, document, partial(_start, start))
-    return Manifest(
-        file,
-        origin,
-        api,
-        kind,
-        str(metadata.get("name", "")),
-        body,
-        str(metadata.get("namespace", "")),
-        _map(metadata.get("labels")),
-        _map(metadata.get("annotations")),
-        written,
-    )
-
-
-def _map(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
+    return replace(manifest_of(document, file, origin), written=written)
 
 
 def _start(start: Mark, path: SpecPath, on_key: bool) -> Mark:

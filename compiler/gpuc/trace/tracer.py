@@ -1,7 +1,7 @@
 """Traces a workload through admission, Kueue, the scheduler and Karpenter, without a cluster.
 
-The trace assumes an empty cluster, in which no other workload uses quota or nodes. So a workload that fails in a trace
-also fails in the cluster.
+The trace assumes an empty cluster, in which no other workload uses quota or nodes, unless the caller gives the usage of
+quota. So a workload that fails in a trace also fails in the cluster.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.kubernetes.flavor import Choice
 from gpuc.kubernetes.kueue import QUEUE_LABEL
-from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.quota import NOTHING, Key, Usage
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.pod_resources import pod_requests
@@ -35,16 +35,19 @@ _MAX_COPIES = 10_000
 """The maximum number of replicas for which the trace checks the quota."""
 
 
-def trace_workload(cluster: ClusterIndex, workload: Workload, *, admission: bool = True) -> TraceResult:
+def trace_workload(
+    cluster: ClusterIndex, workload: Workload, *, admission: bool = True, usage: Usage = NOTHING
+) -> TraceResult:
     """Returns the steps of a workload from its creation to its nodes. The steps end with the first stage that fails.
 
     Args:
         admission: whether to check the creation of the object, its jobs and its pods, and the quota of all replicas of
             the object. Otherwise only LimitRanges and ResourceQuotas are checked.
+        usage: the quota that other workloads use, by the nodes of `cluster.quotas`.
     """
     created = created_pods(cluster.objects, workload)
     result = TraceResult(requests={pods.name: pod_requests(pods.pod) for pods in created})
-    for step in _steps(cluster, workload, created, admission, result):
+    for step in _steps(cluster, workload, created, admission, usage, result):
         result.steps.append(step)
         if step.failed and not step.has_next:
             break
@@ -52,7 +55,12 @@ def trace_workload(cluster: ClusterIndex, workload: Workload, *, admission: bool
 
 
 def _steps(
-    cluster: ClusterIndex, workload: Workload, created: list[PodSet], admission: bool, result: TraceResult
+    cluster: ClusterIndex,
+    workload: Workload,
+    created: list[PodSet],
+    admission: bool,
+    usage: Usage,
+    result: TraceResult,
 ) -> Iterator[Step]:
     """Yields all steps in the order of the cluster. The caller stops at the first failed step.
 
@@ -74,7 +82,7 @@ def _steps(
     if result.bypass:
         yield from _bypass_steps(cluster, workload, created, result)
     else:
-        yield from _kueue_steps(cluster, workload, flavors_of, result)
+        yield from _kueue_steps(cluster, workload, usage, flavors_of, result)
     if admission:
         for pods in workload.pod_sets:
             yield from pod_steps(cluster, workload, pods, flavors_of.get(pods.name, []))
@@ -117,6 +125,7 @@ def _bypass_steps(
 def _kueue_steps(
     cluster: ClusterIndex,
     workload: Workload,
+    usage: Usage,
     flavors_of: dict[str, list[Manifest]],
     result: TraceResult,
 ) -> Iterator[Step]:
@@ -140,7 +149,8 @@ def _kueue_steps(
     used: dict[Key, int] = {}
     pod_sets = [(pods, pod_requests(pods.pod)) for pods in queued_pods(cluster.objects, workload)]
     for pods, requests in pod_sets:
-        choice = choose(cluster, queue, pods, requests, used)
+        choice = choose(cluster, queue, pods, requests, used, usage)
+        result.attempts[pods.name] = choice.attempts
         yield from admission_steps(cluster, queue, pods, requests, choice)
         result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
         flavors_of[pods.name] = [flavor for name in choice.names if (flavor := cluster.flavor(name)) is not None]

@@ -1,6 +1,6 @@
 """Test suites for a rehearsed cluster: one module per suite, with the test cases and the expected outcomes.
 
-Every module has a function `cases(cluster) -> Iterator[Case]`, which reads only the model. Expected outcomes therefore
+Every module has a function `cases(spec) -> Iterator[Case]`, which reads only the spec. Expected outcomes therefore
 do not depend on the run. The test cases of a batch run at the same time, even if they belong to different suites; the
 outcome of a test case does not depend on the other test cases of the batch. Batches run one after another. The objects
 of a batch are deleted before the next batch starts.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gpuc.diagnostics.finding import Path
-from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.outcome import Outcome, Request
 
@@ -70,15 +70,15 @@ class Case:
 class Suite(Protocol):
     """A module of this package."""
 
-    def cases(self, cluster: Cluster) -> Iterator[Case]:
+    def cases(self, spec: CompiledSpec) -> Iterator[Case]:
         """Yields all test cases for a cluster."""
         ...
 
 
-def all_cases(cluster: Cluster, suites: Iterable[str] = SUITES) -> Iterator[Case]:
+def all_cases(spec: CompiledSpec, suites: Iterable[str] = SUITES) -> Iterator[Case]:
     """Yields all test cases for a cluster, suite by suite."""
     from importlib import import_module
 
     for name in suites:
         suite: Suite = import_module(f"{__name__}.{name}")
-        yield from suite.cases(cluster)
+        yield from suite.cases(spec)

@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.kubernetes.amounts import CPU, texts
-from gpuc.model import Cluster, ClusterQueue, PoolQuota
+from gpuc.model import ClusterQueue, PoolQuota
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import Quota
@@ -20,27 +21,27 @@ from gpuc.rehearse.suites.jobs import Work
 from gpuc.rehearse.suites.observe import borrowing
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields the largest request that borrows quota, for each ClusterQueue, pool and GPU resource.
 
     The status of a ClusterQueue contains the sum of all borrowed amounts, so its GPU resources have separate batches.
     """
-    for queue in cluster_queues(cluster):
+    for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
             for number, (resource, nominal) in enumerate(gangs(pool_quota).items(), 1):
-                request = largest_gang(cluster, queue, pool_quota, nominal)
+                request = largest_gang(spec, queue, pool_quota, nominal)
                 if request.pods > nominal.pods:
-                    yield _case(cluster, queue, pool_quota, resource or CPU, request, f"borrowing {number}")
+                    yield _case(spec, queue, pool_quota, resource or CPU, request, f"borrowing {number}")
 
 
-def largest_gang(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, nominal: Request) -> Request:
+def largest_gang(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, nominal: Request) -> Request:
     """Returns the largest gang of equal pods within the nominal quota and the borrowed quota of a ClusterQueue.
 
     nominal: the largest gang within the nominal quota.
     """
-    quota = Quota(cluster)
+    quota = Quota(spec)
     pods = min(
-        quota.capacity(queue, pool_quota.pool.name, name) // amount
+        quota.available(queue, pool_quota.pool.name, name) // amount
         for name, amount in nominal.pod_with_defaults.items()
         if amount
     )
@@ -48,10 +49,10 @@ def largest_gang(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, n
 
 
 def _case(
-    cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request, batch: str
+    spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request, batch: str
 ) -> Case:
     pool = pool_quota.pool.name
-    outcome = expect(cluster, queue, request)
+    outcome = expect(spec, queue, request)
     description = f"{request.pods} pods with {texts(request.pod)[resource]} {resource}"
     work = Work(f"borrowing {queue.name} {pool} {description}", queue, request, without_pods=True)
     return Case(

@@ -10,6 +10,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object, condition
 from gpuc.rehearse.context import RehearsalContext
@@ -26,8 +27,9 @@ FILLED_PODS = 32
 """Maximum number of pods with which a test case fills a quota. Larger quotas are not tested."""
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for RBAC in every tenant namespace, and for the rest in the namespaces that differ in pools."""
+    cluster = spec.cluster
     for tenant, namespace in cluster.namespaces:
         factory = WorkloadFactory(cluster, tenant, namespace)
         for role, groups in tenant.groups_by_role(namespace).items():

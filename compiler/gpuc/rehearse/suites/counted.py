@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS, QUEUE_LABEL
-from gpuc.model import Cluster, Pool
+from gpuc.model import Pool
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext
@@ -35,8 +36,9 @@ JOBSET, JOBSET_API = "jobset.x-k8s.io/jobset", "jobset.x-k8s.io/v1alpha2"
 Action = Callable[[RehearsalContext], Outcome]
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for the namespaces that differ in pools, if the policies are emitted."""
+    cluster = spec.cluster
     emitted = SampleNamespaces(cluster).emitted
     for factory in distinct_factories(cluster):
         if GPU_QUOTA in emitted:

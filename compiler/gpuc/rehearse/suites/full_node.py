@@ -8,8 +8,9 @@ from functools import partial
 
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts
-from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.model import ClusterQueue, Pool
 from gpuc.model.names import SHARED_GPU
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.suites import NODES_BATCH, Case
@@ -22,20 +23,20 @@ NO_NODE = "no instance type has enough resources"
 """A part of Karpenter's message for a pod that fits no instance type of its pool."""
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields requests for a full node of every pool and instance type, and for more than the largest node of a pool.
 
     The requests use the first ClusterQueue with enough quota.
     """
-    for pool in cluster.pools:
+    for pool in spec.cluster.pools:
         for instance in pool.instances:
             full = _full_node(pool, instance)
-            queue = _first_queue(cluster, pool, full)
+            queue = _first_queue(spec, pool, full)
             if queue is None:
                 continue
-            yield _full_case(cluster, queue, pool, instance, full)
+            yield _full_case(spec, queue, pool, instance, full)
             if instance is max(pool.instances, key=lambda candidate: pool.tenant_allocatable(candidate)[CPU]):
-                yield from _too_large_cases(cluster, queue, pool, full)
+                yield from _too_large_cases(spec, queue, pool, full)
 
 
 def _full_node(pool: Pool, instance: InstanceType) -> Amounts:
@@ -43,14 +44,14 @@ def _full_node(pool: Pool, instance: InstanceType) -> Amounts:
     return {name: 1 if name == SHARED_GPU else amount for name, amount in pool.tenant_allocatable(instance).items()}
 
 
-def _first_queue(cluster: Cluster, pool: Pool, full: Amounts) -> ClusterQueue | None:
-    for queue in cluster_queues(cluster):
-        if pool in queue.pools and expect(cluster, queue, Request(full, pool=pool.name)).verdict == "admitted":
+def _first_queue(spec: CompiledSpec, pool: Pool, full: Amounts) -> ClusterQueue | None:
+    for queue in cluster_queues(spec.cluster):
+        if pool in queue.pools and expect(spec, queue, Request(full, pool=pool.name)).verdict == "admitted":
             return queue
     return None
 
 
-def _full_case(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Amounts) -> Case:
+def _full_case(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, instance: InstanceType, full: Amounts) -> Case:
     request = Request(full, pool=pool.name)
     description = f"a full {instance.type}"
     work = Work(f"full node {queue.name} {pool.name} {description}", queue, request, keeps_running=True)
@@ -58,7 +59,7 @@ def _full_case(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: Inst
         suite="full node",
         name=f"{queue.name} {pool.name} {description}",
         origin=(*pool.path, "instances"),
-        expected=replace(expect(cluster, queue, request), verdict="bound", borrowed=None),
+        expected=replace(expect(spec, queue, request), verdict="bound", borrowed=None),
         action=partial(run, work=work),
         queue=queue.name,
         pool=pool.name,
@@ -68,12 +69,12 @@ def _full_case(cluster: Cluster, queue: ClusterQueue, pool: Pool, instance: Inst
     )
 
 
-def _too_large_cases(cluster: Cluster, queue: ClusterQueue, pool: Pool, full: Amounts) -> Iterator[Case]:
+def _too_large_cases(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, full: Amounts) -> Iterator[Case]:
     """Yields test cases that request more of one resource than the largest node has, and little of all others."""
     for resource, step in STEPS.items():
         gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
         request = Request(SMALL | gpu | {resource: full[resource] + step}, pool=pool.name)
-        expected = replace(expect(cluster, queue, request), borrowed=None)
+        expected = replace(expect(spec, queue, request), borrowed=None)
         if expected.verdict == "pending" and expected.by == "Karpenter":
             expected = replace(expected, message=NO_NODE)
         description = f"a little more {resource} than a node"

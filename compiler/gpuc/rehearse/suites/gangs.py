@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, quantity_text
-from gpuc.model import Cluster, ClusterQueue, PoolQuota
+from gpuc.model import ClusterQueue, PoolQuota
 from gpuc.model.names import EFA, HUGEPAGES, is_gpu_resource
-from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.expectation import admission, cluster_queues, expect
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.quota import Quota
 from gpuc.rehearse.suites import Case
 from gpuc.rehearse.suites.jobs import Work
-from gpuc.rehearse.suites.observe import admission, borrowing
+from gpuc.rehearse.suites.observe import admission as observed_admission
+from gpuc.rehearse.suites.observe import borrowing
 
 BATCH = "quota"
 TINY: Amounts = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
@@ -22,15 +23,15 @@ TINY: Amounts = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
 PAGE = 2 * MIB
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields for each ClusterQueue and pool the gangs within the nominal quota, and a refused gang per resource."""
-    for queue in cluster_queues(cluster):
+    for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
             for resource, gang in gangs(pool_quota).items():
-                yield _admitted_case(cluster, queue, pool_quota, resource, gang)
+                yield _admitted_case(spec, queue, pool_quota, resource, gang)
             for resource in pool_quota.nominal:
-                if (request := refused_request(cluster, queue, pool_quota, resource)) is not None:
-                    yield _refused_case(cluster, queue, pool_quota, resource, request)
+                if (request := refused_request(spec, queue, pool_quota, resource)) is not None:
+                    yield _refused_case(spec, queue, pool_quota, resource, request)
 
 
 def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
@@ -51,13 +52,13 @@ def gangs(pool_quota: PoolQuota) -> dict[str, Request]:
     return largest
 
 
-def refused_request(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Request | None:
+def refused_request(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Request | None:
     """Returns the smallest request above a ClusterQueue's maximum of a resource, but within the quota of all others.
 
     Returns None if no such request exists.
     """
-    pool, quota = pool_quota.pool, Quota(cluster)
-    maximum = quota.capacity(queue, pool.name, resource)
+    pool, quota = pool_quota.pool, Quota(spec)
+    maximum = quota.available(queue, pool.name, resource)
     gpu = dict.fromkeys(pool.gpu_resource_names[:1], 1)
     if not is_gpu_resource(resource) and resource != EFA:
         step = PAGE if resource == HUGEPAGES else 1
@@ -75,22 +76,20 @@ def refused_request(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota
 def _fits_other_quota(quota: Quota, queue: ClusterQueue, flavor: str, resource: str, request: Request) -> bool:
     """Returns whether a request is within the quota of all resources except one."""
     others = {name: amount for name, amount in request.total.items() if name != resource}
-    return all(amount <= quota.capacity(queue, flavor, name) for name, amount in others.items())
+    return all(amount <= quota.available(queue, flavor, name) for name, amount in others.items())
 
 
 def _admitted_case(
-    cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request
+    spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request
 ) -> Case:
     pool = pool_quota.pool.name
     description = f"{request.pods} pods with {_amount(request, resource)}"
     work = Work(f"gangs {queue.name} {pool} {description}", queue, request, without_pods=True)
-    outcome = expect(cluster, queue, request)
-    expected = replace(outcome, verdict="admitted", pool="", instance_types=(), nodes=None)
     return Case(
         suite="gangs",
         name=f"{queue.name} {pool} {description}",
         origin=pool_quota.path,
-        expected=expected if outcome.verdict != "refused" else outcome,
+        expected=admission(spec, queue, request),
         action=partial(borrowing, work=work),
         queue=queue.name,
         pool=pool,
@@ -101,7 +100,7 @@ def _admitted_case(
 
 
 def _refused_case(
-    cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request
+    spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, resource: str, request: Request
 ) -> Case:
     pool = pool_quota.pool.name
     description = f"{quantity_text(resource, request.total[resource])} {resource}, more than the maximum"
@@ -110,8 +109,8 @@ def _refused_case(
         suite="gangs",
         name=f"{queue.name} {pool} {description}",
         origin=pool_quota.path,
-        expected=expect(cluster, queue, request),
-        action=partial(admission, work=work),
+        expected=expect(spec, queue, request),
+        action=partial(observed_admission, work=work),
         queue=queue.name,
         pool=pool,
         request=description,

@@ -6,12 +6,11 @@ import hashlib
 from dataclasses import dataclass
 
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, texts
-from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
 from gpuc.model import Cluster, ClusterQueue, Namespace
 from gpuc.model.names import EFA, POOL_LABEL
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import HOLD
-from gpuc.rehearse.expectation import block_label
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.sample_workloads import REPLACE_FAILED, security_context
 
@@ -59,6 +58,12 @@ def job_of(cluster: Cluster, work: Work) -> Object:
     }
     metadata = {"name": object_name(work.name), "namespace": namespace.name, "labels": labels}
     return {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
+
+
+def block_label(queue: ClusterQueue, request: Request) -> str:
+    """Returns the node label of the block that a request requires: that of the selected pool, or of the first one."""
+    labels = [pool.level_labels for pool in queue.pools if request.pool in ("", pool.name)]
+    return next((found["block"] for found in labels if "block" in found), LEVEL_LABELS["block"])
 
 
 def object_name(name: str) -> str:

@@ -8,7 +8,8 @@ from copy import deepcopy
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU, texts
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster, Pool
+from gpuc.model import Pool
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import HOLD
 from gpuc.rehearse.outcome import Outcome
@@ -22,8 +23,9 @@ SUITE = "open pools"
 _WITH_PODS = ("Job", "Deployment")
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields a pod of each workload template, a pod without tolerations, and a pod that is larger than each node."""
+    cluster = spec.cluster
     if cluster.tenants:
         return
     for template in workloads(cluster):

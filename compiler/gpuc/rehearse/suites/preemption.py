@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.model import Cluster, ClusterQueue, PoolQuota
+from gpuc.model import ClusterQueue, PoolQuota
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import condition
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import cluster_queues
@@ -24,34 +25,34 @@ PENDING = "Pending the preemption"
 """A part of the message of a Workload while Kueue preempts other Workloads for it."""
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields for each ClusterQueue a low-priority gang that uses all quota, then one pod of high priority.
 
     The test case uses the pool from which the ClusterQueue can borrow least.
     """
-    priorities = sorted(cluster.spec.priorities, key=lambda name: cluster.spec.priorities[name])
+    priorities = sorted(spec.cluster.spec.priorities, key=lambda name: spec.cluster.spec.priorities[name])
     if len(priorities) < 2:
         return
     numbers: dict[str, int] = {}
-    for queue in cluster_queues(cluster):
-        pool_quota = min(queue.pool_quotas, key=lambda pool_quota: _borrowable(cluster, queue, pool_quota))
+    for queue in cluster_queues(spec.cluster):
+        pool_quota = min(queue.pool_quotas, key=lambda pool_quota: _borrowable(spec, queue, pool_quota))
         nominal = next(iter(gangs(pool_quota).values()), None)
         if nominal is None:
             continue
         number = numbers[pool_quota.pool.name] = numbers.get(pool_quota.pool.name, 0) + 1
-        low = Work("", queue, largest_gang(cluster, queue, pool_quota, nominal), priorities[0], without_pods=True)
+        low = Work("", queue, largest_gang(spec, queue, pool_quota, nominal), priorities[0], without_pods=True)
         high = Work("", queue, replace(nominal, pods=1), priorities[-1], without_pods=True)
-        yield _case(cluster, queue, pool_quota, low, high, f"preemption {number}")
+        yield _case(spec, queue, pool_quota, low, high, f"preemption {number}")
 
 
-def _borrowable(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota) -> int:
+def _borrowable(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota) -> int:
     """Returns the sum of the amounts that a ClusterQueue can borrow of a pool."""
-    capacity = Quota(cluster).capacity
-    return sum(capacity(queue, pool_quota.pool.name, name) - amount for name, amount in pool_quota.nominal.items())
+    available = Quota(spec).available
+    return sum(available(queue, pool_quota.pool.name, name) - amount for name, amount in pool_quota.nominal.items())
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, low: Work, high: Work, batch: str) -> Case:
-    preempts = owner(cluster, queue).spec.preempt.within_queue != "never"
+def _case(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, low: Work, high: Work, batch: str) -> Case:
+    preempts = owner(spec.cluster, queue).spec.preempt.within_queue != "never"
     pool = pool_quota.pool.name
     name = f"{queue.name} {pool} {high.priority} after {low.priority}"
     jobs = [replace(work, name=f"preemption {name} {work.priority}") for work in (low, high)]
@@ -59,7 +60,7 @@ def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, low: Wor
     return Case(
         suite="preemption",
         name=name,
-        origin=(*owner(cluster, queue).path, "preempt"),
+        origin=(*owner(spec.cluster, queue).path, "preempt"),
         expected=Outcome("preempted", by="Kueue", flavor=pool, message=IN_QUEUE) if preempts else refused,
         action=partial(compete, first=jobs[0], second=jobs[1]),
         queue=queue.name,

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 
 from gpuc.catalog.records import InstanceType
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS, QUEUE_LABEL
-from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.model import ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL, SHARED_GPU
 from gpuc.model.tenant import NamespaceQuota
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.expectation import expect, pods_per_node
+from gpuc.rehearse.expectation import expect, predict
 from gpuc.rehearse.instance_types import INSTANCE_TYPE_LABEL
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories, max_per_pod
@@ -33,15 +35,16 @@ FAILED_CREATE = "FailedCreate"
 """Reason of the events about a ReplicaSet whose pods the API server refuses."""
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for the namespaces that differ in pools."""
+    cluster = spec.cluster
     for factory in distinct_factories(cluster):
         for quota in factory.namespace.quotas:
             yield from _exhausting_cases(factory, quota)
-            yield from _full_node_cases(factory, quota)
+            yield from _full_node_cases(spec, factory, quota)
         for framework, kind in KINDS.items():
             if framework in cluster.frameworks:
-                yield from _queued_cases(factory, kind)
+                yield from _queued_cases(spec, factory, kind)
         yield from _plain_cases(factory)
 
 
@@ -72,41 +75,43 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
         )
 
 
-def _full_node_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
+def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
     """Yields pods that request a complete node of each instance type, and a pod that is larger than every node."""
     pool = quota.pool
     for number, instance in enumerate(pool.instances):
         full = {name: 1 if name == SHARED_GPU else size for name, size in pool.tenant_allocatable(instance).items()}
         if any(size > factory.namespace.hard.get(name, size) for name, size in full.items()):
             continue
-        types = tuple(other.type for other in pool.instances if pods_per_node(pool, other, full))
-        expected = Outcome("bound", pool=pool.name, instance_types=types)
         pod = _sized_pod(factory, pool, f"full-{instance.type.replace('.', '-')}", full)
         name = f"{factory.namespace.name} pod as large as a {instance.type} of {pool.name}"
+        expected = replace(predict(spec, pod), verdict="bound", nodes=None, borrowed=None)
         # One pod at a time in a namespace: a ResourceQuota in nodes is smaller than the sum of its complete nodes.
         batch = f"serving nodes {number}"
         yield Case(SUITE, name, quota.path, expected, bind(pod), pool=pool.name, request=name, batch=batch)
     largest = max(pool.instances, key=lambda candidate: pool.tenant_allocatable(candidate)[CPU])
-    yield from _too_large_case(factory, quota, largest)
+    yield from _too_large_case(spec, factory, quota, largest)
 
 
-def _too_large_case(factory: WorkloadFactory, quota: NamespaceQuota, largest: InstanceType) -> Iterator[Case]:
+def _too_large_case(
+    spec: CompiledSpec, factory: WorkloadFactory, quota: NamespaceQuota, largest: InstanceType
+) -> Iterator[Case]:
     pool = quota.pool
     size = {CPU: pool.tenant_allocatable(largest)[CPU] + 1, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
     if size[CPU] > factory.namespace.hard.get(CPU, size[CPU]):
         return
     pod = _sized_pod(factory, pool, "too-large", size)
     name = f"{factory.namespace.name} pod with a little more cpu than a node of {pool.name}"
-    static = Outcome("pending", by="scheduler")
-    expected = static if pool.is_static else Outcome("pending", by="Karpenter", message=NO_NODE)
+    expected = replace(predict(spec, pod), borrowed=None)
+    if expected.by == "Karpenter":
+        expected = replace(expected, message=NO_NODE)
     action = refusal_action(pod, pool, "")
     yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
 
 
-def _queued_cases(factory: WorkloadFactory, kind: str) -> Iterator[Case]:
+def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> Iterator[Case]:
     """Yields for each ClusterQueue of a namespace one Deployment or StatefulSet on the first GPU pool with quota."""
     for queue in (part for owner in factory.namespace.queues for part in owner.cluster_queues):
-        pool, resource = available_pool(factory.cluster, queue)
+        pool, resource = available_pool(spec, queue)
         if pool is None:
             continue
         pod = factory.pod(f"queued-{kind.lower()}-{pool.name}", pool, {resource: 1})
@@ -119,11 +124,11 @@ def _queued_cases(factory: WorkloadFactory, kind: str) -> Iterator[Case]:
         yield Case(SUITE, name, path, expected, action, queue=queue.name, pool=pool.name, request=name)
 
 
-def available_pool(cluster: Cluster, queue: ClusterQueue) -> tuple[Pool | None, str]:
+def available_pool(spec: CompiledSpec, queue: ClusterQueue) -> tuple[Pool | None, str]:
     """Returns the first GPU pool and resource for which Kueue admits the pods of a test case."""
     for pool in queue.pools:
         for resource in pool.gpu_resource_names:
-            if expect(cluster, queue, Request({resource: 1}, REPLICAS, pool.name)).verdict == "admitted":
+            if expect(spec, queue, Request({resource: 1}, REPLICAS, pool.name)).verdict == "admitted":
                 return pool, resource
     return None, ""
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.model import ClusterQueue, Pool
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
@@ -18,23 +19,23 @@ FULL, BEYOND = "one node of shares", "two nodes of shares"
 """Names of batches. Test cases for all resources of a pool can be in one batch: every resource can fill the node."""
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for the GPUs, MIG slices and shares of every pool, with a fraction of the cpu and memory."""
-    for pool in cluster.gpu_pools:
-        queue = next((queue for queue in cluster_queues(cluster) if pool in queue.pools), None)
+    for pool in spec.cluster.gpu_pools:
+        queue = next((queue for queue in cluster_queues(spec.cluster) if pool in queue.pools), None)
         if queue is None:
             continue
         for resource, pod in pool.portions.items():
             full, beyond = (Request(pod, pool.node[resource] + extra, pool.name) for extra in (0, 1))
-            if all(expect(cluster, queue, request).verdict == "admitted" for request in (full, beyond)):
-                yield _case(cluster, queue, pool, resource, beyond, FULL, full)
+            if all(expect(spec, queue, request).verdict == "admitted" for request in (full, beyond)):
+                yield _case(spec, queue, pool, resource, beyond, FULL, full)
             else:
-                yield _case(cluster, queue, pool, resource, full, FULL)
-                yield _case(cluster, queue, pool, resource, beyond, BEYOND)
+                yield _case(spec, queue, pool, resource, full, FULL)
+                yield _case(spec, queue, pool, resource, beyond, BEYOND)
 
 
 def _case(
-    cluster: Cluster,
+    spec: CompiledSpec,
     queue: ClusterQueue,
     pool: Pool,
     resource: str,
@@ -43,7 +44,7 @@ def _case(
     first: Request | None = None,
 ) -> Case:
     """Returns a test case with all pods of a request. The pods of `first` start first and fill a node."""
-    expected = expect(cluster, queue, request)
+    expected = expect(spec, queue, request)
     if expected.verdict == "admitted":
         # Some nodes may exist already, so pods may spread over them.
         nodes = None if pool.always_running else expected.nodes

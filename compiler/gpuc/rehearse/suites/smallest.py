@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from gpuc.kubernetes.amounts import CPU
-from gpuc.model import Cluster, ClusterQueue, PoolQuota
+from gpuc.model import ClusterQueue, PoolQuota
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.suites import NODES_BATCH, Case
@@ -15,23 +16,23 @@ from gpuc.rehearse.suites.jobs import SMALL, Work
 from gpuc.rehearse.suites.observe import run
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields for each queue and pool one unit of each GPU resource, or a small amount of cpu of a general pool.
 
     All pods fit at the same time.
     """
-    for queue in cluster_queues(cluster):
+    for queue in cluster_queues(spec.cluster):
         for pool_quota in queue.pool_quotas:
             for resource in pool_quota.pool.gpu_resource_names or ("",):
-                yield _case(cluster, queue, pool_quota, resource)
+                yield _case(spec, queue, pool_quota, resource)
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Case:
+def _case(spec: CompiledSpec, queue: ClusterQueue, pool_quota: PoolQuota, resource: str) -> Case:
     pool = pool_quota.pool
     request = Request(SMALL | ({resource: 1} if resource else {}), pool=pool.name)
     description = f"one {resource}" if resource else f"{SMALL[CPU]}m cpu"
     work = Work(f"smallest {queue.name} {pool.name} {description}", queue, request)
-    expected = expect(cluster, queue, request)
+    expected = expect(spec, queue, request)
     if expected.verdict == "admitted":
         # Other pods may run on the node already, but a single pod needs only one node.
         expected = replace(expected, verdict="complete", nodes=1, borrowed=None)

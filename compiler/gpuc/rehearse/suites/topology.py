@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.model import ClusterQueue, Pool
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
 from gpuc.rehearse.suites import Case
@@ -15,23 +16,23 @@ from gpuc.rehearse.suites.observe import run
 from gpuc.rehearse.topology_labels import BLOCK_NODES
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields for each ClusterQueue and static pool with blocks: gangs up to a block and one node, and a large pod."""
     numbers: dict[str, int] = {}
-    for queue in cluster_queues(cluster):
+    for queue in cluster_queues(spec.cluster):
         for pool in queue.pools:
             if pool.is_static and "block" in (pool.spec.topology or ()):
                 number = numbers[pool.name] = numbers.get(pool.name, 0) + 1
                 block = min(BLOCK_NODES, pool.nodes_max)
                 full_node = dict(pool.node)
                 for pods in (1, block, block + 1):
-                    yield _case(cluster, queue, pool, Request(full_node, pods, pool.name, one_block=True), number)
+                    yield _case(spec, queue, pool, Request(full_node, pods, pool.name, one_block=True), number)
                 too_large = full_node | {"cpu": full_node["cpu"] + 1}
-                yield _case(cluster, queue, pool, Request(too_large, 1, pool.name), number, "1m cpu more")
+                yield _case(spec, queue, pool, Request(too_large, 1, pool.name), number, "1m cpu more")
 
 
-def _case(cluster: Cluster, queue: ClusterQueue, pool: Pool, request: Request, number: int, extra: str = "") -> Case:
-    expected = expect(cluster, queue, request)
+def _case(spec: CompiledSpec, queue: ClusterQueue, pool: Pool, request: Request, number: int, extra: str = "") -> Case:
+    expected = expect(spec, queue, request)
     suffix = " in one block" if request.one_block else ""
     description = f"{request.pods} full nodes{suffix}{' and ' + extra if extra else ''}"
     work = Work(f"topology {queue.name} {pool.name} {description}", queue, request, keeps_running=True)
