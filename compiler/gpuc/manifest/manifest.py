@@ -114,5 +114,24 @@ class Text:
     text: str
 
 
+def manifest_of(document: Any, file: str = "", origin: Path = ()) -> Manifest:
+    """Returns an object with apiVersion, kind and metadata as a manifest."""
+    metadata = document["metadata"]
+    labels, annotations = (
+        value if isinstance(value := metadata.get(key), dict) else {} for key in ("labels", "annotations")
+    )
+    return Manifest(
+        file,
+        origin,
+        document["apiVersion"],
+        document["kind"],
+        str(metadata.get("name", "")),
+        {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")},
+        str(metadata.get("namespace", "")),
+        labels,
+        annotations,
+    )
+
+
 Artifact = Manifest | Values | Text
 """An object, Helm values or a text. A file contains its objects in the order in which they were emitted."""

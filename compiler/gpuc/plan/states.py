@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,9 @@ from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.load.load_objects import load_objects
 from gpuc.lint.load.yaml_text import DUPLICATE_KEY, read
-from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written
+from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written, manifest_of
 from gpuc.manifest.output_file import OutputFile, output_files
-from gpuc.objects.object_set import ObjectSet, pairs
+from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.state import State, no_state, resolved_spec, state_of
 from gpuc.write.filesystem import RefusedError, SafeDir
 from gpuc.write.lockfile import is_output, lock_file, parse
@@ -178,21 +179,9 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
     api, kind, metadata = document.get("apiVersion"), document.get("kind"), document.get("metadata")
     if not (isinstance(metadata, dict) and isinstance(api, str) and isinstance(kind, str)):
         raise _unreadable(file, "has a document that is not a Kubernetes object")
-    body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
     start = Mark(file, 1, 1)
     written = None if metadata.keys() <= _METADATA else Written(file, document, lambda path, on_key: start)
-    return Manifest(
-        file,
-        origin,
-        api,
-        kind,
-        str(metadata.get("name", "")),
-        body,
-        str(metadata.get("namespace", "")),
-        dict(pairs(metadata.get("labels"))),
-        dict(pairs(metadata.get("annotations"))),
-        written,
-    )
+    return replace(manifest_of(document, file, origin), written=written)
 
 
 def manifest_state(path: str) -> tuple[State, list[str]]:
