@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from gpuc.model import Cluster, resolve
 from gpuc.pipeline.fleet_catalog import fleet_catalog
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.source import read
 from gpuc.spec.parse import parse
 
@@ -45,6 +46,12 @@ def example(name: str) -> Cluster:
     """The resolved cluster of one of the example specs."""
     root, file = root_of(name), f"specs/{name}.yaml"
     return resolve(parse(read(root, file)), file, fleet_catalog(root).catalog)
+
+
+@cache
+def compiled_example(name: str) -> CompiledSpec:
+    """One of the example specs with its objects."""
+    return compiled_spec(root_of(name), f"specs/{name}.yaml")
 
 
 @pytest.fixture

@@ -193,10 +193,10 @@ def test_findings_of_policies_are_reported_once_and_with_those_of_specs(
 
 def test_the_rehearsal_creates_the_examples_of_own_policies(fleet: Path) -> None:
     own_policy(fleet, POLICY, "payer: deny")
-    cluster = compiled_spec(fleet, "specs/prod-use1.yaml").cluster
-    titles = [case.name for case in cases(cluster) if case.name.startswith("payer ")]
+    spec = compiled_spec(fleet, "specs/prod-use1.yaml")
+    titles = [case.name for case in cases(spec) if case.name.startswith("payer ")]
     assert titles == ["payer allowed example: Pod a", "payer denied example: Pod CC-1"]
-    assert not any("payer" in sentence for sentence in not_tested(cluster))
+    assert not any("payer" in sentence for sentence in not_tested(spec.cluster))
 
 
 def test_what_follows_from_an_accepted_error_is_no_bug(fleet: Path, capsys: pytest.CaptureFixture[str]) -> None:

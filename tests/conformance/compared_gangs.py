@@ -50,13 +50,13 @@ def compare_admission(rehearsal: RehearsalContext, gangs: Iterable[Gang]) -> lis
 def compare_scheduling(rehearsal: RehearsalContext, gangs: Sequence[Gang]) -> list[ComparedGang]:
     """Compares where the pods of gangs are bound, with at most one gang in a pool so that they do not compete."""
     chosen: dict[str, tuple[Gang, Outcome]] = {}
-    quota = Quota(rehearsal.cluster)
+    quota = Quota(rehearsal.spec)
     for queue, request in sorted(gangs, key=lambda gang: -gang[1].pods):
         if request.pods > MAX_PODS_ON_NODES:
             continue
-        decided = admission(rehearsal.cluster, queue, request, quota)
+        decided = admission(rehearsal.spec, queue, request, quota.usage)
         if decided.verdict == "admitted" and decided.flavor not in chosen and not decided.borrowed:
-            chosen[decided.flavor] = (queue, request), expect(rehearsal.cluster, queue, request, quota)
+            chosen[decided.flavor] = (queue, request), expect(rehearsal.spec, queue, request, quota.usage)
             quota.add_usage(queue.name, decided.flavor, request.total)
     submitted = [_submitted(rehearsal, number, *gang) for number, (gang, _) in enumerate(chosen.values())]
     with ThreadPoolExecutor(max(1, len(chosen))) as threads:
@@ -113,7 +113,7 @@ class _CohortComparison:
 
     def __init__(self, rehearsal: RehearsalContext) -> None:
         self._rehearsal = rehearsal
-        self._quota = Quota(rehearsal.cluster)
+        self._quota = Quota(rehearsal.spec)
         self._holding: list[tuple[str, Object]] = []
         self._refused: list[Object] = []
         self._borrows = False
@@ -124,8 +124,8 @@ class _CohortComparison:
     def _compare(self, number: int, queue: ClusterQueue, request: Request) -> ComparedGang:
         if self._borrows or self._counts_nodes(queue):
             self._release_quota()
-        cluster, earlier = self._rehearsal.cluster, tuple(description for description, _ in self._holding)
-        expected = admission(cluster, queue, request, self._quota)
+        earlier = tuple(description for description, _ in self._holding)
+        expected = admission(self._rehearsal.spec, queue, request, self._quota.usage)
         job = submit(self._rehearsal, Work(f"admission {number}", queue, request, without_pods=True))
         if isinstance(job, Outcome):
             return ComparedGang(queue.name, request, expected, job, earlier)
@@ -138,7 +138,7 @@ class _CohortComparison:
         return ComparedGang(queue.name, request, replace(expected, borrowed=()), actual, earlier)
 
     def _hold_quota(self, queue: ClusterQueue, request: Request, flavor: str, job: Object) -> None:
-        node, usage = self._quota.node(queue), self._quota.usage
+        node, usage = self._quota.node(queue.name), self._quota.usage
         borrowed = (node.distance((flavor, name), amount, usage) for name, amount in request.total.items())
         self._borrows = self._borrows or any(borrowed)
         self._quota.add_usage(queue.name, flavor, request.total)
@@ -155,7 +155,7 @@ class _CohortComparison:
         removed = [*self._refused, *(job for _, job in self._holding)]
         for job in removed:
             self._rehearsal.until("its Workload is gone", lambda: self._rehearsal.workload_of(job) is None, 30)  # noqa: B023
-        self._quota, self._borrows = Quota(self._rehearsal.cluster), False
+        self._quota, self._borrows = Quota(self._rehearsal.spec), False
         self._holding.clear()
         self._refused.clear()
 

@@ -22,7 +22,6 @@ from typing import Any
 
 from gpuc.admission.limit_ranges import limit_range_decisions
 from gpuc.admission.mutating import mutated
-from gpuc.admission.pod_resources import Side, of_pod
 from gpuc.admission.pod_security import pod_security
 from gpuc.admission.references import reference_decisions
 from gpuc.admission.request import Decision, Request
@@ -31,6 +30,7 @@ from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.pod_resources import Side, of_pod
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
 from gpuc.rehearse.plane.site import Site

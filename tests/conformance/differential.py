@@ -1,4 +1,4 @@
-"""Compares the model's expectations with decisions of Kueue, the scheduler and Karpenter on random specs and gangs.
+"""Compares predictions of `gpuc trace` with decisions of Kueue, the scheduler and Karpenter on random specs and gangs.
 
 `python -m tests.conformance.differential --specs 20 --pods 10 --seed 1` tests 20 specs with 10 gangs for each spec.
 Kueue decides about the gangs one after another, and admitted gangs hold their quota. Some gangs are then scheduled
@@ -23,15 +23,12 @@ from hypothesis import strategies as st
 
 from gpuc.model import ClusterQueue
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.trace import trace_workload
 from tests.conformance.check_result import CheckResult
 from tests.conformance.compared_gangs import ComparedGang, compare_admission, compare_scheduling
 from tests.conformance.random_requests import requests
 from tests.conformance.shared_plane import SharedControlPlane, Tree, compiled, shared_control_plane
 from tests.pipeline.specs import specs
-from tests.trace.evaluator import contradiction, site, work_for
 
 CASES = Path(__file__).parent / "cases"
 SPECS, GANGS, SEED = 20, 12, 1
@@ -64,8 +61,6 @@ class Result:
     """Number of pods in these gangs."""
     scheduled: int = 0
     """Number of gangs that the scheduler and Karpenter decided about."""
-    evaluated: int = 0
-    """Number of decisions about gangs without competitors, which `gpuc trace` must predict too."""
     verdicts: dict[str, int] = field(default_factory=dict)
     """Number of gangs by the expected verdict and the component that decides."""
     disagreements: list[str] = field(default_factory=list)
@@ -82,8 +77,7 @@ class Result:
         agreed = self.compared - len(self.disagreements)
         return (
             f"{self.specs} specs, {self.queued} gangs with {self.pods} pods, {self.scheduled} gangs run on nodes; "
-            f"{agreed} of {self.compared} decisions as expected, {self.evaluated} compared with gpuc trace ({kinds}), "
-            f"in {self.seconds:.0f} s"
+            f"{agreed} of {self.compared} decisions as expected ({kinds}), in {self.seconds:.0f} s"
         )
 
     def check(self) -> CheckResult:
@@ -172,25 +166,6 @@ def _compare(plane: SharedControlPlane, case: Case, result: Result) -> None:
         kind = " ".join(filter(None, (gang.expected.verdict, gang.expected.by and f"by {gang.expected.by}")))
         result.verdicts[kind] = result.verdicts.get(kind, 0) + 1
     result.disagreements += [_described(case, gang) for gang in (*queued, *scheduled) if not gang.agrees]
-    _compare_trace(spec, case, queued, scheduled, result)
-
-
-def _compare_trace(
-    spec: CompiledSpec, case: Case, queued: Iterable[ComparedGang], scheduled: Iterable[ComparedGang], result: Result
-) -> None:
-    """Compares `gpuc trace`, which assumes an empty cluster, for the gangs that had no competitors."""
-    index, queues = site(spec), {queue.name: queue for queue in cluster_queues(spec.cluster)}
-    alone = [(gang, False) for gang in queued if not gang.earlier]
-    alone += [
-        (gang, True)
-        for gang in scheduled
-        if expect(spec.cluster, queues[gang.queue], gang.request).flavor == gang.expected.flavor
-    ]
-    for gang, on_nodes in alone:
-        trace = trace_workload(index, work_for(index, gang.queue, gang.request), admission=False)
-        result.evaluated += 1
-        if gang.agrees and (difference := contradiction(gang.actual, trace, on_nodes=on_nodes)):
-            result.disagreements.append(f"{_described(case, gang)}\n  gpuc trace: {difference}")
 
 
 def _resolved(spec: CompiledSpec, work: Iterable[tuple[str, Request]]) -> list[tuple[ClusterQueue, Request]]:

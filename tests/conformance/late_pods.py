@@ -132,7 +132,7 @@ def _deployment(context: RehearsalContext, name: str, delay: float) -> Object:
     """Returns a Deployment with one pod on the first GPU pool of the first queue."""
     for factory in distinct_factories(context.cluster):
         for queue in (part for owner in factory.namespace.queues for part in owner.cluster_queues):
-            pool, resource = available_pool(context.cluster, queue)
+            pool, resource = available_pool(context.spec, queue)
             if pool is not None:
                 document = replicated(factory, "Deployment", factory.pod(name, pool, {resource: 1}), 1)
                 document["metadata"]["labels"] = {QUEUE_LABEL: queue.name}

@@ -74,7 +74,7 @@ class Plane:
 
     def _is_admitted(self, pods: int) -> bool:
         request = Request({self.slices[1]: 1}, pods, self.pool.name)
-        return expect(self.context.cluster, self.queue, request).verdict == "admitted"
+        return expect(self.context.spec, self.queue, request).verdict == "admitted"
 
     def group(self, name: str, leader: str, workers: int, queue: str = "") -> Object:
         """Returns a LeaderWorkerSet with one group: a leader with one slice, and workers with one small slice."""

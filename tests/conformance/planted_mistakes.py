@@ -93,7 +93,7 @@ class _Planter:
         self._manifests = {(manifest.kind, manifest.namespace, manifest.name): manifest for manifest in spec.synced}
         self._original: Documents = {key: simulated_document(manifest) for key, manifest in self._manifests.items()}
         suites = {mistake.step for mistake in MISTAKES} - {"apply", "health"}
-        self._cases = {suite: list(all_cases(spec.cluster, [suite])) for suite in sorted(suites)}
+        self._cases = {suite: list(all_cases(spec, [suite])) for suite in sorted(suites)}
 
     def failures_without_mistake(self, mistakes: Iterable[Mistake]) -> list[str]:
         """Failures of the mistakes' test cases with the unchanged objects."""

@@ -27,9 +27,9 @@ def test_random_cases_cover_all_outcomes() -> None:
 
 
 def outcomes(case: Case) -> list[str]:
-    cluster = compiled(case.tree).cluster
-    queues = {part.name: part for queue in cluster.queues for part in queue.cluster_queues}
-    expected = [expect(cluster, queues[name], request) for name, request in case.work]
+    spec = compiled(case.tree)
+    queues = {part.name: part for queue in spec.cluster.queues for part in queue.cluster_queues}
+    expected = [expect(spec, queues[name], request) for name, request in case.work]
     return [
         f"refused: {outcome.message.partition(' ')[0]}"
         if outcome.by == "Kueue"

@@ -99,7 +99,7 @@ class _Runner:
     ) -> None:
         self._plane, self._spec, self._result, self._progress = plane, compiled, result, progress
         self._rehearsal = RehearsalContext(compiled, plane.client)
-        self._cases = list(all_cases(compiled.cluster))
+        self._cases = list(all_cases(compiled))
 
     def run_all(self, planned: Sequence[list[Mutation]]) -> None:
         """Runs the rounds one after another, on all objects of the spec."""

@@ -65,9 +65,7 @@ def _trace() -> Callable[[bytes], None]:
         from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.object_set import ObjectSet
         from gpuc.trace import ClusterIndex, PodSet, Workload, trace_workload, workload_of
-        from gpuc.trace.limits import container_limits
         from gpuc.trace.report import Traced, render
-        from gpuc.trace.workload import pod_requests
 
     def target(data: bytes) -> None:
         reading = LoadedFiles()
@@ -79,9 +77,7 @@ def _trace() -> Callable[[bytes], None]:
         queues = site.objects.of("kueue.x-k8s.io", "LocalQueue")[:3]
         several += [Workload((PodSet(asked, 2),), queue.namespace, queue.name) for queue in queues]
         for work in several:
-            limits = container_limits(site, work.namespace)
-            pods = {pod_set.name: pod_requests(pod_set.pod, limits) for pod_set in work.pod_sets}
-            traced = [Traced(work, trace_workload(site, work), pods)]
+            traced = [Traced(work, trace_workload(site, work))]
             for form in ("text", "json"):
                 render(form, traced, lambda manifest, path: None)
 

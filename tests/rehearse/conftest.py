@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from gpuc.catalog import load
-from gpuc.model import Cluster, resolve
+from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.source import read
-from gpuc.spec.cluster import ClusterSpec
+from tests.conformance.shared_plane import compiled
+from tests.pipeline.memory import source
 
 ROOT = Path(__file__).parents[2]
 FILE = "specs/prod-use1.yaml"
@@ -26,11 +27,16 @@ def tree() -> dict[str, Any]:
     return read(ROOT, FILE).tree
 
 
+def without_objects(cluster: Cluster) -> CompiledSpec:
+    """A spec for test suites that read only the model."""
+    return CompiledSpec(source("prod-use1"), cluster, (), ())
+
+
 @pytest.fixture
-def variant(tree: dict[str, Any]) -> Callable[[Change], Cluster]:
-    def changed(change: Change) -> Cluster:
+def variant(tree: dict[str, Any]) -> Callable[[Change], CompiledSpec]:
+    def changed(change: Change) -> CompiledSpec:
         other = copy.deepcopy(tree)
         change(other["spec"])
-        return resolve(ClusterSpec.model_validate(other), FILE, load())
+        return compiled(other)
 
     return changed

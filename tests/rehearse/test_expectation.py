@@ -8,25 +8,33 @@ from functools import partial
 
 import pytest
 
-from gpuc.model import Cluster, ClusterQueue
+from gpuc.model import ClusterQueue
 from gpuc.model.names import EFA, GPU
-from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.expectation import cluster_queues, expect, predict
 from gpuc.rehearse.outcome import Outcome, Request, agrees
 from gpuc.rehearse.quota import Quota
 from gpuc.rehearse.suites import Case, all_cases
+from gpuc.rehearse.suites.jobs import Work, job_of
+from tests.conftest import EXAMPLES, compiled_example
 
 from .conftest import Change
 
-Variant = Callable[[Change], Cluster]
+Variant = Callable[[Change], CompiledSpec]
 SUITES = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "preemption", "reclaim", "topology")
 
 
-def queue_of(cluster: Cluster, name: str) -> ClusterQueue:
-    return next(queue for queue in cluster_queues(cluster) if queue.name == name)
+@pytest.fixture
+def prod() -> CompiledSpec:
+    return compiled_example("prod-use1")
 
 
-def nodes_of(cluster: Cluster, pool: str, pods: int) -> Request:
-    node = next(candidate.node for candidate in cluster.pools if candidate.name == pool)
+def queue_of(spec: CompiledSpec, name: str) -> ClusterQueue:
+    return next(queue for queue in cluster_queues(spec.cluster) if queue.name == name)
+
+
+def nodes_of(spec: CompiledSpec, pool: str, pods: int) -> Request:
+    node = next(candidate.node for candidate in spec.cluster.pools if candidate.name == pool)
     return Request(dict(node), pods, pool)
 
 
@@ -34,50 +42,50 @@ def gpus(count: int, pods: int = 1, pool: str = "") -> Request:
     return Request({"cpu": 1000, "memory": 2**30, "ephemeral-storage": 2**30, GPU: count}, pods, pool)
 
 
-def cases_by_name(cluster: Cluster) -> dict[tuple[str, str], Case]:
-    return {(case.suite, case.name): case for case in all_cases(cluster, SUITES)}
+def cases_by_name(spec: CompiledSpec) -> dict[tuple[str, str], Case]:
+    return {(case.suite, case.name): case for case in all_cases(spec, SUITES)}
 
 
-def test_a_gang_within_the_nominal_quota_borrows_nothing(prod: Cluster) -> None:
+def test_a_gang_within_the_nominal_quota_borrows_nothing(prod: CompiledSpec) -> None:
     actual = expect(prod, queue_of(prod, "research"), nodes_of(prod, "train-h100", 10))
     assert (actual.verdict, actual.flavor, actual.borrowed) == ("admitted", "train-h100", ())
     assert (actual.instance_types, actual.nodes) == (("p5.48xlarge",), 10)
 
 
-def test_a_gang_above_the_nominal_quota_borrows_exactly_the_rest(prod: Cluster) -> None:
+def test_a_gang_above_the_nominal_quota_borrows_exactly_the_rest(prod: CompiledSpec) -> None:
     actual = expect(prod, queue_of(prod, "research"), nodes_of(prod, "train-h100", 16))
     assert actual.verdict == "admitted"
     assert {(GPU, "48"), (EFA, "192")} <= set(actual.borrowed)
 
 
 @pytest.mark.parametrize(("queue", "most"), [("research", 128), ("search", 80)])
-def test_the_maximum_depends_on_borrowing_and_lending_limits(prod: Cluster, queue: str, most: int) -> None:
+def test_the_maximum_depends_on_borrowing_and_lending_limits(prod: CompiledSpec, queue: str, most: int) -> None:
     """Search has six nodes and may borrow four, which research lends. Research has ten and borrows six from search."""
     actual = expect(prod, queue_of(prod, queue), gpus(1, most + 1, "train-h100"))
     assert (actual.verdict, actual.by) == ("refused", "Kueue")
     assert f"current podset request ({most + 1}) > maximum capacity ({most})" in actual.message
 
 
-def test_a_later_flavor_is_chosen_before_borrowing(prod: Cluster) -> None:
+def test_a_later_flavor_is_chosen_before_borrowing(prod: CompiledSpec) -> None:
     queue = queue_of(prod, "research")
     quota = Quota(prod)
     quota.add_usage("research", "train-h100", {GPU: 80})
-    assert expect(prod, queue, gpus(8), quota).flavor == "batch-a100"
+    assert expect(prod, queue, gpus(8), quota.usage).flavor == "batch-a100"
     quota.add_usage("research", "batch-a100", {GPU: 32})
-    assert expect(prod, queue, gpus(4), quota).flavor == "lab-h100"
+    assert expect(prod, queue, gpus(4), quota.usage).flavor == "lab-h100"
     quota.add_usage("research", "lab-h100", {GPU: 4})
-    assert expect(prod, queue, gpus(8), quota).borrowed == ((GPU, "8"),)
+    assert expect(prod, queue, gpus(8), quota.usage).borrowed == ((GPU, "8"),)
 
 
-def test_used_quota_of_other_queues_cannot_be_borrowed(prod: Cluster) -> None:
+def test_used_quota_of_other_queues_cannot_be_borrowed(prod: CompiledSpec) -> None:
     quota = Quota(prod)
     quota.add_usage("search", "train-h100", {GPU: 40})
-    actual = expect(prod, queue_of(prod, "research"), gpus(8, 12, "train-h100"), quota)
+    actual = expect(prod, queue_of(prod, "research"), gpus(8, 12, "train-h100"), quota.usage)
     assert actual.message == "insufficient unused quota for nvidia.com/gpu in flavor train-h100, 8 more needed"
-    assert expect(prod, queue_of(prod, "research"), gpus(8, 11, "train-h100"), quota).verdict == "admitted"
+    assert expect(prod, queue_of(prod, "research"), gpus(8, 11, "train-h100"), quota.usage).verdict == "admitted"
 
 
-def test_the_lending_limit_protects_only_unused_quota(prod: Cluster) -> None:
+def test_the_lending_limit_protects_only_unused_quota(prod: CompiledSpec) -> None:
     """Research does not lend six of its ten nodes. While it uses only those, search may borrow the other four."""
     quota = Quota(prod)
     quota.add_usage("research", "train-h100", {GPU: 48})
@@ -86,28 +94,28 @@ def test_the_lending_limit_protects_only_unused_quota(prod: Cluster) -> None:
     assert quota.available(queue_of(prod, "search"), "train-h100", GPU) == 72
 
 
-def test_a_pod_larger_than_a_node_is_admitted_and_pending_forever(prod: Cluster) -> None:
+def test_a_pod_larger_than_a_node_is_admitted_and_pending_forever(prod: CompiledSpec) -> None:
     actual = expect(prod, queue_of(prod, "research"), gpus(4, 1, "lab-h100"))
     assert (actual.verdict, actual.by, actual.flavor) == ("pending", "Karpenter", "lab-h100")
 
 
 def test_more_pods_than_the_nodes_of_a_pool_can_run_stay_pending(variant: Variant) -> None:
-    cluster = variant(lambda spec: spec["pools"]["train-h100"]["nodes"].update(max=9))
-    assert expect(cluster, queue_of(cluster, "research"), nodes_of(cluster, "train-h100", 9)).nodes == 9
-    assert expect(cluster, queue_of(cluster, "research"), nodes_of(cluster, "train-h100", 10)).verdict == "pending"
+    spec = variant(lambda spec: spec["pools"]["train-h100"]["nodes"].update(max=9))
+    assert expect(spec, queue_of(spec, "research"), nodes_of(spec, "train-h100", 9)).nodes == 9
+    assert expect(spec, queue_of(spec, "research"), nodes_of(spec, "train-h100", 10)).verdict == "pending"
 
 
-def test_a_resource_that_the_queue_does_not_cover_is_refused(prod: Cluster) -> None:
+def test_a_resource_that_the_queue_does_not_cover_is_refused(prod: CompiledSpec) -> None:
     actual = expect(prod, queue_of(prod, "research-cpu"), gpus(1))
     assert actual.message == "resource nvidia.com/gpu unavailable in ClusterQueue"
 
 
-def test_flavors_without_quota_for_the_slice_are_skipped(prod: Cluster) -> None:
+def test_flavors_without_quota_for_the_slice_are_skipped(prod: CompiledSpec) -> None:
     request = Request({"cpu": 1000, "memory": 2**30, "nvidia.com/mig-1g.10gb": 1})
     assert expect(prod, queue_of(prod, "research"), request).flavor == "lab-h100"
 
 
-def test_missing_memory_requests_count_with_the_default_of_the_namespace(prod: Cluster) -> None:
+def test_missing_memory_requests_count_with_the_default_of_the_namespace(prod: CompiledSpec) -> None:
     assert Request({GPU: 1}, 3).total == {"cpu": 300, "memory": 3 * 2**28, "ephemeral-storage": 3 * 2**30, GPU: 3}
 
 
@@ -121,20 +129,22 @@ def test_the_nearest_cohort_lends_first(variant: Variant) -> None:
         queues["research"]["cohort"], queues["search"]["cohort"] = "left", "right"
         queues["sibling"] = {"tenants": ["search"], "cohort": "left", "quota": {"batch-a100": {"nodes": 1}}}
 
-    cluster = variant(change)
-    queue = queue_of(cluster, "research")
-    quota = Quota(cluster)
-    assert quota.capacity(queue, "train-h100", GPU) == 128
+    spec = variant(change)
+    queue = queue_of(spec, "research")
+    quota = Quota(spec)
+    assert quota.available(queue, "train-h100", GPU) == 128
     for pool, held in (("train-h100", 80), ("batch-a100", 32), ("lab-h100", 4)):
         quota.add_usage("research", pool, {GPU: held})
-    assert expect(cluster, queue, gpus(8), quota).flavor == "batch-a100"
+    assert expect(spec, queue, gpus(8), quota.usage).flavor == "batch-a100"
 
 
 @pytest.mark.parametrize(
     ("pool", "unit", "count"), [("train-h100", "nodes", 9), ("dev-l4", "shares", 95), ("general", "nodes", 4)]
 )
-def test_cases_fail_if_a_quota_is_off_by_one(prod: Cluster, variant: Variant, pool: str, unit: str, count: int) -> None:
-    """With the quota of the other cluster, the outcomes are not the expected ones of this cluster."""
+def test_cases_fail_if_a_quota_is_off_by_one(
+    prod: CompiledSpec, variant: Variant, pool: str, unit: str, count: int
+) -> None:
+    """With the quota of the other spec, the outcomes are not the expected ones of this cluster."""
     other = variant(lambda spec: spec["queues"]["research"]["quota"][pool].update({unit: count}))
     name = "research-cpu" if pool == "general" else "research"
     affected = [
@@ -147,17 +157,29 @@ def test_cases_fail_if_a_quota_is_off_by_one(prod: Cluster, variant: Variant, po
         assert not agrees(case.expected, actual), case.name
 
 
-@pytest.mark.parametrize("name", ["prod", "train", "infer"])
-def test_cases_are_distinct_and_a_third_are_refusals(name: str) -> None:
-    from ..conftest import EXAMPLES, example
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_policies_admit_every_request_that_kueue_decides_about(name: str) -> None:
+    spec = compiled_example(name)
+    queues = {queue.name: queue for queue in cluster_queues(spec.cluster)}
+    cases = [case for case in all_cases(spec, SUITES) if case.demand is not None]
+    assert len(cases) > 50
+    for case in cases:
+        assert case.demand is not None
+        job = job_of(spec.cluster, Work("", queues[case.queue], case.demand))
+        actual, expected = predict(spec, job, policies=True), case.expected
+        verdict = "admitted" if expected.verdict in ("complete", "bound") else expected.verdict
+        assert (actual.verdict, actual.by) == (verdict, expected.by), case.name
 
-    cluster = example(next(file for file in EXAMPLES if file.startswith(name)))
-    cases = list(all_cases(cluster, SUITES))
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_cases_are_distinct_and_a_third_are_refusals(name: str) -> None:
+    spec = compiled_example(name)
+    cases = list(all_cases(spec, SUITES))
     assert len({(case.suite, case.queue, case.pool, case.request) for case in cases}) == len(cases)
     assert sum(case.is_refusal for case in cases) * 3 >= len(cases)
 
 
-def test_the_expected_flavor_is_the_pool_of_the_case(prod: Cluster) -> None:
+def test_the_expected_flavor_is_the_pool_of_the_case(prod: CompiledSpec) -> None:
     for case in cases_by_name(prod).values():
         if case.expected.verdict in ("admitted", "bound", "complete", "preempted"):
             assert case.expected.flavor == case.pool, case.name

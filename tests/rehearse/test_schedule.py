@@ -6,32 +6,37 @@ from collections import Counter
 
 import pytest
 
-from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.quota import Quota
 from gpuc.rehearse.schedule import schedule
 from gpuc.rehearse.suites import all_cases
 
-from ..conftest import EXAMPLES, example
+from ..conftest import EXAMPLES, compiled_example
 
 WORK = ("smallest", "full_node", "efa", "shares", "gangs", "borrowing", "preemption", "reclaim", "topology")
 
 
+@pytest.fixture
+def prod() -> CompiledSpec:
+    return compiled_example("prod-use1")
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_case_runs_once(name: str) -> None:
-    cases = list(all_cases(example(name), WORK))
-    scheduled = Counter(id(case) for batch in schedule(example(name), cases) for case in batch)
+    cases = list(all_cases(compiled_example(name), WORK))
+    scheduled = Counter(id(case) for batch in schedule(compiled_example(name), cases) for case in batch)
     assert scheduled == Counter(id(case) for case in cases)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_demand_of_a_batch_is_within_every_quota(name: str) -> None:
-    cluster = example(name)
-    queues = {queue.name: queue for queue in cluster_queues(cluster)}
-    for batch in schedule(cluster, all_cases(cluster, WORK)):
-        quota = Quota(cluster)
+    spec = compiled_example(name)
+    queues = {queue.name: queue for queue in cluster_queues(spec.cluster)}
+    for batch in schedule(spec, all_cases(spec, WORK)):
+        quota = Quota(spec)
         for case in batch:
-            if case.demand and (actual := expect(cluster, queues[case.queue], case.demand)).verdict != "refused":
+            if case.demand and (actual := expect(spec, queues[case.queue], case.demand)).verdict != "refused":
                 quota.add_usage(case.queue, actual.flavor, case.demand.total)
         assert all(
             quota.available(queue, pool.name, resource) >= 0
@@ -42,12 +47,12 @@ def test_the_demand_of_a_batch_is_within_every_quota(name: str) -> None:
 
 
 def test_a_refused_case_of_a_strict_queue_is_the_only_one_in_its_batch() -> None:
-    cluster = example("train-usw2")
-    for batch in schedule(cluster, all_cases(cluster, WORK)):
+    spec = compiled_example("train-usw2")
+    for batch in schedule(spec, all_cases(spec, WORK)):
         strict = [case for case in batch if case.queue == "safety" and case.demand]
         assert len(strict) == 1 or not any(case.expected.verdict == "refused" for case in strict)
 
 
-def test_cases_without_demand_share_a_batch(prod: Cluster) -> None:
+def test_cases_without_demand_share_a_batch(prod: CompiledSpec) -> None:
     cases = [case for case in all_cases(prod, ("preemption",)) if case.batch == "preemption 1"]
     assert schedule(prod, cases) == [cases]

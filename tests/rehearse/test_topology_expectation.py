@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from copy import deepcopy
+from functools import cache
 
 import pytest
 
-from gpuc.model import Cluster, ClusterQueue
+from gpuc.model import ClusterQueue
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Request
-from tests.conftest import example
+from tests.conformance.shared_plane import compiled
+from tests.conftest import compiled_example
+from tests.pipeline.memory import source
 
 SMALL = {"cpu": 1000, "memory": 2**30, "nvidia.com/gpu": 1}
 
 
-def mixed() -> tuple[Cluster, ClusterQueue]:
-    """A queue of train-usw2 whose second pool has no topology."""
-    cluster = example("train-usw2")
-    queue = next(queue for queue in cluster_queues(cluster) if len(queue.pool_quotas) > 1)
-    first, second = queue.pool_quotas
-    plain = replace(second.pool, spec=second.pool.spec.model_copy(update={"topology": None}))
-    changed = replace(queue, pool_quotas=(first, replace(second, pool=plain)))
-    owner = next(candidate for candidate in cluster.queues if queue in candidate.cluster_queues)
-    queues = tuple(
-        replace(candidate, cluster_queues=(changed,)) if candidate is owner else candidate
-        for candidate in cluster.queues
-    )
-    return replace(cluster, queues=queues), changed
+def queue_of_two_pools(spec: CompiledSpec) -> ClusterQueue:
+    return next(queue for queue in cluster_queues(spec.cluster) if len(queue.pools) > 1)
+
+
+@cache
+def mixed() -> CompiledSpec:
+    """train-usw2 with a queue whose second pool has no topology."""
+    tree = deepcopy(source("train-usw2").tree)
+    del tree["spec"]["pools"]["core-b200"]["topology"]
+    return compiled(tree, "train-usw2")
 
 
 @pytest.mark.parametrize(
@@ -39,8 +40,9 @@ def mixed() -> tuple[Cluster, ClusterQueue]:
     ],
 )
 def test_a_topology_request_needs_a_pool_with_a_topology(pool: int, one_block: bool, message: str) -> None:
-    cluster, queue = mixed()
-    actual = expect(cluster, queue, Request(SMALL, pool=queue.pools[pool].name, one_block=one_block))
+    spec = mixed()
+    queue = queue_of_two_pools(spec)
+    actual = expect(spec, queue, Request(SMALL, pool=queue.pools[pool].name, one_block=one_block))
     if message:
         assert (actual.verdict, actual.by) == ("refused", "Kueue") and message in actual.message
     else:
@@ -48,6 +50,5 @@ def test_a_topology_request_needs_a_pool_with_a_topology(pool: int, one_block: b
 
 
 def test_work_without_a_topology_request_is_admitted_if_all_pools_have_a_topology() -> None:
-    cluster = example("train-usw2")
-    queue = next(queue for queue in cluster_queues(cluster) if len(queue.pool_quotas) > 1)
-    assert expect(cluster, queue, Request(SMALL)).verdict == "admitted"
+    spec = compiled_example("train-usw2")
+    assert expect(spec, queue_of_two_pools(spec), Request(SMALL)).verdict == "admitted"

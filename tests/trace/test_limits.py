@@ -8,7 +8,6 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.trace.admission_steps import limit_steps
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.limits import container_limits
 from gpuc.trace.workload import PodSet, Workload
 
 
@@ -34,8 +33,3 @@ def test_c27_a_quota_of_limits_counts_limits() -> None:
     expected = "the pods need 4 of limits.cpu; the quota of the namespace is 3, which is enough for 1 of 2"
     assert (step.verdict, step.message) == ("failed", expected)
     assert step.path == ("spec", "hard", "limits.cpu")
-
-
-def test_the_maximum_of_a_limit_range_is_also_a_default() -> None:
-    limits = container_limits(_cluster("LimitRange", {"limits": [{"type": "Container", "max": {"cpu": "2"}}]}), "a")
-    assert (limits[0]["default"], limits[0]["defaultRequest"]) == ({"cpu": "2"}, {"cpu": "2"})

@@ -250,5 +250,5 @@ def test_c27_the_result_names_the_cause(spec: dict[str, Any], count: int, more: 
     workload = workload_of(work)
     assert workload is not None
     found = result(work, pool("gpu", G6_48, ZONES, **more), is_complete=True)
-    text = render("text", [Traced(workload, found, {"main": {}})], lambda manifest, path: None)
+    text = render("text", [Traced(workload, found)], lambda manifest, path: None)
     assert reason in text.splitlines()[-1]

@@ -12,12 +12,12 @@ from math import ceil
 from typing import Any, NamedTuple
 
 from gpuc.admission.documents import CONTAINERS, container_name, in_namespace, is_pod, kind, namespace_of, pod_part
-from gpuc.admission.pod_resources import Resources, of_pod_in_limit_range, quantities, quantity_text
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.pod_resources import Resources, of_pod_in_limit_range, quantities, quantity_text
 
 _CLAIM = "PersistentVolumeClaim"
 _MAX_MILLI = 2**63 // 1000

@@ -13,12 +13,12 @@ from typing import Any
 
 from gpuc.admission.documents import in_namespace, is_pod, namespace_of
 from gpuc.admission.limit_ranges import container_defaults
-from gpuc.admission.pod_defaults import add_missing, containers, resources_of, set_default_requests
-from gpuc.admission.pod_resources import is_extended_resource
+from gpuc.admission.pod_defaults import add_missing, containers, resources_of, set_default_requests, use_limits
 from gpuc.admission.request import Request
 from gpuc.admission.tolerations import add_or_update, merge
-from gpuc.manifest.manifest import Body
+from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
+from gpuc.objects.pod_resources import is_extended
 
 DEFAULT_SERVICE_ACCOUNT = "default"
 _TOKEN_VOLUME = "kube-api-access-"
@@ -38,13 +38,36 @@ def mutated(objects: ObjectSet, request: Request) -> Request:
     """
     if not is_pod(request.document) or not isinstance(request.document.get("spec"), dict):
         return request
-    document = deepcopy(request.document)
-    spec = document["spec"]
-    namespace = namespace_of(document)
+    spec = admitted_pod(objects, namespace_of(request.document), request.document["spec"])
+    return request._replace(document={**request.document, "spec": spec})
+
+
+def admitted_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
+    """Returns the spec of a pod with the changes of the built-in admission plugins, as `mutated` makes them."""
+    if not isinstance(pod, dict):
+        return pod
+    spec = deepcopy(pod)
     set_default_requests(spec)
     for change in _PLUGINS:
         change(objects, namespace, spec)
-    return request._replace(document=document)
+    return spec
+
+
+def queued_pod(objects: ObjectSet, namespace: str, pod: Any) -> Any:
+    """Returns the spec of the pods of a queued job with the requests that Kueue counts before the pods exist.
+
+    For a missing request, Kueue takes the default of a LimitRange before the limit of the container.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/workload/resources.go (AdjustResources)
+    """
+    if not isinstance(pod, dict):
+        return pod
+    spec = deepcopy(pod)
+    _limit_ranger(objects, namespace, spec)
+    for owner in (*containers(spec), spec):
+        use_limits(owner)
+    _overhead(objects, spec)
+    return spec
 
 
 def _limit_ranger(objects: ObjectSet, namespace: str, spec: Body) -> None:
@@ -137,7 +160,7 @@ def _device_tolerations(objects: ObjectSet, namespace: str, spec: Body) -> None:
         str(name)
         for container in containers(spec)
         for name, _ in pairs(dig(container, "resources", "requests"))
-        if is_extended_resource(str(name))
+        if is_extended(str(name))
     }
     for name in sorted(names):
         added = {"key": name, "operator": "Exists", "effect": "NoSchedule"}
@@ -147,19 +170,25 @@ def _device_tolerations(objects: ObjectSet, namespace: str, spec: Body) -> None:
 def _runtime_class(objects: ObjectSet, namespace: str, spec: Body) -> None:
     """Sets the overhead, the node selector and the tolerations of the RuntimeClass."""
     del namespace  # RuntimeClasses are cluster-scoped
-    name = spec.get("runtimeClassName")
-    manifest = objects.find("node.k8s.io", "RuntimeClass", str(name)) if name else None
+    manifest = _overhead(objects, spec)
     if manifest is None:
         return
-    overhead = dig(manifest.body, "overhead", "podFixed")
-    if overhead and not spec.get("overhead"):
-        spec["overhead"] = deepcopy(overhead)
     scheduling = manifest.body.get("scheduling")
     if isinstance(scheduling, dict):
         selector = {**dict(pairs(scheduling.get("nodeSelector"))), **dict(pairs(spec.get("nodeSelector")))}
         if selector:
             spec["nodeSelector"] = selector
         spec["tolerations"] = merge(spec.get("tolerations"), scheduling.get("tolerations"))
+
+
+def _overhead(objects: ObjectSet, spec: Body) -> Manifest | None:
+    """Sets the overhead of the RuntimeClass, and returns the RuntimeClass; None if it does not exist."""
+    name = spec.get("runtimeClassName")
+    manifest = objects.find("node.k8s.io", "RuntimeClass", str(name)) if name else None
+    overhead = dig(manifest.body if manifest is not None else None, "overhead", "podFixed")
+    if overhead and not spec.get("overhead"):
+        spec["overhead"] = deepcopy(overhead)
+    return manifest
 
 
 _PLUGINS: tuple[Callable[[ObjectSet, str, Body], None], ...] = (

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from gpuc.admission.documents import CONTAINERS
-from gpuc.admission.pod_resources import Resources, Side, of_containers, quantity_text
 from gpuc.kubernetes.amounts import HUGE_PAGES
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.pod_resources import Resources, Side, of_containers, quantity_text
 
 _OVERCOMMITTED = ("cpu", "memory")
 
@@ -20,12 +20,16 @@ _OVERCOMMITTED = ("cpu", "memory")
 def set_default_requests(spec: Body) -> None:
     """Sets missing requests of containers to their limits, and missing requests and limits of the complete pod."""
     for container in containers(spec):
-        limits = dict(pairs(dig(container, "resources", "limits")))
-        if limits:
-            add_missing(resources_of(container, "requests"), limits)
+        use_limits(container)
     if dig(spec, "resources", "requests") or dig(spec, "resources", "limits"):
         _set_pod_limits(spec)
         _set_pod_requests(spec)
+
+
+def use_limits(owner: Body) -> None:
+    """Sets missing requests of a container or a pod to its limits."""
+    if limits := dict(pairs(dig(owner, "resources", "limits"))):
+        add_missing(resources_of(owner, "requests"), limits)
 
 
 def containers(spec: Body) -> list[Any]:

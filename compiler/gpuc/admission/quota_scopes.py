@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.admission.documents import api_group, is_pod, kind
-from gpuc.admission.pod_resources import is_best_effort
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import dig, items
+from gpuc.objects.pod_resources import is_best_effort
 
 _TERMS = (
     ("requiredDuringSchedulingIgnoredDuringExecution",),

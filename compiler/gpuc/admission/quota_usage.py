@@ -13,11 +13,11 @@ from math import ceil
 from typing import Any
 
 from gpuc.admission.documents import CONTAINERS, api_group, container_name, kind
-from gpuc.admission.pod_resources import Resources, add, is_extended_resource, of_pod, pod_level, quantities
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.resource_name import resource_name
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
+from gpuc.objects.pod_resources import Resources, add, is_extended, of_pod, pod_level, quantities
 
 _ONE = Fraction(1)
 _OLD_NAMES = ("configmaps", "resourcequotas", "replicationcontrollers", "secrets")
@@ -63,7 +63,7 @@ def is_key_of(key: str, document: Body) -> bool:
     """Returns whether a key of spec.hard counts objects of this kind. Other keys do not make a quota apply."""
     match api_group(document), kind(document):
         case "", "Pod":
-            is_device = key.startswith("requests.") and is_extended_resource(key.removeprefix("requests."))
+            is_device = key.startswith("requests.") and is_extended(key.removeprefix("requests."))
             is_claim = key.startswith("requests.deviceclass.resource.kubernetes.io/")
             return key in _POD_KEYS or key.startswith(("hugepages-", "requests.hugepages-")) or is_device or is_claim
         case "", "Service":
@@ -103,7 +103,7 @@ def _pod_usage(spec: Any) -> Resources:
     for name, count in requests.items():
         if name in _COMPUTE or name.startswith("hugepages-"):
             counts[name] = count
-        if name in _COMPUTE or name.startswith("hugepages-") or is_extended_resource(name):
+        if name in _COMPUTE or name.startswith("hugepages-") or is_extended(name):
             counts[f"requests.{name}"] = count
     return {**counts, **{f"limits.{name}": count for name, count in limits.items() if name in _COMPUTE}}
 

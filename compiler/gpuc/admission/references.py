@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part, symbols
 from gpuc.admission.mutating import BUILT_IN_PRIORITIES
-from gpuc.admission.pod_resources import quantities
 from gpuc.admission.request import Decision, Request
 from gpuc.admission.storage_classes import storage_decisions
 from gpuc.admission.volume_sources import named_objects
@@ -18,6 +17,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.operator_values import policy_values
+from gpuc.objects.pod_resources import quantities
 from gpuc.objects.symbol_table import kind_of
 
 _SERVICE_ACCOUNT = kind_of("ServiceAccount")

@@ -12,13 +12,13 @@ from fractions import Fraction
 from math import floor
 
 from gpuc.admission.documents import in_namespace, is_pod, kind
-from gpuc.admission.pod_resources import Resources, add, quantities, quantity_text
 from gpuc.admission.quota_scopes import is_in_scope
 from gpuc.admission.quota_usage import is_key_of, missing_values, usage
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig
+from gpuc.objects.pod_resources import Resources, add, quantities, quantity_text
 
 
 def quota_decisions(objects: ObjectSet, namespace: str, requests: Sequence[tuple[Request, int]]) -> Iterator[Decision]:

@@ -182,9 +182,7 @@ def _apply_objects(
 def _select_cases(spec: CompiledSpec, patterns: list[str]) -> list[Case]:
     from gpuc.rehearse.suites import all_cases
 
-    cases = [
-        case for case in all_cases(spec.cluster) if not patterns or any(matches(case, pattern) for pattern in patterns)
-    ]
+    cases = [case for case in all_cases(spec) if not patterns or any(matches(case, pattern) for pattern in patterns)]
     if not cases:
         raise UsageError(f"no test case of {spec.cluster.name} matches {' or '.join(patterns)}")
     return cases

@@ -16,7 +16,6 @@ from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
-from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.manifest.manifest import Manifest
@@ -25,11 +24,9 @@ from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.autoscaling import with_replicas_of_autoscalers
 from gpuc.trace.described import described_workload
-from gpuc.trace.limits import container_limits
-from gpuc.trace.node_agents import node_agents, without_agent_requests
+from gpuc.trace.node_agents import traced_objects
 from gpuc.trace.report import Traced, render
 from gpuc.trace.unserved import unserved, why_not_traced, workload_without_pods
-from gpuc.trace.workload import pod_requests
 
 _NOT_JUDGED = 4
 """The exit code if no step fails, but a step could not be judged."""
@@ -98,20 +95,13 @@ def run_trace(arguments: list[str]) -> int:
     else:
         workloads = [_workload_of_options(index, options)]
     traced = [
-        Traced(workload, trace_workload(index, workload), _requests_by_pod_set(index, workload), note, position)
-        for workload, note, position in workloads
+        Traced(workload, trace_workload(index, workload), note, position) for workload, note, position in workloads
     ]
     write_stdout(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
     verdicts = {trace.result.verdict for trace in traced}
     if verdicts & {"refused", "pending"}:
         return 1
     return _NOT_JUDGED if objects.unread or unread or "not judged" in verdicts else 0
-
-
-def _requests_by_pod_set(index: ClusterIndex, workload: Workload) -> dict[str, Amounts]:
-    """Returns the requests of one pod of each pod set, with the defaults of the LimitRanges of the namespace."""
-    limits = container_limits(index, workload.namespace)
-    return {pods.name: pod_requests(pods.pod, limits) for pods in workload.pod_sets}
 
 
 class Objects(NamedTuple):
@@ -159,10 +149,8 @@ def _objects_of_spec(inputs: list[str]) -> Objects:
     if len(files) != 1:
         raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    manifests = [*without_agent_requests(spec.cluster, spec.synced), *node_agents(spec.cluster)]
     accounts = {str(name): account for name, account in spec.cluster.spec.kueue.controllers.items()}
-    objects = ObjectSet(manifests, is_complete=True, values=spec.charts, catalog=spec.cluster.catalog)
-    return Objects(objects, spec.locate, accounts=accounts)
+    return Objects(traced_objects(spec.cluster, spec.synced, spec.charts), spec.locate, accounts=accounts)
 
 
 def _print_errors(inputs: list[str]) -> None:

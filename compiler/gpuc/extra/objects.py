@@ -76,7 +76,7 @@ def add_objects(objects: ReadObjects, file: ManifestFile, output: str, origin: P
             for rule, place, on_key, message, fix in problems:
                 objects.findings.append(rule.at(origin, message, fix=fix, mark=locate(place, on_key)))
             if not problems:
-                manifest = manifest_of(output, origin, item, applied_body(item))
+                manifest = manifest_of(item, output, origin, applied_body(item))
                 objects.manifests.append(replace(manifest, written=Written(file.file, item, locate)))
 
 

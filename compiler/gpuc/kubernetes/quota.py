@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 Key = tuple[str, str]
@@ -98,6 +99,8 @@ class Node:
 
 Usage = Mapping[tuple[Node, Key], int]
 """Usage by node. The usage of a Cohort is the usage of its children above the quota that the children do not lend."""
+NOTHING: Usage = MappingProxyType({})
+"""The usage of a cluster without workloads."""
 N = TypeVar("N", bound=Node)
 
 

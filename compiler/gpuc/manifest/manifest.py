@@ -81,16 +81,20 @@ class Manifest:
         return f"{self.kind} {prefix}{self.name}"
 
 
-def manifest_of(file: str, origin: Path, document: Body, body: Body, name: str = "") -> Manifest:
+def manifest_of(
+    document: Body, file: str = "", origin: Path = (), body: Body | None = None, name: str = ""
+) -> Manifest:
     """Returns the manifest of an object that was read. Labels and annotations that are not maps are left out.
 
     Args:
         document: the object, whose metadata is a map.
-        body: the fields of the object that count.
+        body: the fields of the object that count; None for all but apiVersion, kind and metadata.
         name: the name, if the metadata has none.
     """
     metadata = document["metadata"]
     labels, annotations = (metadata.get(key) for key in ("labels", "annotations"))
+    if body is None:
+        body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
     return Manifest(
         file=file,
         origin=origin,

@@ -43,7 +43,7 @@ NO_FILES = ManifestFiles()
 """A cluster without manifests of users."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CompiledSpec:
     """The result of compiling a spec."""
 

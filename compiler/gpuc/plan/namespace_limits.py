@@ -8,18 +8,17 @@ from fractions import Fraction
 
 from gpuc.admission.quota_usage import BY_STORAGE_CLASS
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, Amounts, exact_amount
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, Amounts, exact_amount, total
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model.names import EFA
 from gpuc.model.units import Unit, unit_name
 from gpuc.objects.object_set import dig, pairs
+from gpuc.objects.pod_resources import pod_requests
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.quota_changes import GPU_PREFIXES, quota_changes
 from gpuc.plan.tenant_changes import owner_of, where_text
-from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.limits import container_limits
-from gpuc.trace.workload import pod_requests, workload_of
+from gpuc.trace.workload import created_pods, workload_of
 
 _REQUESTS, _LIMITS = "requests.", "limits."
 _CPU_AND_MEMORY = (f"{_REQUESTS}{CPU}", f"{_REQUESTS}{MEMORY}")
@@ -76,15 +75,13 @@ def limit_changes(change: Change, *, smaller: bool) -> list[LimitChange]:
 
 def requested(change: Change, namespace: str) -> Amounts:
     """Returns the requests of all objects of --workloads in a namespace."""
-    index = ClusterIndex(change.before.objects)
-    total: Amounts = {}
-    for manifest in change.workloads:
-        workload = workload_of(manifest) if manifest.namespace == namespace else None
-        for pods in workload.pod_sets if workload else ():
-            copies = pods.count * (workload.copies if workload else 1)
-            for name, count in pod_requests(pods.pod, container_limits(index, namespace)).items():
-                total[name] = total.get(name, 0) + count * copies
-    return total
+    workloads = [workload_of(manifest) for manifest in change.workloads if manifest.namespace == namespace]
+    return total(
+        {name: count * pods.count * workload.copies for name, count in pod_requests(pods.pod).items()}
+        for workload in workloads
+        if workload is not None
+        for pods in created_pods(change.before.objects, workload)
+    )
 
 
 def _limits(pair: Pair, smaller: bool) -> Iterator[tuple[str, str]]:

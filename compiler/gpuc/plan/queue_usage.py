@@ -10,12 +10,12 @@ from gpuc.diagnostics.words import first_names
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.pod_resources import pod_requests
 from gpuc.plan.change import Change
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import choose
 from gpuc.trace.kueue_scope import queue_of, why_unmanaged
-from gpuc.trace.limits import container_limits
-from gpuc.trace.workload import Workload, pod_requests, workload_of
+from gpuc.trace.workload import Workload, queued_pods, workload_of
 
 
 class Use(NamedTuple):
@@ -72,8 +72,8 @@ def users_text(what: str, manifests: Sequence[Manifest]) -> tuple[str, ...]:
 
 def _place(index: ClusterIndex, queue: Member, workload: Workload, used: dict[Key, int]) -> Iterator[tuple[Key, int]]:
     """Yields the usage of one workload, and adds the usage to `used`."""
-    for pods in workload.pod_sets:
-        requests = pod_requests(pods.pod, container_limits(index, workload.namespace), template=workload.kind != "Pod")
+    for pods in queued_pods(index.objects, workload):
+        requests = pod_requests(pods.pod)
         chosen = choose(index, queue, pods, requests, used)
         for resource, flavor in chosen.flavors.items():
             yield (flavor, resource), requests.get(resource, 0) * pods.count

@@ -8,12 +8,12 @@ from functools import lru_cache
 
 from gpuc.diagnostics.words import first_names
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet, group
+from gpuc.objects.object_set import group
 from gpuc.plan.change import Change, grouped
 from gpuc.plan.rights import state_with_roles
 from gpuc.plan.state import State
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.node_agents import node_agents, without_agent_requests
+from gpuc.trace.node_agents import traced_objects
 from gpuc.trace.steps import Step
 from gpuc.trace.tracer import trace_workload
 from gpuc.trace.workload import workload_of
@@ -103,7 +103,5 @@ def _index(state: State) -> ClusterIndex:
     cluster, objects = state.cluster, state.objects
     if cluster is None:
         return ClusterIndex(objects)
-    manifests = [*without_agent_requests(cluster, objects.manifests), *node_agents(cluster)]
     accounts = {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
-    complete = ObjectSet(manifests, is_complete=True, values=objects.values, catalog=cluster.catalog)
-    return ClusterIndex(complete, accounts=accounts)
+    return ClusterIndex(traced_objects(cluster, objects.manifests, objects.values), accounts=accounts)

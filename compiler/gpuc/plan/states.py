@@ -180,10 +180,9 @@ def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest
     api, kind, metadata = document.get("apiVersion"), document.get("kind"), document.get("metadata")
     if not (isinstance(metadata, dict) and isinstance(api, str) and isinstance(kind, str)):
         raise _unreadable(file, "has a document that is not a Kubernetes object")
-    body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "metadata")}
     start = Mark(file, 1, 1)
     written = None if metadata.keys() <= _METADATA else Written(file, document, partial(_start, start))
-    return replace(manifest_of(file, origin, document, body), written=written)
+    return replace(manifest_of(document, file, origin), written=written)
 
 
 def _start(start: Mark, path: SpecPath, on_key: bool) -> Mark:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection
 from threading import BoundedSemaphore
 
 from gpuc.rehearse.client import ApiError, Client
-from gpuc.rehearse.outcome import Component, Outcome
+from gpuc.rehearse.outcome import Outcome
+from gpuc.trace.steps import Component
 
 NO_OBJECTION = "no objection"
 """Message of the outcome if a request was admitted without a warning."""

@@ -7,9 +7,7 @@ from typing import Literal
 
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.tenant import DEFAULT_REQUEST
-
-Component = Literal["API server", "policy", "quota", "Kueue", "scheduler", "Karpenter", "job controller"]
-"""The component of the control plane that admits or refuses a request, or keeps the pods of the request pending."""
+from gpuc.trace.steps import Component
 
 
 @dataclass(frozen=True, slots=True)

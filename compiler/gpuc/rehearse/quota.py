@@ -8,32 +8,30 @@ from dataclasses import dataclass, field
 from gpuc.kubernetes import quota
 from gpuc.kubernetes.quota import Key, Node
 from gpuc.model import Cluster, ClusterQueue, Queue
+from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.expectation import cluster_index
 
 
 @dataclass
 class Quota:
     """The quota of all ClusterQueues, and its usage by admitted workloads."""
 
-    cluster: Cluster
+    spec: CompiledSpec
     usage: dict[tuple[Node, Key], int] = field(default_factory=dict)
     """Used amount by node of Kueue's quota tree and by (flavor, resource)."""
 
-    def node(self, queue: ClusterQueue) -> Node:
+    def node(self, queue: str) -> Node:
         """Returns the node of a ClusterQueue in Kueue's quota tree."""
-        return self.cluster.quota_nodes[queue.name]
+        return cluster_index(self.spec).quotas[queue]
 
     def add_usage(self, queue: str, flavor: str, amounts: Mapping[str, int]) -> None:
         """Adds the usage of an admitted workload in a ClusterQueue."""
         for resource, amount in amounts.items():
-            quota.add_usage(self.cluster.quota_nodes[queue], (flavor, resource), amount, self.usage)
-
-    def capacity(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
-        """Returns the maximum usage of a ClusterQueue while no other ClusterQueue uses quota."""
-        return self.node(queue).capacity((flavor, resource))
+            quota.add_usage(self.node(queue), (flavor, resource), amount, self.usage)
 
     def available(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
         """Returns the available quota of a ClusterQueue, including the quota that it can borrow."""
-        return self.node(queue).available((flavor, resource), self.usage)
+        return self.node(queue.name).available((flavor, resource), self.usage)
 
 
 def owner(cluster: Cluster, queue: ClusterQueue) -> Queue:

@@ -87,7 +87,7 @@ def run_cases(
     cached = _CachedContext(context.spec, context.client, context.timeouts, CACHE_SECONDS, cache=cache)
     results: list[CaseResult] = []
     with ThreadPoolExecutor(MAX_PARALLEL) as pool:
-        for batch in schedule(context.cluster, cases):
+        for batch in schedule(context.spec, cases):
             results += pool.map(lambda case: _run(cached, case, progress), batch)
             cached.clear(nodes=bool(_scaled_up_node_pools(cached)))
     return results

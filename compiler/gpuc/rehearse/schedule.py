@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from math import ceil
 
 from gpuc.kubernetes.amounts import Amounts, total
-from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.model import ClusterQueue, Pool
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.expectation import cluster_queues, expect
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.quota import Quota, owner
@@ -31,23 +32,25 @@ class Batch:
     queues_with_requests: set[str] = field(default_factory=set)
     """ClusterQueues with a request in this batch."""
 
-    def add(self, cluster: Cluster, case: Case) -> bool:
+    def add(self, case: Case) -> bool:
         """Adds a test case unless an outcome would change; returns whether the test case was added."""
         if case.demand is not None:
-            queue = next(queue for queue in cluster_queues(cluster) if queue.name == case.queue)
-            if not self._reserve(cluster, queue, case.demand):
+            queues = cluster_queues(self.quota.spec.cluster)
+            queue = next(queue for queue in queues if queue.name == case.queue)
+            if not self._reserve(queue, case.demand):
                 return False
         self.cases.append(case)
         return True
 
-    def _reserve(self, cluster: Cluster, queue: ClusterQueue, request: Request) -> bool:
+    def _reserve(self, queue: ClusterQueue, request: Request) -> bool:
         """Adds a request to the demand unless an outcome would change; returns whether the request was added."""
-        expected = expect(cluster, queue, request)
+        spec = self.quota.spec
+        expected = expect(spec, queue, request)
         refused = expected.verdict == "refused"
-        strict = owner(cluster, queue).spec.strategy == "strict"
+        strict = owner(spec.cluster, queue).spec.strategy == "strict"
         if queue.name in self.blocked_queues or (strict and refused and queue.name in self.queues_with_requests):
             return False
-        quota, work = Quota(cluster, dict(self.quota.usage)), dict(self.work)
+        quota, work = Quota(spec, dict(self.quota.usage)), dict(self.work)
         if not refused:
             pool = next(pool for pool in queue.pools if pool.name == expected.flavor)
             if expected.verdict != "pending":
@@ -55,21 +58,22 @@ class Batch:
             if pool.name in self.work and _max_nodes(pool, work.get(pool.name, ())) > pool.nodes_max:
                 return False
             quota.add_usage(queue.name, pool.name, request.total)
-        to_refuse = [*self.refused, (queue, request, expected)] if refused else self.refused
-        if not refused and expect(cluster, queue, request, self.quota) != expected:
+        if expect(spec, queue, request, self.quota.usage) != expected:
             return False
-        if any(
-            expect(cluster, other, refused_request, quota) != outcome for other, refused_request, outcome in to_refuse
-        ):
+        # The usage of one flavor changes no decision about requests for the node pool of another flavor.
+        affected = [row for row in self.refused if not refused and row[1].pool in ("", expected.flavor)]
+        if any(expect(spec, other, row, quota.usage) != outcome for other, row, outcome in affected):
             return False
-        self.quota, self.work, self.refused = quota, work, to_refuse
+        self.quota, self.work = quota, work
+        if refused:
+            self.refused.append((queue, request, expected))
         self.queues_with_requests.add(queue.name)
         if strict and refused:
             self.blocked_queues.add(queue.name)
         return True
 
 
-def schedule(cluster: Cluster, cases: Iterable[Case]) -> list[list[Case]]:
+def schedule(spec: CompiledSpec, cases: Iterable[Case]) -> list[list[Case]]:
     """Returns the batches in the order of the run.
 
     Test cases with the same batch name are in one batch, unless they would change each other's outcome.
@@ -77,9 +81,9 @@ def schedule(cluster: Cluster, cases: Iterable[Case]) -> list[list[Case]]:
     batches: dict[str, list[Batch]] = {}
     for case in cases:
         same_name_batches = batches.setdefault(case.batch or case.suite, [])
-        if not any(batch.add(cluster, case) for batch in same_name_batches):
-            same_name_batches.append(Batch(Quota(cluster)))
-            same_name_batches[-1].add(cluster, case)
+        if not any(batch.add(case) for batch in same_name_batches):
+            same_name_batches.append(Batch(Quota(spec)))
+            same_name_batches[-1].add(case)
     return [batch.cases for same_name_batches in batches.values() for batch in same_name_batches]
 
 

@@ -71,7 +71,7 @@ class ClusterIndex:
     @cached_property
     def rooms(self) -> dict[Pool, Room]:
         """The resources for pods on the nodes of each pool."""
-        return {pool: Room(pool, self.daemonsets, self.charts) for pool in self.nodes.pools}
+        return {pool: Room(pool, self.objects, self.daemonsets, self.charts) for pool in self.nodes.pools}
 
     @cached_property
     def daemonsets(self) -> list[Pods]:

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 from gpuc.kubernetes.amounts import Amounts, amount, described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, pairs
+from gpuc.objects.object_set import dig
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.limits import limited_resource
 from gpuc.trace.nodes import PodDemand, matching_pools
 from gpuc.trace.workload import Workload
 
@@ -31,16 +30,15 @@ def counting_quota(
             return "", None
         gpus |= names
     for quota in cluster.in_namespace("ResourceQuota", workload.namespace):
-        hard = _hard(quota)
-        if gpus and gpus <= hard.keys() and all(hard[name] for name in gpus):
-            limits = described({name: hard[name] for name in sorted(gpus)})
-            return f"ResourceQuota {quota.name} of namespace {workload.namespace}, hard {limits}", quota
+        hard = _hard(quota, gpus)
+        if gpus and gpus == hard.keys():
+            return f"ResourceQuota {quota.name} of namespace {workload.namespace}, hard {described(hard)}", quota
     return "", None
 
 
-def _hard(quota: Manifest) -> Amounts:
-    """Returns the limits of requests by resource; empty for a ResourceQuota that counts only some pods."""
+def _hard(quota: Manifest, gpus: Iterable[str]) -> Amounts:
+    """Returns the limits above 0 of requests for GPUs; empty for a ResourceQuota that counts only some pods."""
     if dig(quota.body, "spec", "scopes") or dig(quota.body, "spec", "scopeSelector"):
         return {}
-    rows = [(limited_resource(str(key)), value) for key, value in pairs(dig(quota.body, "spec", "hard"))]
-    return {name: most for name, value in rows if name and (most := amount(name, value)) is not None}
+    limits = ((name, amount(name, dig(quota.body, "spec", "hard", f"requests.{name}"))) for name in sorted(gpus))
+    return {name: most for name, most in limits if most}

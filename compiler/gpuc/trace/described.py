@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gpuc.admission.limit_ranges import container_defaults
 from gpuc.kubernetes.amounts import CPU, MEMORY
 from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.manifest.manifest import Body
 from gpuc.model.names import PLACEHOLDER_REGISTRY, POOL_LABEL
 from gpuc.objects.object_set import dig, items
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.limits import container_limits
 from gpuc.trace.workload import PodSet, Workload
 
 
@@ -67,8 +67,8 @@ def _parameters(cluster: ClusterIndex, kind: str, name: str) -> list[Any]:
 
 def _default_requests(cluster: ClusterIndex, namespace: str) -> dict[str, str]:
     """Returns the default requests of cpu and memory of the LimitRanges, because policies demand explicit requests."""
-    defaults = [dig(limit, "defaultRequest") for limit in container_limits(cluster, namespace)]
-    return {name: str(value) for row in defaults for name in (CPU, MEMORY) if (value := dig(row, name)) is not None}
+    defaults = [container_defaults(manifest)[0] for manifest in cluster.in_namespace("LimitRange", namespace)]
+    return {name: str(row[name]) for row in defaults for name in (CPU, MEMORY) if row.get(name) is not None}
 
 
 def _registry(cluster: ClusterIndex) -> str:

@@ -1,4 +1,4 @@
-"""The flavors that Kueue chooses for a workload in an empty cluster, in which no other workload uses quota."""
+"""The flavors that Kueue chooses for a workload."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpuc.kubernetes import flavor as kueue
 from gpuc.kubernetes.amounts import PODS, Amounts
 from gpuc.kubernetes.flavor import Attempt, Choice, Group
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
-from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.quota import NOTHING, Key, Usage
 from gpuc.kubernetes.selector import matches
 from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.manifest.manifest import Manifest
@@ -32,20 +32,28 @@ def topology_level(annotations: Any) -> str | None:
     return "" if str(dig(annotations, UNCONSTRAINED_TOPOLOGY)).lower() == "true" else None
 
 
-def choose(cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, used: dict[Key, int]) -> Choice:
+def choose(
+    cluster: ClusterIndex,
+    queue: Member,
+    pods: PodSet,
+    requests: Amounts,
+    used: dict[Key, int],
+    usage: Usage = NOTHING,
+) -> Choice:
     """Returns the flavors that Kueue chooses for one pod set in a ClusterQueue.
 
     Args:
         requests: the requests of one pod.
         used: the usage of earlier pod sets of the workload, by flavor and resource. The function adds the usage of this
             pod set.
+        usage: the usage of other workloads.
     """
     groups = [Group(frozenset(group.covered), tuple(flavor.name for flavor in group.flavors)) for group in queue.groups]
     total = {name: count * pods.count for name, count in requests.items()}
     if any(PODS in group.resources for group in groups):
         total[PODS] = pods.count
     stops_at_borrowing = queue.setting("flavorFungibility", "whenCanBorrow") in (None, "Borrow", "MayStopSearch")
-    kueue_queue = kueue.Queue(queue, groups, _is_all_topology(cluster, queue), stops_at_borrowing)
+    kueue_queue = kueue.Queue(queue, groups, _is_all_topology(cluster, queue), stops_at_borrowing, usage)
     return kueue.choose(
         kueue_queue, total, topology_level(pods.annotations), lambda name: _flavor(cluster, name, pods), used
     )

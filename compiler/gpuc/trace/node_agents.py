@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 from gpuc.catalog.records import NODE_AGENT
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, texts
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import ObjectSet, dig, items
 
 
 def node_agents(cluster: Cluster) -> Iterator[Manifest]:
@@ -33,6 +34,16 @@ def node_agents(cluster: Cluster) -> Iterator[Manifest]:
             body: Body = {"spec": {"template": {"spec": pod}}}
             path = ("spec", "nodeAgents", agent.name)
             yield Manifest("", path, "apps/v1", "DaemonSet", f"{agent.name}-{pool.name}", body, "kube-system")
+
+
+def traced_objects(cluster: Cluster, synced: Iterable[Manifest], values: Mapping[str, Any]) -> ObjectSet:
+    """Returns all objects of a cluster for traces, in which the requests of `nodeAgents` count once.
+
+    Args:
+        values: the Helm values by chart.
+    """
+    manifests = [*without_agent_requests(cluster, synced), *node_agents(cluster)]
+    return ObjectSet(manifests, is_complete=True, values=values, catalog=cluster.catalog)
 
 
 def without_agent_requests(cluster: Cluster, synced: Iterable[Manifest]) -> list[Manifest]:

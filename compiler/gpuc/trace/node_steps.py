@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from gpuc.admission.validation.resources import is_extended as is_device
 from gpuc.cluster.instance_labels import instance_labels
 from gpuc.cluster.queue import Member
 from gpuc.kubernetes.amounts import Amounts
@@ -15,7 +14,7 @@ from gpuc.kubernetes.flavor import topology_refusal
 from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
 from gpuc.kubernetes.node_pool import AWS, HOSTNAME
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.exclusive import exclusive_step
 from gpuc.trace.flavors import topology_level
@@ -42,17 +41,6 @@ if TYPE_CHECKING:
 
 _MAX_TYPES = 6
 """The number of instance types that the message about nodes names."""
-
-
-def with_device_tolerations(pod: Any, requests: Amounts) -> Any:
-    """Returns the pod with the tolerations that EKS adds: for a requested device, of the taint with the device's name.
-
-    Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go;
-    https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html
-    """
-    added = [{"key": name, "operator": "Exists", "effect": "NoSchedule"} for name in requests if is_device(name)]
-    declared = [toleration for _, toleration in items(dig(pod, "tolerations"))]
-    return {**pod, "tolerations": [*declared, *added]} if isinstance(pod, dict) else pod
 
 
 def topology_steps(

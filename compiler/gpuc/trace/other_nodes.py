@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from gpuc.admission.validation.resources import is_extended as is_device
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.node_pool import AWS_LABELS, HOSTNAME, WELL_KNOWN, normal
 from gpuc.kubernetes.selector import Requirement
 from gpuc.objects.object_set import dig, items
+from gpuc.objects.pod_resources import is_extended as is_device
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.nodes import MatchingPool, PodDemand
 

@@ -11,7 +11,7 @@ from gpuc import __version__
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.terminal import Paint, visible
-from gpuc.kubernetes.amounts import Amounts, described
+from gpuc.kubernetes.amounts import described
 from gpuc.manifest.manifest import Manifest
 from gpuc.trace import Stage, Step, TraceResult, Workload
 from gpuc.trace.nodes import several
@@ -52,8 +52,6 @@ class Traced:
 
     workload: Workload
     result: TraceResult
-    requests: dict[str, Amounts]
-    """The requests of one pod by pod set, with the defaults of LimitRanges."""
     note: str = ""
     """The file, line and column of the workload; empty for a workload from command-line options."""
     place: Callable[[Path], Mark | None] = lambda path: None
@@ -78,7 +76,7 @@ def _lines(trace: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
     where = f"namespace {workload.namespace or '(none)'}, queue {workload.queue or '(none)'}"
     yield visible(f"{workload.kind} {workload.name}: {where}{f', {trace.note}' if trace.note else ''}")
     for pods in workload.pod_sets:
-        yield visible(f"  {pods.name}: {pods.count * workload.copies} x {described(trace.requests[pods.name])}")
+        yield visible(f"  {pods.name}: {pods.count * workload.copies} x {described(trace.result.requests[pods.name])}")
     has_several_sets = len(workload.pod_sets) > 1
     for step in trace.result.steps:
         name = step.stage.value
@@ -165,7 +163,9 @@ def _data(trace: Traced, locate: Locate) -> dict[str, Any]:
         "namespace": workload.namespace,
         "queue": workload.queue,
         "copies": workload.copies,
-        "pods": {pods.name: {"count": pods.count, "requests": trace.requests[pods.name]} for pods in workload.pod_sets},
+        "pods": {
+            pods.name: {"count": pods.count, "requests": trace.result.requests[pods.name]} for pods in workload.pod_sets
+        },
         "verdict": result.verdict,
         "by": result.by or None,
         "bypass": result.bypass or None,

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gpuc.admission.mutating import admitted_pod
 from gpuc.catalog.records import EKS, FLEET
 from gpuc.cluster.pool import Pool
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PODS, Amounts, total
 from gpuc.kubernetes.toleration import untolerated
+from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.pods import Pods
-from gpuc.trace.workload import pod_requests
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import Daemonset, InstanceType
@@ -20,14 +22,15 @@ if TYPE_CHECKING:
 class Room:
     """The room for pods on the nodes of a pool, by instance type."""
 
-    def __init__(self, pool: Pool, daemonsets: Iterable[Pods], charts: frozenset[str]) -> None:
+    def __init__(self, pool: Pool, objects: ObjectSet, daemonsets: Iterable[Pods], charts: frozenset[str]) -> None:
         """Reads the agents on the nodes.
 
         Args:
-            daemonsets: the DaemonSets among the objects.
+            daemonsets: the pods of the DaemonSets among the objects.
             charts: the names of the installed Helm charts.
         """
         self._pool = pool
+        self._objects = objects
         self._daemonsets = tuple(daemonsets)
         self._charts = charts
         self._by_type: dict[str, Amounts] = {}
@@ -44,7 +47,8 @@ class Room:
     @cached_property
     def _requests(self) -> Amounts:
         """The requests of the DaemonSet pods that run on nodes of the pool."""
-        return total({**pod_requests(pods.spec), PODS: 1} for pods in self.daemonset_pods)
+        admitted = (admitted_pod(self._objects, pods.manifest.namespace, pods.spec) for pods in self.daemonset_pods)
+        return total({**pod_requests(pod), PODS: 1} for pod in admitted)
 
     def of(self, instance: InstanceType) -> Amounts:
         """Returns the resources for pods on one node of an instance type."""

@@ -8,7 +8,13 @@ from typing import Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
+from gpuc.kubernetes.flavor import Attempt
 from gpuc.manifest.manifest import Manifest
+
+Component = Literal[
+    "RBAC", "API server", "policy", "Pod Security", "quota", "Kueue", "scheduler", "Karpenter", "job controller", "user"
+]
+"""The component or the person that refuses a workload, or that keeps its pods pending."""
 
 
 class Stage(Enum):
@@ -38,7 +44,7 @@ class Stage(Enum):
 
 _AFTER_CREATION = (Stage.NODE_POOL, Stage.NODE, Stage.STARTUP, Stage.SUSPENDED)
 """The stages whose failure leaves the workload pending."""
-_COMPONENTS = {
+_COMPONENTS: dict[Stage, Component] = {
     Stage.RIGHTS: "RBAC",
     Stage.API: "API server",
     Stage.POD_API: "API server",
@@ -102,6 +108,10 @@ class TraceResult:
     steps: list[Step] = field(default_factory=list)
     placements: dict[str, Placement] = field(default_factory=dict)
     """The placements by the name of the pod set."""
+    attempts: dict[str, list[Attempt]] = field(default_factory=dict)
+    """Kueue's decisions about the flavors that it tries, by the name of the pod set."""
+    requests: dict[str, Amounts] = field(default_factory=dict)
+    """The requests of one pod by the name of the pod set, with the defaults of the cluster and of the namespace."""
     is_static: bool = False
     """Whether all node pools that accept the pods are static, so that Karpenter starts no nodes for the pods."""
     bypass: str = ""
@@ -138,7 +148,7 @@ class TraceResult:
         return "pending" if failure.stage in _AFTER_CREATION else "refused"
 
     @property
-    def by(self) -> str:
+    def by(self) -> Component | Literal[""]:
         """The component that refuses the workload or finds no node for the pods; empty if no step fails."""
         failure = self.failure
         if failure is None:

@@ -1,64 +1,76 @@
 """Traces a workload through admission, Kueue, the scheduler and Karpenter, without a cluster.
 
-The trace assumes an empty cluster, in which no other workload uses quota or nodes. So a workload that fails in a trace
-also fails in the cluster.
+The trace assumes an empty cluster, in which no other workload uses quota or nodes, unless the caller gives the usage of
+quota. So a workload that fails in a trace also fails in the cluster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gpuc.cluster.queue import GROUPS, Member, cluster_queue
 from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.kubernetes.flavor import Choice
 from gpuc.kubernetes.kueue import QUEUE_LABEL
-from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.quota import NOTHING, Key, Usage
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.pod_resources import pod_requests
 from gpuc.trace import advice
 from gpuc.trace.admission_steps import limit_steps, object_steps, pod_steps
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.counted import counting_quota
 from gpuc.trace.flavors import choose, refusal_location
 from gpuc.trace.kueue_scope import how_to_manage, is_perhaps_suspended, why_gated, why_unmanaged
-from gpuc.trace.limits import container_limits
 from gpuc.trace.local_queue import cluster_queue_step, local_queue, local_queue_step, priority_steps
-from gpuc.trace.node_steps import topology_steps, with_device_tolerations, workload_node_steps
+from gpuc.trace.node_steps import topology_steps, workload_node_steps
 from gpuc.trace.nodes import PodDemand, pod_demand
 from gpuc.trace.start import start_steps
 from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, TraceResult
 from gpuc.trace.stopped import stopped_steps
-from gpuc.trace.workload import PodSet, Workload, pod_requests
+from gpuc.trace.workload import PodSet, Workload, created_pods, queued_pods
 
 _MAX_COPIES = 10_000
 """The maximum number of replicas for which the trace checks the quota."""
 
 
-def trace_workload(cluster: ClusterIndex, workload: Workload, *, admission: bool = True) -> TraceResult:
+def trace_workload(
+    cluster: ClusterIndex, workload: Workload, *, admission: bool = True, usage: Usage = NOTHING
+) -> TraceResult:
     """Returns the steps of a workload from its creation to its nodes. The steps end with the first stage that fails.
 
     Args:
         admission: whether to check the creation of the object, its jobs and its pods, and the quota of all replicas of
             the object. Otherwise only LimitRanges and ResourceQuotas are checked.
+        usage: the quota that other workloads use, by the nodes of `cluster.quotas`.
     """
-    result = TraceResult()
-    for step in _steps(cluster, workload, admission, result):
+    created = created_pods(cluster.objects, workload)
+    result = TraceResult(requests={pods.name: pod_requests(pods.pod) for pods in created})
+    for step in _steps(cluster, workload, created, admission, usage, result):
         result.steps.append(step)
         if step.failed and not step.has_next:
             break
     return result
 
 
-def _steps(cluster: ClusterIndex, workload: Workload, admission: bool, result: TraceResult) -> Iterator[Step]:
-    """Yields all steps in the order of the cluster. The caller stops at the first failed step."""
+def _steps(
+    cluster: ClusterIndex,
+    workload: Workload,
+    created: list[PodSet],
+    admission: bool,
+    usage: Usage,
+    result: TraceResult,
+) -> Iterator[Step]:
+    """Yields all steps in the order of the cluster. The caller stops at the first failed step.
+
+    Args:
+        created: the pod sets with the changes of the admission.
+    """
     if workload.rejected:
         yield workload.rejected
-    limits = container_limits(cluster, workload.namespace)
     if admission:
         yield from object_steps(cluster, workload)
     if workload.autoscaler:
         yield Step(Stage.REPLICAS, "passed", workload.autoscaler)
-    created = [(pods, pod_requests(pods.pod, limits)) for pods in workload.pod_sets]
     gated, fix = why_gated(cluster, workload)
     if gated:
         yield Step(Stage.LOCAL_QUEUE, "failed", gated, fix=fix)
@@ -68,34 +80,34 @@ def _steps(cluster: ClusterIndex, workload: Workload, admission: bool, result: T
     if result.bypass:
         yield from _bypass_steps(cluster, workload, created, result)
     else:
-        yield from _kueue_steps(cluster, workload, limits, flavors_of, result)
+        yield from _kueue_steps(cluster, workload, usage, flavors_of, result)
     if admission:
         for pods in workload.pod_sets:
             yield from pod_steps(cluster, workload, pods, flavors_of.get(pods.name, []))
     yield from limit_steps(cluster, workload)
     if admission and workload.copies > 1 and not result.bypass:
-        yield from _copies(cluster, workload, limits, result)
-    sets = [(pods, _demand(pods, requests, flavors_of.get(pods.name, []))) for pods, requests in created]
+        yield from _copies(cluster, workload, created, result)
+    demands = [_demand(pods, flavors_of.get(pods.name, [])) for pods in created]
+    sets = list(zip(workload.pod_sets, demands, strict=True))
     yield from workload_node_steps(cluster, workload, sets, result, workload.copies if admission else 1)
 
 
-def _demand(pods: PodSet, requests: Amounts, flavors: list[Manifest]) -> PodDemand:
-    """Returns the requirements of admitted pods, with the tolerations that EKS adds."""
-    return pod_demand(with_device_tolerations(pods.pod, requests), pods.count, requests, flavors)
+def _demand(pods: PodSet, flavors: list[Manifest]) -> PodDemand:
+    return pod_demand(pods.pod, pods.count, pod_requests(pods.pod), flavors)
 
 
 def _bypass_steps(
-    cluster: ClusterIndex, workload: Workload, created: list[tuple[PodSet, Amounts]], result: TraceResult
+    cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult
 ) -> Iterator[Step]:
     """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs to the result.
 
     Args:
-        created: the pod sets, each with the requests of one pod.
+        created: the pod sets with the changes of the admission.
     """
     if is_perhaps_suspended(cluster, workload):
         message = f"{result.bypass}; if Kueue's webhook selects the namespace, the workload stays suspended"
         yield Step(Stage.LOCAL_QUEUE, "unknown", message, fix=f"remove the label {QUEUE_LABEL}")
-    demands = [_demand(pods, requests, []) for pods, requests in created]
+    demands = [_demand(pods, []) for pods in created]
     result.counted_by, quota = counting_quota(cluster, workload, demands)
     if result.counted_by:
         yield Step(Stage.LOCAL_QUEUE, "bypassed", f"{result.bypass}; the pods go directly to the scheduler")
@@ -111,7 +123,7 @@ def _bypass_steps(
 def _kueue_steps(
     cluster: ClusterIndex,
     workload: Workload,
-    limits: list[Any],
+    usage: Usage,
     flavors_of: dict[str, list[Manifest]],
     result: TraceResult,
 ) -> Iterator[Step]:
@@ -133,9 +145,10 @@ def _kueue_steps(
         return
     yield cluster_queue_step(cluster, workload, queue)
     used: dict[Key, int] = {}
-    pod_sets = [(pods, pod_requests(pods.pod, limits, template=workload.kind != "Pod")) for pods in workload.pod_sets]
+    pod_sets = [(pods, pod_requests(pods.pod)) for pods in queued_pods(cluster.objects, workload)]
     for pods, requests in pod_sets:
-        choice = choose(cluster, queue, pods, requests, used)
+        choice = choose(cluster, queue, pods, requests, used, usage)
+        result.attempts[pods.name] = choice.attempts
         yield from admission_steps(cluster, queue, pods, requests, choice)
         result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
         flavors_of[pods.name] = [flavor for name in choice.names if (flavor := cluster.flavor(name)) is not None]
@@ -144,7 +157,7 @@ def _kueue_steps(
     yield from start_steps(workload, local, queue)
 
 
-def _copies(cluster: ClusterIndex, workload: Workload, limits: list[Any], result: TraceResult) -> Iterator[Step]:
+def _copies(cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult) -> Iterator[Step]:
     """Yields a failed step if the quota is too small for all replicas of an object; every replica is one workload.
 
     Writes the borrowed quota of all replicas to the placements of `result`.
@@ -154,9 +167,8 @@ def _copies(cluster: ClusterIndex, workload: Workload, limits: list[Any], result
     if queue is None:
         return
     used: dict[Key, int] = {}
-    pod_sets = [(pods, pod_requests(pods.pod, limits)) for pods in workload.pod_sets]
     for count in range(min(workload.copies, _MAX_COPIES)):
-        choices = {pods.name: choose(cluster, queue, pods, requests, used) for pods, requests in pod_sets}
+        choices = {pods.name: choose(cluster, queue, pods, pod_requests(pods.pod), used) for pods in created}
         for name, choice in choices.items():
             result.placements[name].borrowed = choice.borrowed
         if not all(choice.flavors for choice in choices.values()):

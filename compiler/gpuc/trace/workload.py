@@ -1,17 +1,18 @@
-"""Workloads: sets of equal pods that Kueue admits together, and the requests of the pods."""
+"""Workloads: sets of equal pods that Kueue admits together."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, NamedTuple
 
+from gpuc.admission.mutating import admitted_pod, queued_pod
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.amounts import Amounts, amounts
 from gpuc.kubernetes.kueue import MIN_PARALLELISM, PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.objects.object_set import dig, group, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 from gpuc.objects.pods import Pods, pods_of
 from gpuc.trace.steps import Step
 
@@ -122,36 +123,18 @@ def _merged(document: Any, path: Path, labels: dict[str, str]) -> Any:
     return {**dict(pairs(document)), path[0]: _merged(dig(document, path[0]), path[1:], labels)}
 
 
-def pod_requests(pod: Any, defaults: Iterable[Any] = (), *, template: bool = False) -> Amounts:
-    """Returns the requests of a pod, as the scheduler and Kueue count them.
+def created_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
+    """Returns the pod sets with the specs that the API server stores for their pods."""
+    spec = partial(admitted_pod, objects, workload.namespace)
+    return [replace(pods, pod=spec(pods.pod)) for pods in workload.pod_sets]
 
-    Args:
-        pod: the spec of the pod, unvalidated.
-        defaults: the limits of type Container in the LimitRanges of the namespace, unvalidated.
-        template: whether the pod is the template of a job. A missing request is then the default of a LimitRange, or
-            else the limit of the container. For other pods, the limit of the container comes first.
 
-    Source: k8s.io/component-helpers v0.35 resource/helpers.go, PodRequests; kubernetes-sigs/kueue v0.19.2
-    pkg/workload/resources.go, AdjustResources; k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/defaults.go, SetDefaults_Pod
-    """
-    options = list(defaults), template
-    running: Amounts = {}
-    peak: Amounts = {}
-    for _, container in items(dig(pod, "initContainers")):
-        requests = _container_requests(container, *options)
-        if dig(container, "restartPolicy") == "Always":
-            running = _sum(running, requests)
-            requests = running
-        else:
-            requests = _sum(running, requests)
-        peak = _max(peak, requests)
-    for _, container in items(dig(pod, "containers")):
-        running = _sum(running, _container_requests(container, *options))
-    containers = _max(running, peak) | {
-        **amounts(dig(pod, "resources", "limits")),
-        **amounts(dig(pod, "resources", "requests")),
-    }
-    return _sum(containers, amounts(dig(pod, "overhead")))
+def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
+    """Returns the pod sets with the specs whose requests Kueue counts: of a Pod itself, else of the pod templates."""
+    if workload.kind == "Pod":
+        return created_pods(objects, workload)
+    spec = partial(queued_pod, objects, workload.namespace)
+    return [replace(pods, pod=spec(pods.pod)) for pods in workload.pod_sets]
 
 
 def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | None:
@@ -289,23 +272,3 @@ def _parallel_pods(job: Any) -> int:
 def count_or(value: Any, default: int) -> int:
     """Returns the value if it is a number of at least 0, otherwise the default."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
-
-
-def _container_requests(container: Any, defaults: Iterable[Any], template: bool) -> Amounts:
-    """Returns the requests of a container, with missing requests from its limits and the defaults of LimitRanges."""
-    requests = amounts(dig(container, "resources", "requests"))
-    limits = amounts(dig(container, "resources", "limits"))
-    if not template:
-        requests = {**limits, **requests}
-    for limit in defaults:
-        requests = {**amounts(dig(limit, "defaultRequest")), **requests}
-        limits = {**amounts(dig(limit, "default")), **limits}
-    return {**limits, **requests}
-
-
-def _sum(left: Amounts, right: Amounts) -> Amounts:
-    return {name: left.get(name, 0) + right.get(name, 0) for name in {**left, **right}}
-
-
-def _max(left: Amounts, right: Amounts) -> Amounts:
-    return {name: max(left.get(name, 0), right.get(name, 0)) for name in {**left, **right}}

@@ -9,10 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.admission.validation.pod_resources import aggregate
-from gpuc.admission.validation.resources import cannot_overcommit
-from gpuc.kubernetes.amounts import HUGE_PAGES
-from gpuc.kubernetes.quantity import format_quantity
+from gpuc.admission.pod_defaults import set_default_requests
 from gpuc.objects.object_set import dig, items
 
 Fields = dict[str, Any]
@@ -81,32 +78,11 @@ def default_pod(spec: Fields) -> None:
     """Sets the defaults that only pods have, not pod templates."""
     for field in ("containers", "initContainers"):
         for container in maps(spec.get(field)):
-            limits = dig(container, "resources", "limits")
-            if isinstance(limits, dict) and limits:
-                fill(child(container["resources"], "requests"), limits)
             for port in maps(container.get("ports")):
                 if spec.get("hostNetwork") is True and not port.get("hostPort") and "containerPort" in port:
                     port["hostPort"] = port["containerPort"]
     fill(spec, {"enableServiceLinks": True})
-    if isinstance(spec.get("resources"), dict):
-        _pod_resources(spec, spec["resources"])
-
-
-def _pod_resources(spec: Fields, resources: Fields) -> None:
-    """Sets missing requests and limits of a pod with resources from the resources of its containers."""
-    if not (resources.get("limits") or resources.get("requests")):
-        return
-    for name, amount in aggregate(spec, "limits").items():
-        if name.startswith(HUGE_PAGES) and name not in (resources.get("requests") or {}):
-            fill(child(resources, "limits"), {name: format_quantity(amount)})
-    limits = resources.get("limits")
-    if not isinstance(limits, dict) or not limits:
-        return
-    requests = child(resources, "requests")
-    for name, amount in aggregate(spec, "requests").items():
-        if name in ("cpu", "memory") and not cannot_overcommit(name):
-            fill(requests, {name: format_quantity(amount)})
-    fill(requests, limits)
+    set_default_requests(spec)
 
 
 def _container(container: Fields) -> None:

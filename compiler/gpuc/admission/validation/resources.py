@@ -16,17 +16,12 @@ from gpuc.kubernetes.amounts import HUGE_PAGES
 from gpuc.kubernetes.dns_name import is_label_key
 from gpuc.kubernetes.quantity import parse_quantity, quantity
 from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.pod_resources import is_extended
 
 STANDARD = ("cpu", "memory", "ephemeral-storage")
 _NATIVE = "kubernetes.io/"
-_REQUESTS = "requests."
 _MISSPELT = {"gpu": "nvidia.com/gpu", "gpus": "nvidia.com/gpu", "nvidia-gpu": "nvidia.com/gpu"}
 NameCheck = Callable[[Path, str], Problems]
-
-
-def is_extended(name: str) -> bool:
-    """Returns whether a resource is an extended resource, for example a device of a device plugin."""
-    return "/" in name and _NATIVE not in name and not name.startswith(_REQUESTS) and is_label_key(_REQUESTS + name)
 
 
 def cannot_overcommit(name: str) -> bool:

@@ -133,7 +133,7 @@ class LoadedFiles:
             self.unnamed.append(_unnamed(file, (index, *path), data))
             return
         name = metadata.get("name") or self._generated_name(kind, metadata)
-        self.manifests.append(manifest_of(file, (index, *path), data, applied_body(data), name))
+        self.manifests.append(manifest_of(data, file, (index, *path), applied_body(data), name))
         self.object_findings += self._metadata_findings(self.manifests[-1], metadata)
 
     def _generated_name(self, kind: str, metadata: dict[str, Any]) -> str:

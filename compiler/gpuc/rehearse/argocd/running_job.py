@@ -51,7 +51,7 @@ def start_job(client: Client, context: RehearsalContext, kind: str, name: str) -
     """
     for pool, queue in _pools_and_queues(context.cluster, kind, name):
         request = Request(next(iter(pool.portions.values())), 1, pool.name)
-        if expect(context.cluster, queue, request).verdict != "admitted":
+        if expect(context.spec, queue, request).verdict != "admitted":
             continue
         work = Work(f"hold {kind} {name}", queue, request, keeps_running=True)
         document = job_of(context.cluster, work)

@@ -1,6 +1,6 @@
 """Test suites for a rehearsed cluster: the test cases and the expected outcomes.
 
-Every suite is a function `(cluster) -> Iterator[Case]`, which reads only the model. Expected outcomes therefore do not
+Every suite is a function `(spec) -> Iterator[Case]`, which reads only the spec. Expected outcomes therefore do not
 depend on the run. The test cases of a batch run at the same time, even if they belong to different suites; the
 outcome of a test case does not depend on the other test cases of the batch. Batches run one after another. The objects
 of a batch are deleted before the next batch starts.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from gpuc.diagnostics.finding import Path
-from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.outcome import Outcome, Request
 
@@ -66,10 +66,10 @@ class Case:
         return self.expected.verdict in ("refused", "pending")
 
 
-def all_cases(cluster: Cluster, suites: Iterable[str] = tuple(SUITES)) -> Iterator[Case]:
+def all_cases(spec: CompiledSpec, suites: Iterable[str] = tuple(SUITES)) -> Iterator[Case]:
     """Yields all test cases for a cluster, suite by suite."""
     from importlib import import_module
 
     for name in suites:
         module, _, function = SUITES[name].partition(".")
-        yield from getattr(import_module(f"{__name__}.{module}"), function)(cluster)
+        yield from getattr(import_module(f"{__name__}.{module}"), function)(spec)

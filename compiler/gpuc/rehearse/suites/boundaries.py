@@ -12,6 +12,7 @@ from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.kueue import GATE as KUEUE_GATE
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import POD, RehearsalContext
@@ -27,8 +28,9 @@ FILLED_PODS = 32
 """Maximum number of pods with which a test case fills a quota. Larger quotas are not tested."""
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for RBAC in every tenant namespace, and for the rest in the namespaces that differ in pools."""
+    cluster = spec.cluster
     for factory in factories(cluster):
         for role, groups in factory.tenant.groups_by_role(factory.namespace).items():
             yield from _member_cases(factory, role or "no role", groups[0])

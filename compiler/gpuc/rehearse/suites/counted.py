@@ -8,7 +8,8 @@ from dataclasses import replace
 from gpuc.emit.controllers import kueue_user
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOBSET, user
 from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, POD_FRAMEWORKS, PODSET_LABEL, QUEUE_LABEL
-from gpuc.model import Cluster, Pool
+from gpuc.model import Pool
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import POD, RehearsalContext
@@ -27,8 +28,9 @@ JOBSET_API = "jobset.x-k8s.io/v1alpha2"
 Action = Callable[[RehearsalContext], Outcome]
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for the namespaces that differ in pools, if the policies are emitted."""
+    cluster = spec.cluster
     emitted = SampleNamespaces(cluster).emitted
     for factory in distinct_factories(cluster):
         pool = next((pool for pool in factory.queued_pools if pool.is_gpu), None)

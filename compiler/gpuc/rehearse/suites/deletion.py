@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gpuc.emit.pod_deletion import GPU_QUOTA, NAME, grace_limits
-from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext
@@ -40,8 +40,9 @@ class Deletion:
     """Whether the request selects pods by label, instead of one pod by name."""
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields requests of members to delete pods, for the namespaces that differ in pools."""
+    cluster = spec.cluster
     for factory in distinct_factories(cluster):
         groups = factory.tenant.groups_by_role(factory.namespace)
         editors = (*groups.get("edit", ()), *groups.get("admin", ()))

@@ -9,14 +9,13 @@ from functools import partial
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, MIB, Amounts, amount, texts
-from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
+from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQUIRED_TOPOLOGY
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, ClusterQueue, Namespace
 from gpuc.model.names import EFA, PLACEHOLDER_REGISTRY, POOL_LABEL
 from gpuc.rehearse.classify_response import refusing_component
 from gpuc.rehearse.client import ApiError, Object, WaitError, condition, is_true, new_object
 from gpuc.rehearse.context import CLUSTER_QUEUE, HOLD, RehearsalContext
-from gpuc.rehearse.expectation import block_label
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.sample_namespaces import LABEL
 from gpuc.rehearse.sample_workloads import REPLACE_FAILED, security_context
@@ -77,6 +76,12 @@ def job_of(cluster: Cluster, work: Work) -> Object:
         "template": {"metadata": {"annotations": annotations}, "spec": _pod(cluster, namespace, work)},
     }
     return new_object("batch/v1", "Job", object_name(work.name), namespace.name, metadata={"labels": labels}, spec=spec)
+
+
+def block_label(queue: ClusterQueue, request: Request) -> str:
+    """Returns the node label of the block that a request requires: that of the selected pool, or of the first one."""
+    labels = [pool.level_labels for pool in queue.pools if request.pool in ("", pool.name)]
+    return next((found["block"] for found in labels if "block" in found), LEVEL_LABELS["block"])
 
 
 def object_name(name: str) -> str:

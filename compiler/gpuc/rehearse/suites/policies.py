@@ -13,6 +13,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import RehearsalContext
@@ -30,8 +31,9 @@ DECIDED_BY_USER = ("gpu-quota", "queue-required")
 ADMITTED = Outcome("admitted", message=NO_OBJECTION)
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for examples, for tenant and platform namespaces, and for the compiled workload templates."""
+    cluster = spec.cluster
     namespaces = SampleNamespaces(cluster)
     yield from _example_cases(cluster, namespaces)
     for factory in factories(cluster):

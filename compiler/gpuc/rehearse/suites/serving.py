@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
+from dataclasses import replace
 from functools import partial
 
 from gpuc.emit.workloads import workloads
@@ -14,12 +15,13 @@ from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS, QUEUE_LABEL
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster, ClusterQueue, Pool
+from gpuc.model import ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.tenant import NamespaceQuota
+from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object, is_true, new_object
 from gpuc.rehearse.context import HOLD, POD, WORKLOAD, RehearsalContext
-from gpuc.rehearse.expectation import expect, pods_per_node
+from gpuc.rehearse.expectation import expect, predict
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories, max_per_pod
 from gpuc.rehearse.suites import NODES_BATCH, Case
@@ -38,15 +40,16 @@ FAILED_CREATE = "FailedCreate"
 """Reason of the events about a ReplicaSet whose pods the API server refuses."""
 
 
-def cases(cluster: Cluster) -> Iterator[Case]:
+def cases(spec: CompiledSpec) -> Iterator[Case]:
     """Yields test cases for the namespaces that differ in pools."""
+    cluster = spec.cluster
     for factory in distinct_factories(cluster):
         for quota in factory.namespace.quotas:
             yield from _exhausting_cases(factory, quota)
-            yield from _full_node_cases(factory, quota)
+            yield from _full_node_cases(spec, factory, quota)
         for framework, kind in KINDS.items():
             if framework in cluster.frameworks:
-                yield from _queued_cases(factory, kind)
+                yield from _queued_cases(spec, factory, kind)
         yield from _plain_cases(factory)
 
 
@@ -68,17 +71,16 @@ def _exhausting_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterat
         yield Case(SUITE, name, quota.path, expected, action, "", pool.name, name, f"serving {number}")
 
 
-def _full_node_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
+def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: NamespaceQuota) -> Iterator[Case]:
     """Yields pods that request a complete node of each instance type, and a pod that is larger than every node."""
     pool = quota.pool
     for number, instance in enumerate(pool.instances):
         full = full_amounts(pool, instance)
         if any(size > factory.namespace.hard.get(name, size) for name, size in full.items()):
             continue
-        types = tuple(other.type for other in pool.instances if pods_per_node(pool, other, full))
-        expected = Outcome("bound", pool=pool.name, instance_types=types)
         pod = _sized_pod(factory, pool, f"full-{instance.type.replace('.', '-')}", full)
         name = f"{factory.namespace.name} pod as large as a {instance.type} of {pool.name}"
+        expected = replace(predict(spec, pod), verdict="bound", nodes=None, borrowed=None)
         # One pod at a time in a namespace: a ResourceQuota in nodes is smaller than the sum of its complete nodes.
         batch = f"serving nodes {number}"
         action = partial(_bind, pod=pod)
@@ -87,15 +89,17 @@ def _full_node_cases(factory: WorkloadFactory, quota: NamespaceQuota) -> Iterato
     if cpu <= factory.namespace.hard.get(CPU, cpu):
         size = {CPU: cpu, MEMORY: 16 * MIB, pool.gpu_resource_names[0]: 1}
         name = f"{factory.namespace.name} pod with a little more cpu than a node of {pool.name}"
-        action = partial(refusal, pod=_sized_pod(factory, pool, "too-large", size), pool=pool)
-        expected = pending(pool, NO_NODE)
+        pod = _sized_pod(factory, pool, "too-large", size)
+        expected, action = replace(predict(spec, pod), borrowed=None), partial(refusal, pod=pod, pool=pool)
+        if expected.by == "Karpenter":
+            expected = replace(expected, message=NO_NODE)
         yield Case(SUITE, name, quota.path, expected, action, pool=pool.name, request=name, batch="serving too large")
 
 
-def _queued_cases(factory: WorkloadFactory, kind: str) -> Iterator[Case]:
+def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> Iterator[Case]:
     """Yields for each ClusterQueue of a namespace one Deployment or StatefulSet on the first GPU pool with quota."""
     for queue in (part for owner in factory.namespace.queues for part in owner.cluster_queues):
-        pool, resource = available_pool(factory.cluster, queue)
+        pool, resource = available_pool(spec, queue)
         if pool is None:
             continue
         pod = factory.pod(f"queued-{kind.lower()}-{pool.name}", pool, {resource: 1})
@@ -108,11 +112,11 @@ def _queued_cases(factory: WorkloadFactory, kind: str) -> Iterator[Case]:
         yield Case(SUITE, name, path, expected, action, queue=queue.name, pool=pool.name, request=name)
 
 
-def available_pool(cluster: Cluster, queue: ClusterQueue) -> tuple[Pool | None, str]:
+def available_pool(spec: CompiledSpec, queue: ClusterQueue) -> tuple[Pool | None, str]:
     """Returns the first GPU pool and resource for which Kueue admits the pods of a test case."""
     for pool in queue.pools:
         for resource in pool.gpu_resource_names:
-            if expect(cluster, queue, Request({resource: 1}, REPLICAS, pool.name)).verdict == "admitted":
+            if expect(spec, queue, Request({resource: 1}, REPLICAS, pool.name)).verdict == "admitted":
                 return pool, resource
     return None, ""
 
@@ -129,8 +133,9 @@ def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
     yield Case(SUITE, name, path, expected, partial(_bind if pool else _create, pod=pod), request=name)
 
 
-def open_pools(cluster: Cluster) -> Iterator[Case]:
+def open_pools(spec: CompiledSpec) -> Iterator[Case]:
     """Yields a pod of each workload template, a pod without tolerations, and a pod that is larger than each node."""
+    cluster = spec.cluster
     if cluster.tenants:
         return
     for template in workloads(cluster):

@@ -1,4 +1,4 @@
-"""Requests and limits of pods, as the admission plugins of the API server add them up.
+"""Requests and limits of pods, as the API server, the scheduler and Kueue add them up.
 
 Source: k8s.io/component-helpers v0.35.4 resource/helpers.go (PodRequests, PodLimits); k8s.io/kubernetes v1.35.4
 plugin/pkg/admission/limitranger/admission.go (podRequests, podLimits)
@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from math import ceil
 from typing import Any, Literal
 
+from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.dns_name import is_label_key
 from gpuc.kubernetes.quantity import format_quantity, quantity
 from gpuc.objects.object_set import dig, items, pairs
@@ -25,9 +27,12 @@ _POD_LEVEL_IN_LIMIT_RANGES = re.compile(r"cpu|memory")
 
 
 def quantities(value: Any) -> Resources:
-    """Returns the quantities of a map, without invalid ones."""
+    """Returns the quantities of a map, without invalid ones, rounded up to thousandths as the API server stores them.
+
+    Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/defaults.go (SetDefaults_ResourceList)
+    """
     parsed = ((str(name), quantity(text)) for name, text in pairs(value))
-    return {name: number for name, number in parsed if number is not None}
+    return {name: Fraction(ceil(number * 1000), 1000) for name, number in parsed if number is not None}
 
 
 def text(resource: str, value: Fraction) -> str:
@@ -86,13 +91,25 @@ def of_pod(spec: Any, side: Side) -> Resources:
     return add(total, overhead)
 
 
+def pod_requests(spec: Any) -> Amounts:
+    """Returns the requests of a pod as the scheduler and Kueue count them; a missing request counts as zero.
+
+    Args:
+        spec: the spec of the pod with the defaults of the cluster, unvalidated: the result of `admitted_pod` or, for a
+            job that waits in a queue, of `queued_pod`.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/resources/requests.go (NewRequestsFromPodSpec)
+    """
+    return {name: ceil(count * 1000 if name == CPU else count) for name, count in of_pod(spec, "requests").items()}
+
+
 def of_pod_in_limit_range(spec: Any, side: Side) -> Resources:
     """Returns the requests or limits of a pod as LimitRanges of type Pod count them, without overhead."""
     own = {name: count for name, count in pod_level(spec, side).items() if _POD_LEVEL_IN_LIMIT_RANGES.fullmatch(name)}
     return {**of_containers(spec, side), **own}
 
 
-def is_extended_resource(name: str) -> bool:
+def is_extended(name: str) -> bool:
     """Returns whether a resource is an extended resource, for example a GPU.
 
     Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/v1/helper/helpers.go, IsExtendedResourceName
