@@ -11,8 +11,7 @@ from gpuc.cli.isolation_command import run_isolation
 from gpuc.isolation import dns_egress
 from gpuc.isolation.assumptions import Basis, assumptions
 from gpuc.isolation.datapath import opened_services
-from gpuc.isolation.matrix import State, verdicts
-from gpuc.isolation.proof import Reachability
+from gpuc.isolation.proof import Reachability, State, verdicts
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.addresses import contains, read_ranges
 from gpuc.manifest.manifest import Manifest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
 from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Reachability
 from gpuc.kubernetes.addresses import Ranges, contains_pods, is_internet
-from gpuc.kubernetes.network_policy import EGRESS, Peer
+from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 
@@ -58,16 +58,18 @@ def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = ""
         engine: the network policy engine that the spec declares; an empty string without a spec.
     """
     constraints = Constraints(objects)
-    always = [
+    return [
         _engine(engine),
         _permissions(objects, reachability),
         _host_network(objects, reachability, constraints),
         _secondary_networks(objects, reachability, constraints),
+        *_addresses(reachability),
+        *_forwarding(reachability),
+        *_unlabelled(reachability),
+        *_unplaced(reachability),
+        *_remote_memory(objects, reachability),
+        *_other_kinds(objects),
     ]
-    if_relevant: tuple[Callable[[ObjectSet, Reachability], Iterator[Assumption]], ...] = (
-        _addresses, _forwarding, _unlabelled, _unplaced, _remote_memory, _other_kinds
-    )  # fmt: skip
-    return always + [assumption for check in if_relevant for assumption in check(objects, reachability)]
 
 
 def _engine(engine: str) -> Assumption:
@@ -95,15 +97,24 @@ def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
         for excess in excess_permissions(objects, reachability.tenancy, access)
         if excess.rule in relevant
     }
+    subjects = {bound_role.subject for bound_role in access.bound_roles}
+    bindings = {id(bound_role.binding) for bound_role in access.bound_roles}
+    checked = f"none of {len(subjects)} subjects in {len(bindings)} bindings has such a permission"
+    return about_permissions(claim, access, violations, checked)
+
+
+def about_permissions(claim: str, access: Access, violations: Collection[str], checked: str) -> Assumption:
+    """Returns the assumption that no tenant has certain permissions.
+
+    Args:
+        violations: the subjects that have such a permission, in words.
+        checked: the evidence if roles of tenants give no such permission.
+    """
     if violations:
         return Assumption(claim, Basis.BROKEN, f"these subjects have such a permission: {short_list(violations)}")
     if not access.bound_roles:
         return Assumption(claim, Basis.ASSUMED, "no binding gives a role to a tenant")
-    subjects = {bound_role.subject for bound_role in access.bound_roles}
-    bindings = {id(bound_role.binding) for bound_role in access.bound_roles}
-    return Assumption(
-        claim, Basis.CHECKED, f"none of {len(subjects)} subjects in {len(bindings)} bindings has such a permission"
-    )
+    return Assumption(claim, Basis.CHECKED, checked)
 
 
 def _host_network(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Assumption:
@@ -147,22 +158,20 @@ def _secondary_networks(objects: ObjectSet, reachability: Reachability, constrai
     return Assumption(claim, Basis.ASSUMED, f"{reason}, but no NetworkAttachmentDefinition exists")
 
 
-def _peers(reachability: Reachability) -> Iterator[tuple[str, Peer]]:
-    """Yields the direction and the peer of every rule in the policies of tenants."""
-    for policy in reachability.policies:
-        if policy.namespace in reachability.tenancy.tenants:
-            for direction, rules in policy.rules.items():
-                yield from ((direction, peer) for rule in rules for peer in rule.peers)
-
-
-def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _addresses(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if rules allow address ranges, which can contain addresses of pods.
 
     A load balancer in a range of ingress connects to its own targets. A load balancer in a range of egress accepts the
     connections of another tenant.
     """
-    blocks = {peer.block for _, peer in _peers(reachability) if peer.block}
-    outgoing = [peer.block for direction, peer in _peers(reachability) if peer.block and direction == EGRESS]
+    ranges = [
+        (direction, peer.block)
+        for policy in reachability.tenant_policies
+        for direction, _, peer in policy.peers()
+        if peer.block
+    ]
+    blocks = {block for _, block in ranges}
+    outgoing = [block for direction, block in ranges if direction == EGRESS]
     kind = "private load balancers" if any(map(is_internet, outgoing)) else "load balancers"
     of_egress = f", and those of egress no {kind} of tenants" if outgoing else ""
     claim = f"the address ranges in rules contain no pods{of_egress}"
@@ -187,11 +196,12 @@ def _address_range(block: Ranges) -> str:
     return f"{kinds[block[0][0]](block[0][1])}-{kinds[block[-1][0]](block[-1][2])}" if block else "no address"
 
 
-def _forwarding(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _forwarding(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if tenants can connect to platform namespaces, whose pods can be proxies."""
     platform_namespaces = {
         value
-        for _, peer in _peers(reachability)
+        for policy in reachability.tenant_policies
+        for _, _, peer in policy.peers()
         for key, domain in peer.namespaces or ()
         if key == "kubernetes.io/metadata.name" and not domain.is_complement
         for value in domain.values
@@ -203,7 +213,7 @@ def _forwarding(objects: ObjectSet, reachability: Reachability) -> Iterator[Assu
         yield Assumption(claim, Basis.ASSUMED, reason)
 
 
-def _unlabelled(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _unlabelled(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if the labels of namespaces are unknown."""
     unlabelled = reachability.tenancy.unlabelled
     if unlabelled:
@@ -211,7 +221,7 @@ def _unlabelled(objects: ObjectSet, reachability: Reachability) -> Iterator[Assu
         yield Assumption(claim, Basis.ASSUMED, f"the labels of {with_kind('namespace', unlabelled)} are unknown")
 
 
-def _unplaced(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _unplaced(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if policies name no namespace, because kubectl or Kustomize can set another than default.
 
     The proof does not hold beside such a policy that allows connections of all pods of its namespace.
@@ -245,7 +255,7 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
         )
 
 
-def _other_kinds(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:
     """Yields an assumption if the input has policies that gpuc cannot evaluate, such as AdminNetworkPolicy."""
     claim = "policies of other kinds do not allow more connections"
     policies, generators = other_policies(objects), policy_generators(objects)

@@ -3,24 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.catalog.rows import read
-from gpuc.diagnostics.words import short_list
+from gpuc.isolation.access.builtin import Grant
 from gpuc.isolation.access.subjects import Access
-from gpuc.isolation.assumptions import Assumption, Basis
+from gpuc.isolation.assumptions import Assumption, about_permissions
 from gpuc.isolation.proof import Reachability
-from gpuc.kubernetes.addresses import Ranges, block
+from gpuc.kubernetes.addresses import Ranges, block, read_ranges
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.objects.object_set import ObjectSet
 
 if TYPE_CHECKING:
     from gpuc.catalog.operations import DatapathFact
+    from gpuc.model import Cluster
 
 Datapath = Mapping[str, "DatapathFact"]
 """The facts about an engine, by subject."""
 _ENDPOINTS = {("", "endpoints"), ("discovery.k8s.io", "endpointslices")}
 _WRITE = frozenset(("*", "create", "patch", "update"))
+
+
+class Network(NamedTuple):
+    """What the spec of a cluster declares about its network, for the proof."""
+
+    engine: str = ""
+    """The network policy engine; empty without a spec."""
+    pods: Ranges | None = None
+    """The address ranges of pods; None if the ranges are unknown."""
+    services: Ranges = ()
+    """The ClusterIPs that egress rules with an ipBlock open."""
+
+
+def network(cluster: Cluster | None) -> Network:
+    """Returns what the spec of a cluster declares; None for manifest files."""
+    if cluster is None:
+        return Network()
+    aws = cluster.aws
+    try:
+        pods = read_ranges(aws.pod_cidrs) or None
+    except Invalid:
+        pods = None
+    services = opened_services(cluster.datapath, aws.service_cidr, cluster.api_server_service)
+    return Network(aws.network_policy_engine, pods, services)
+
+
+def unisolated_tenants(cluster: Cluster | None) -> frozenset[str]:
+    """Returns the tenants that the spec of a cluster does not isolate."""
+    return frozenset(tenant.name for tenant in (cluster.tenants if cluster else ()) if not tenant.isolates_network)
 
 
 def opened_services(datapath: Datapath, service_cidr: str | None, api_server: str | None) -> Ranges:
@@ -44,20 +74,15 @@ def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapat
     """
     if not _judges_services(datapath):
         return
-    claim = "no tenant can write Endpoints or EndpointSlices"
     access = Access(objects, reachability.tenancy)
     writers = {
         f"{bound_role.subject} through {bound_role.binding}"
         for bound_role in access.bound_roles
         for rule in access.rules(bound_role)
-        if _writes_endpoints(rule.grant.groups, rule.grant.resources, rule.grant.verbs)
+        if _writes_endpoints(rule.grant)
     }
-    if writers:
-        yield Assumption(claim, Basis.BROKEN, f"these subjects have such a permission: {short_list(writers)}")
-    elif access.bound_roles:
-        yield Assumption(claim, Basis.CHECKED, "no role of a tenant has such a permission")
-    else:
-        yield Assumption(claim, Basis.ASSUMED, "no binding gives a role to a tenant")
+    claim, checked = "no tenant can write Endpoints or EndpointSlices", "no role of a tenant has such a permission"
+    yield about_permissions(claim, access, writers, checked)
 
 
 def statements(datapath: Datapath) -> list[tuple[str, str]]:
@@ -71,8 +96,7 @@ def _judges_services(datapath: Datapath) -> bool:
     return "service" in datapath and "ip-block" in datapath["service"].matched_by
 
 
-def _writes_endpoints(groups: tuple[str, ...], resources: tuple[str, ...], verbs: frozenset[str]) -> bool:
-    return bool(verbs & _WRITE) and any(
-        (group in groups or "*" in groups) and (resource in resources or "*" in resources)
-        for group, resource in _ENDPOINTS
+def _writes_endpoints(grant: Grant) -> bool:
+    return bool(grant.verbs & _WRITE) and any(
+        {group, "*"} & set(grant.groups) and {resource, "*"} & set(grant.resources) for group, resource in _ENDPOINTS
     )

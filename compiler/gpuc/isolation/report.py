@@ -13,9 +13,8 @@ from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.diagnostics.words import first_names, short_list
 from gpuc.isolation.assumptions import Assumption, Basis
-from gpuc.isolation.matrix import State, Verdict
 from gpuc.isolation.outside import public_paths
-from gpuc.isolation.proof import Allowance, Connection, Reachability
+from gpuc.isolation.proof import Allowance, Connection, Reachability, State, Verdict
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
