@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from enum import Enum
-from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
 from gpuc.diagnostics.words import short_list, with_kind
@@ -14,7 +13,7 @@ from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, RO
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Reachability
-from gpuc.kubernetes.addresses import Ranges, contains_pods, is_internet
+from gpuc.kubernetes.addresses import contains_pods, is_internet, range_text
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
@@ -94,7 +93,7 @@ def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
     relevant = (NETWORK, NAMESPACES, ROLES, WILDCARD, ADMISSION)
     violations = {
         f"{excess.bound_role.subject} through {excess.bound_role.binding} ({excess.bound_role.binding.file})"
-        for excess in excess_permissions(objects, reachability.tenancy, access)
+        for excess in excess_permissions(access)
         if excess.rule in relevant
     }
     subjects = {bound_role.subject for bound_role in access.bound_roles}
@@ -176,7 +175,7 @@ def _addresses(reachability: Reachability) -> Iterator[Assumption]:
     of_egress = f", and those of egress no {kind} of tenants" if outgoing else ""
     claim = f"the address ranges in rules contain no pods{of_egress}"
     if blocks and reachability.pods is None:
-        unknown = {_address_range(block) for block in blocks if not contains_pods(block, None)}
+        unknown = {range_text(block[0], block[-1]) for block in blocks if not contains_pods(block, None)}
         if unknown:
             yield Assumption(
                 claim, Basis.ASSUMED, f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
@@ -188,12 +187,6 @@ def _addresses(reachability: Reachability) -> Iterator[Assumption]:
             unchecked = "; the addresses of load balancers are not checked" if outgoing else ""
             reason = f"none of {len(blocks)} ranges overlaps {ranges}{unchecked}"
             yield Assumption(claim, Basis.DECLARED, reason)
-
-
-def _address_range(block: Ranges) -> str:
-    """Returns the first and the last address of an ipBlock: "10.0.0.0-10.255.255.255"."""
-    kinds = {4: IPv4Address, 6: IPv6Address}
-    return f"{kinds[block[0][0]](block[0][1])}-{kinds[block[-1][0]](block[-1][2])}" if block else "no address"
 
 
 def _forwarding(reachability: Reachability) -> Iterator[Assumption]:

@@ -114,7 +114,7 @@ class _Dns:
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
         self._policies: dict[str, list[Policy]] = defaultdict(list)
-        for policy in enforced_policies(objects):
+        for policy in objects.once(enforced_policies):
             self._policies[policy.namespace].append(policy)
         self.isolating_servers = [
             policy for policy in self._policies[_DNS_NAMESPACE]

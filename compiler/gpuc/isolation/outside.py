@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.proof import Reachability
-from gpuc.kubernetes.addresses import PUBLIC, Range, is_internet, overlap
+from gpuc.kubernetes.addresses import PUBLIC, Range, is_internet, overlap, range_text
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import Ports
 
@@ -116,4 +116,4 @@ def _range_text(known: Range) -> str:
     version, first, last = known
     kind = IPv4Address if version == 4 else IPv6Address
     networks = list(summarize_address_range(kind(first), kind(last)))
-    return str(networks[0]) if len(networks) == 1 else f"{kind(first)}-{kind(last)}"
+    return str(networks[0]) if len(networks) == 1 else range_text(known, known)

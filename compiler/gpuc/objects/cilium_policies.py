@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.addresses import block
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, PROTOCOLS, Ports, Span, span
 from gpuc.kubernetes.selector import Requirement, Selector
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.network_policies import GROUP, Policy, map_of, members, read_policies
+from gpuc.objects.network_policies import GROUP, Policy, map_of, members, read_block, read_policies
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, home_namespace
 from gpuc.objects.selectors import read_selector
 
@@ -107,14 +106,9 @@ def _peers(rule: dict[str, Any], key: str, prefix: str, path: Path) -> Iterator[
                 yield Peer(where, pods, namespaces)
             case "Entities":
                 yield _entity(raw, where)
-            case "CIDR" if isinstance(raw, str):
-                yield Peer(where, block=block(_with_length(raw)))
-            case "CIDRSet":
-                ranges = map_of(raw)
-                texts = [ranges.get("cidr"), *members(ranges, "except")]
-                if not all(isinstance(text, str) for text in texts):
-                    raise Invalid("a CIDRSet without cidr")
-                yield Peer(where, block=block(_with_length(texts[0]), texts[1:]))
+            case "CIDR" | "CIDRSet" as field:
+                ranges = map_of(raw) if field == "CIDRSet" else {"cidr": raw}
+                yield Peer(where, block=read_block({**ranges, "cidr": _with_length(str(ranges.get("cidr")))}))
             case "FQDNs":
                 names = map_of(raw)
                 yield Peer(where, block=_NO_POD, host=str(names.get("matchName") or names.get("matchPattern") or ""))

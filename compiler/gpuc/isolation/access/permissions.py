@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
@@ -165,15 +165,16 @@ class GrantedPermission(NamedTuple):
     """The forbidden verbs that the rule grants."""
 
 
-def granted_permissions(grant: Grant) -> Iterator[GrantedPermission]:
-    """Yields the forbidden permissions that a rule of a role grants."""
-    for group, resource in _matching_keys(grant):
-        for forbidden in FORBIDDEN[group, resource]:
+@lru_cache(maxsize=4096)
+def granted_permissions(grant: Grant) -> tuple[GrantedPermission, ...]:
+    """Returns the forbidden permissions that a rule of a role grants."""
+    granted = []
+    for key, permissions in FORBIDDEN.items():
+        for forbidden in permissions if _matches(grant, *key) else ():
             verbs = forbidden.verbs if "*" in grant.verbs else forbidden.verbs & grant.verbs
-            if grant.names:
-                verbs -= WITHOUT_NAME
-            if verbs:
-                yield GrantedPermission(forbidden, group, resource, verbs)
+            if verbs := verbs - WITHOUT_NAME if grant.names else verbs:
+                granted.append(GrantedPermission(forbidden, *key, verbs))
+    return tuple(granted)
 
 
 def has_wildcard(grant: Grant) -> bool:
@@ -181,19 +182,11 @@ def has_wildcard(grant: Grant) -> bool:
     return "*" in grant.groups or "*" in grant.resources
 
 
-def _matching_keys(grant: Grant) -> Iterator[tuple[str, str]]:
-    """Yields the keys of FORBIDDEN that a rule matches; "*/scale" matches the subresource "scale" of all resources."""
-    if not has_wildcard(grant) and not any(resource.startswith("*/") for resource in grant.resources):
-        for group in grant.groups:
-            # The key of a group whose resources are all forbidden is "*".
-            resources = ("*",) if (group, "*") in FORBIDDEN and grant.resources else grant.resources
-            for resource in dict.fromkeys(resources):
-                if (group, resource) in FORBIDDEN:
-                    yield group, resource
-        return
-    for group, resource in FORBIDDEN:
-        if ("*" in grant.groups or group in grant.groups) and any(
-            pattern in ("*", resource) or (pattern.startswith("*/") and resource.endswith(pattern[1:]))
-            for pattern in grant.resources
-        ):
-            yield group, resource
+def _matches(grant: Grant, group: str, resource: str) -> bool:
+    """Returns whether a rule matches a key of FORBIDDEN; "*/scale" matches the subresource "scale" of all resources."""
+    if resource == "*" and group in grant.groups:
+        return bool(grant.resources)  # all resources of the group are forbidden
+    return bool({group, "*"} & set(grant.groups)) and any(
+        pattern in ("*", resource) or (pattern.startswith("*/") and resource.endswith(pattern[1:]))
+        for pattern in grant.resources
+    )
