@@ -14,19 +14,18 @@ from gpuc.cli.arguments import parser_of
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
-from gpuc.isolation.assumptions import Assumption, Basis, assumptions
-from gpuc.isolation.datapath import Datapath, datapath_assumptions, network, statements, unisolated_tenants
+from gpuc.isolation.assumptions import Assumption, Basis, assumptions, datapath_assumptions, statements
 from gpuc.isolation.outside import public_assumptions
-from gpuc.isolation.proof import Reachability, verdicts
+from gpuc.isolation.proof import Datapath, Reachability, network, unisolated_tenants, verdicts
 from gpuc.isolation.report import Proof, document, text
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
-from gpuc.objects.cilium_policies import CILIUM, enforced_policies
-from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
 from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.other_policies import CILIUM, enforced_policies
+from gpuc.objects.other_policies import KIND as CILIUM_POLICY
 
 if TYPE_CHECKING:
     from gpuc.model import Cluster

@@ -13,10 +13,10 @@ from gpuc.isolation.proof import Allowance, Connection, Reachability
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
-from gpuc.objects.cilium_policies import enforced_policies
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.other_policies import enforced_policies
 
 OPEN_PAIR = declare_rule(
     "ISO001",

@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from gpuc.catalog.rows import read
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.access import excess_permissions
-from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
+from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD, Grant
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
-from gpuc.isolation.proof import Reachability
+from gpuc.isolation.proof import Datapath, Reachability, judges_services
 from gpuc.kubernetes.addresses import contains_pods, is_internet, range_text
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.objects.object_set import ObjectSet, dig, pairs
@@ -24,6 +25,10 @@ _NETWORK_KINDS = (
     ("k8s.ovn.org", "UserDefinedNetwork"),
 )
 """API groups and kinds of secondary networks."""
+
+
+_ENDPOINTS = {("", "endpoints"), ("discovery.k8s.io", "endpointslices")}
+_WRITE = frozenset(("*", "create", "patch", "update"))
 
 
 class Basis(Enum):
@@ -99,10 +104,10 @@ def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
     subjects = {bound_role.subject for bound_role in access.bound_roles}
     bindings = {id(bound_role.binding) for bound_role in access.bound_roles}
     checked = f"none of {len(subjects)} subjects in {len(bindings)} bindings has such a permission"
-    return about_permissions(claim, access, violations, checked)
+    return _about_permissions(claim, access, violations, checked)
 
 
-def about_permissions(claim: str, access: Access, violations: Collection[str], checked: str) -> Assumption:
+def _about_permissions(claim: str, access: Access, violations: Collection[str], checked: str) -> Assumption:
     """Returns the assumption that no tenant has certain permissions.
 
     Args:
@@ -263,3 +268,33 @@ def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:
         names = short_list(f"{generator} ({generator.file})" for generator in generators)
         reason = f"the NetworkPolicies that {names} generates are not in the input"
         yield Assumption("generated policies do not allow more connections", Basis.UNPROVEN, reason)
+
+
+def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapath: Datapath) -> Iterator[Assumption]:
+    """Yields an assumption about the endpoints of Services, if the engine judges packets with the address of a Service.
+
+    A tenant that can write endpoints puts any address behind a Service of its own, which its egress rules include.
+    """
+    if not judges_services(datapath):
+        return
+    access = Access(objects, reachability.tenancy)
+    writers = {
+        f"{bound_role.subject} through {bound_role.binding}"
+        for bound_role in access.bound_roles
+        for rule in access.rules(bound_role)
+        if _writes_endpoints(rule.grant)
+    }
+    claim, checked = "no tenant can write Endpoints or EndpointSlices", "no role of a tenant has such a permission"
+    yield _about_permissions(claim, access, writers, checked)
+
+
+def statements(datapath: Datapath) -> list[tuple[str, str]]:
+    """Returns the facts about an engine as sentences, each with its sources."""
+    texts = read("datapaths")["sources"]
+    return [(fact.statement, "; ".join(texts[key] for key in fact.source)) for fact in datapath.values()]
+
+
+def _writes_endpoints(grant: Grant) -> bool:
+    return bool(grant.verbs & _WRITE) and any(
+        {group, "*"} & set(grant.groups) and {resource, "*"} & set(grant.resources) for group, resource in _ENDPOINTS
+    )

@@ -14,12 +14,11 @@ from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, opens
 from gpuc.kubernetes.selector import Domain, Requirement, matches, requirement, satisfiable
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.cilium_policies import enforced_policies
 from gpuc.objects.namespace_labels import Namespaces
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, home_namespace
-from gpuc.objects.other_policies import other_policies, policy_generators
+from gpuc.objects.other_policies import enforced_policies, other_policies, policy_generators
 from gpuc.objects.pods import pods
 from gpuc.objects.selectors import equal_labels
 
@@ -31,6 +30,12 @@ NO_DNS = declare_rule(
     "DNS uses UDP, and TCP for long answers.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies and dns-pod-service",
 )
+_Place = tuple[Manifest, Path]
+"""An object and a path in the object."""
+_Cause = tuple[_Place, Manifest, str]
+"""Why isolated pods cannot use DNS: the place, the policy that isolates the pods, and the reason in words.
+
+The place is the incomplete rule, or the field that isolates the pods if no rule is for DNS."""
 _DNS_NAMESPACE = "kube-system"
 _LABELS: Mapping[str, str] = {"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"}
 """The labels of CoreDNS pods on EKS.
@@ -94,17 +99,6 @@ class _Way(NamedTuple):
     has_cache: bool
 
 
-class _Cause(NamedTuple):
-    """The reason why isolated pods cannot use DNS."""
-
-    manifest: Manifest
-    """The policy with the incomplete rule; the isolating policy if no rule is for DNS."""
-    path: Path
-    isolating: Manifest
-    """The policy that isolates the pods."""
-    reason: str
-
-
 class _Dns:
     """The DNS servers and clients of a cluster, and the policies between them.
 
@@ -147,13 +141,13 @@ class _Dns:
         for client in clients:
             cause = self._cause(namespace, client, policies)
             if cause is not None:
-                causes.setdefault((id(cause.manifest), cause.path), (cause, []))[1].append(client.name)
+                manifest, path = cause[0]
+                causes.setdefault((id(manifest), path), (cause, []))[1].append(client.name)
                 if not client.name:
                     break  # users create pods with any labels, so the finding is about all pods of the namespace
-        for cause, workloads in causes.values():
+        for (place, isolating, reason), workloads in causes.values():
             who = short_list(workloads) if all(workloads) else f"namespace {namespace}"
-            message = f"{cause.isolating} isolates pods of {who}, and {cause.reason}"
-            yield ObjectFinding(NO_DNS, cause.manifest, cause.path, message)
+            yield ObjectFinding(NO_DNS, *place, f"{isolating} isolates pods of {who}, and {reason}")
 
     def refuses(self, namespace: str) -> bool:
         """Returns whether the policies of kube-system block connections from a namespace to the DNS pods."""
@@ -192,7 +186,7 @@ class _Dns:
                 f"the rule for DNS selects namespace {_DNS_NAMESPACE} by a label that Kubernetes does not set; "
                 f"write {NAMESPACE_NAME}: {_DNS_NAMESPACE}"
             )
-            return _Cause(guesses[0].manifest, guesses[0].peer.path, isolation[0], reason)
+            return (guesses[0].manifest, guesses[0].peer.path), isolation[0], reason
         wrong, incomplete = _wrong_and_incomplete(ways)
         if not blocked and (wrong is None or to_servers):
             return None
@@ -200,7 +194,7 @@ class _Dns:
         cache = "" if blocked else f"; the pods can use only NodeLocal DNSCache at {_CACHE}, if the cluster has it"
         servers = f"the DNS pods (label k8s-app: kube-dns in namespace {_DNS_NAMESPACE})"
         reason = f"no policy allows connections to {servers} on {ports}{cache}"
-        return _Cause(*(wrong or incomplete or isolation), isolation[0], reason)
+        return wrong or incomplete or isolation, isolation[0], reason
 
     def _needs_dns(self, namespace: str, counted: Sequence[Policy], policies: Sequence[Policy]) -> bool:
         """Returns whether pods need DNS. Pods without any allowed egress, such as a sandbox, do not need DNS.
@@ -256,22 +250,22 @@ class _Dns:
         )
 
 
-def _isolation(policies: Sequence[Policy]) -> tuple[Manifest, Path]:
+def _isolation(policies: Sequence[Policy]) -> _Place:
     """Returns the policy with the fewest egress rules, and the path of the field that isolates egress."""
     manifest = min(policies, key=lambda policy: len(policy.rules[EGRESS])).manifest
     key = next((key for key in ("policyTypes", EGRESS) if dig(manifest.body, "spec", key)), "podSelector")
     return manifest, ("spec", key)
 
 
-def _wrong_and_incomplete(ways: Sequence[_Way]) -> tuple[tuple[Manifest, Path] | None, tuple[Manifest, Path] | None]:
+def _wrong_and_incomplete(ways: Sequence[_Way]) -> tuple[_Place | None, _Place | None]:
     """Returns two places in rules for port 53: a wrong peer, and the ports or the peer of an incomplete rule.
 
     A wrong peer selects pods, but no DNS pods. An incomplete rule excludes a protocol or all DNS servers.
     """
     ways = [way for way in ways if _is_for_dns(way.rule)]
-    wrong = [(way.manifest, way.peer.path) for way in ways if way.peer.block is None and not way.has_servers]
     if not ways:
         return None, None
+    wrong = [(way.manifest, way.peer.path) for way in ways if way.peer.block is None and not way.has_servers]
     first = ways[0]
     is_open = any(way.has_servers or way.has_cache for way in ways if way.rule is first.rule)
     return next(iter(wrong), None), (first.manifest, (*first.rule.path, "ports") if is_open else first.peer.path)

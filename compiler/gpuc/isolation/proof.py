@@ -14,16 +14,21 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from itertools import permutations, product
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import Tenancy
-from gpuc.kubernetes.addresses import Ranges, contains_pods, overlap
+from gpuc.kubernetes.addresses import Ranges, block, contains_pods, overlap, read_ranges
+from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import ALL, Ports, meet
 from gpuc.kubernetes.selector import LabelIndex, Selector, satisfiable
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_set import NAMESPACE_NAME
+
+if TYPE_CHECKING:
+    from gpuc.catalog.operations import DatapathFact
+    from gpuc.model import Cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,21 @@ class Connection(NamedTuple):
         """Whether all policies that permit the connection declare it as an exception."""
         by_policy = [allowance for allowance in (self.egress, self.ingress) if allowance.policy is not None]
         return bool(by_policy) and all(allowance.is_declared for allowance in by_policy)
+
+
+Datapath = Mapping[str, "DatapathFact"]
+"""The facts about an engine, by subject."""
+
+
+class Network(NamedTuple):
+    """What the spec of a cluster declares about its network, for the proof."""
+
+    engine: str = ""
+    """The network policy engine; empty without a spec."""
+    pods: Ranges | None = None
+    """The address ranges of pods; None if the ranges are unknown."""
+    services: Ranges = ()
+    """The ClusterIPs that egress rules with an ipBlock open."""
 
 
 REASON_ANNOTATION = "gpuc.dev/why"
@@ -250,3 +270,40 @@ def _is_declared(policy: Policy, peer: Peer) -> bool:
         for key, domain in peer.namespaces or ()
     )
     return names_one_namespace and bool(policy.manifest.annotations.get(REASON_ANNOTATION))
+
+
+def network(cluster: Cluster | None) -> Network:
+    """Returns what the spec of a cluster declares; None for manifest files."""
+    if cluster is None:
+        return Network()
+    aws = cluster.aws
+    try:
+        pods = read_ranges(aws.pod_cidrs) or None
+    except Invalid:
+        pods = None
+    services = opened_services(cluster.datapath, aws.service_cidr, cluster.api_server_service)
+    return Network(aws.network_policy_engine, pods, services)
+
+
+def unisolated_tenants(cluster: Cluster | None) -> frozenset[str]:
+    """Returns the tenants that the spec of a cluster does not isolate."""
+    return frozenset(tenant.name for tenant in (cluster.tenants if cluster else ()) if not tenant.isolates_network)
+
+
+def opened_services(datapath: Datapath, service_cidr: str | None, api_server: str | None) -> Ranges:
+    """Returns the ClusterIPs that an egress rule with an ipBlock opens, with pods of any tenant behind them.
+
+    The ranges are empty if the engine replaces the address of a Service before it judges a packet, and if the spec
+    declares no range. The address of Service kubernetes is excluded, because only the API server is behind it.
+    """
+    if service_cidr is None or not judges_services(datapath):
+        return ()
+    try:
+        return block(service_cidr, [f"{api_server}/32"] if api_server else [])
+    except Invalid:
+        return ()
+
+
+def judges_services(datapath: Datapath) -> bool:
+    """Returns whether the engine judges packets before the address of a Service is replaced."""
+    return "service" in datapath and "ip-block" in datapath["service"].matched_by

@@ -8,16 +8,15 @@ from functools import lru_cache
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
-from gpuc.isolation.datapath import network, unisolated_tenants
-from gpuc.isolation.proof import Reachability, Verdict, verdicts
+from gpuc.isolation.proof import Reachability, Verdict, network, unisolated_tenants, verdicts
 from gpuc.isolation.proof import State as PairState
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.cilium_policies import CILIUM, enforced_policies
-from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
 from gpuc.objects.network_policies import GROUP, Policy
+from gpuc.objects.other_policies import CILIUM, enforced_policies
+from gpuc.objects.other_policies import KIND as CILIUM_POLICY
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from gpuc.isolation.access.builtin import AGGREGATE, BUILTIN, RECEIVERS, Grant
+from gpuc.isolation.access.permissions import AGGREGATE, BUILTIN, RECEIVERS, Grant
 from gpuc.isolation.tenancy import Tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.kubernetes.selector import Selector, equals, matches
