@@ -14,8 +14,7 @@ import pytest
 from gpuc.catalog import schemas
 from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.isolation.access import findings as access_findings
-from gpuc.isolation.access.builtin import Grant
-from gpuc.isolation.access.permissions import granted_permissions
+from gpuc.isolation.access.permissions import Grant, granted_permissions
 from gpuc.lint.checks import findings as lint_findings
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.objects.object_set import emitted

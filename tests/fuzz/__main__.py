@@ -87,8 +87,7 @@ def _trace() -> Callable[[bytes], None]:
 def _isolation() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
         from gpuc.isolation.assumptions import assumptions
-        from gpuc.isolation.matrix import verdicts
-        from gpuc.isolation.proof import Reachability
+        from gpuc.isolation.proof import Reachability, verdicts
         from gpuc.isolation.report import Proof, document, text
         from gpuc.isolation.tenancy import separate_tenancy
         from gpuc.lint.load.loaded_files import LoadedFiles

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from gpuc.isolation.access import findings
-from gpuc.isolation.access.builtin import BUILTIN, Grant
-from gpuc.isolation.access.permissions import FORBIDDEN
+from gpuc.isolation.access.permissions import BUILTIN, FORBIDDEN, Grant
 from gpuc.lint.checks import shared_members
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES

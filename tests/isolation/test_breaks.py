@@ -241,12 +241,22 @@ def test_a_privileged_namespace_needs_a_constraint() -> None:
         {"match": {**fence.body["spec"]["match"], "labelSelector": {"matchLabels": {"a": "b"}}}},
         {"match": {**fence.body["spec"]["match"], "namespaceSelector": {"matchLabels": {"gpuc.dev/tenant": "x"}}}},
         {"match": {"kinds": [{"apiGroups": ["apps"], "kinds": ["Deployment"]}]}},
+        {"match": {**fence.body["spec"]["match"], "namespaces": ["re*train", "se*train"]}},
     ):
         broken = [manifest for manifest in objects if manifest is not fence]
         if change is not None:
             broken.append(replace(fence, body={"spec": {**fence.body["spec"], **change}}))
         found = [(finding.rule.id, finding.manifest.name) for finding in findings(complete(broken))]
         assert found == [("ISO003", "research-train"), ("ISO003", "search-train")]
+
+
+@pytest.mark.parametrize("kinds", [{"kinds": ["Pod"]}, {"apiGroups": [""]}, {"apiGroups": [], "kinds": []}])
+def test_a_constraint_without_groups_or_kinds_has_all_of_them(kinds: dict[str, list[str]]) -> None:
+    """Source: gatekeeper pkg/mutation/match/match.go (kindsMatch)."""
+    objects = with_privileged_namespaces()
+    fence = next(manifest for manifest in objects if manifest.kind == "GpucHostNetwork")
+    changed = replace(fence, body={"spec": {**fence.body["spec"], "match": {"kinds": [kinds]}}})
+    assert list(findings(complete([changed if manifest is fence else manifest for manifest in objects]))) == []
 
 
 @pytest.mark.parametrize("action", ["warn", "dryrun"])

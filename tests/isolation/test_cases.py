@@ -6,8 +6,7 @@ import pytest
 
 from gpuc.isolation import findings
 from gpuc.isolation.assumptions import Basis, assumptions
-from gpuc.isolation.matrix import State, verdicts
-from gpuc.isolation.proof import Reachability
+from gpuc.isolation.proof import Reachability, State, verdicts
 from gpuc.isolation.tenancy import labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import read_ranges
 from gpuc.kubernetes.ports import described

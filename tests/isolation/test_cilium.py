@@ -10,15 +10,12 @@ from gpuc.catalog import load
 from gpuc.cli.isolation_command import run_isolation
 from gpuc.isolation import dns_egress
 from gpuc.isolation.assumptions import Basis, assumptions
-from gpuc.isolation.datapath import opened_services
-from gpuc.isolation.matrix import State, verdicts
-from gpuc.isolation.proof import Reachability
+from gpuc.isolation.proof import Reachability, State, opened_services, verdicts
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.addresses import contains, read_ranges
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.cilium_policies import enforced_policies, read_cilium_policy
 from gpuc.objects.object_set import ObjectSet
-from gpuc.objects.other_policies import other_policies
+from gpuc.objects.other_policies import enforced_policies, other_policies, read_cilium_policy
 from tests.isolation.cases import DENY, namespace, policy, tree
 
 

@@ -10,8 +10,7 @@ import pytest
 from gpuc.catalog import load
 from gpuc.cli.isolation_command import run_isolation
 from gpuc.diagnostics.usage import UsageError
-from gpuc.isolation.assumptions import Basis
-from gpuc.isolation.datapath import datapath_assumptions
+from gpuc.isolation.assumptions import Basis, datapath_assumptions
 from gpuc.isolation.proof import Reachability
 from gpuc.isolation.tenancy import labelled_tenancy
 from tests.conftest import EXAMPLES, HUB, ROOT

@@ -145,6 +145,12 @@ def test_every_way_to_the_dns_counts(rule: str) -> None:
     assert shop(DATABASE, rule) == []
 
 
+def test_requirements_for_one_label_count_together() -> None:
+    never = "[{key: dns, operator: Exists}, {key: dns, operator: DoesNotExist}]"
+    rule = f"{{to: [{{namespaceSelector: {{matchExpressions: {never}}}}}], {BOTH}}}"
+    assert shop(DATABASE, rule) == [("NetworkPolicy shop/allow", "spec.egress[1].to[0]")]
+
+
 def test_who_asks_nobody_for_names_is_left_alone() -> None:
     assert lint(WEB) == []
     assert shop(DATABASE, pod="dnsPolicy: None, ") == []
@@ -232,3 +238,5 @@ def test_lint12_kube_system_has_no_label_name() -> None:
     labelled = "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system, labels: {name: kube-system}}\n"
     assert messages(APPS + allow("backend", guess) + labelled) == []
     assert messages(APPS + allow("backend", guess, DNS)) == []
+    beside = guess.replace("}]", "}, {podSelector: {}}]", 1)
+    assert messages(APPS + allow("backend", beside)), "peers are alternatives, so another peer does not help the guess"

@@ -11,7 +11,7 @@ from typing import Any
 
 from gpuc.admission.policy_review import Review, strings
 from gpuc.kubernetes.selector import matches
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.selectors import selector
 
 _SOURCES = (None, "", "All")
@@ -26,10 +26,10 @@ def in_match(match: Any, review: Review, *, by_api_server: bool = False) -> bool
             creates from a ConstraintTemplate. The policy ignores the fields scope and source.
     """
     if not (
-        has_kind(dig(match, "kinds"), review)
+        has_kind(dig(match, "kinds"), review.group, review.kind)
         and _has_name(dig(match, "name"), review)
         and (by_api_server or (_has_scope(dig(match, "scope"), review) and _has_source(dig(match, "source"), review)))
-        and _has_namespace(match, review)
+        and _has_own_namespace(match, review)
         and _has_labels(dig(match, "labelSelector"), review)
     ):
         return False
@@ -39,11 +39,11 @@ def in_match(match: Any, review: Review, *, by_api_server: bool = False) -> bool
     return review.scope.selected(namespaces)
 
 
-def has_kind(rows: Any, review: Review) -> bool:
-    """Returns whether a list of apiGroups and kinds contains the kind of an object; an empty list has all kinds."""
+def has_kind(rows: Any, api_group: str, kind: str) -> bool:
+    """Returns whether a list of apiGroups and kinds contains a kind; an empty list has all kinds."""
     entries = [row for _, row in items(rows)]
     return not entries or any(
-        _contains(strings(dig(row, "kinds")), review.kind) and _contains(strings(dig(row, "apiGroups")), review.group)
+        _contains(strings(dig(row, "kinds")), kind) and _contains(strings(dig(row, "apiGroups")), api_group)
         for row in entries
     )
 
@@ -83,13 +83,30 @@ def _has_source(source: Any, review: Review) -> bool:
     return source in _SOURCES or source == review.source
 
 
-def _has_namespace(match: Any, review: Review) -> bool:
-    """Returns whether the namespace matches. For a Namespace object, its own name counts."""
-    namespace = review.name if review.is_namespace else review.namespace
-    if not namespace:
-        return True
+def has_namespace(match: Any, namespace: str) -> bool:
+    """Returns whether the fields namespaces and excludedNamespaces of a match include a namespace."""
     included, excluded = strings(dig(match, "namespaces")), strings(dig(match, "excludedNamespaces"))
     return (not included or in_wildcards(included, namespace)) and not in_wildcards(excluded, namespace)
+
+
+def excluded_namespaces(objects: ObjectSet) -> tuple[str, ...]:
+    """Returns patterns of the namespaces that the Config of Gatekeeper excludes from its webhook.
+
+    Source: gatekeeper v3.23.0 apis/config/v1alpha1 (MatchEntry)
+    """
+    return tuple(
+        pattern
+        for config in objects.of("config.gatekeeper.sh", "Config")
+        for _, match in items(dig(config.body, "spec", "match"))
+        if {"*", "webhook"} & set(strings(dig(match, "processes")))
+        for pattern in strings(dig(match, "excludedNamespaces"))
+    )
+
+
+def _has_own_namespace(match: Any, review: Review) -> bool:
+    """Returns whether the namespace matches. For a Namespace object, its own name counts."""
+    namespace = review.name if review.is_namespace else review.namespace
+    return not namespace or has_namespace(match, namespace)
 
 
 def _has_labels(raw: Any, review: Review) -> bool:

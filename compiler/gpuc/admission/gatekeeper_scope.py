@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from gpuc.admission.admission_rules import in_rules
-from gpuc.admission.gatekeeper_match import in_wildcards
+from gpuc.admission.gatekeeper_match import excluded_namespaces, in_wildcards
 from gpuc.admission.policy_expressions import Evaluation, policy_source
 from gpuc.admission.policy_review import Review, strings
 from gpuc.cel.program import NotEvaluated, Value
@@ -19,7 +19,6 @@ _DEFAULT_NAMESPACE = "gatekeeper-system"
 IGNORE_LABEL = "admission.gatekeeper.sh/ignore"
 _ALL: dict[str, list[str]] = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"]}
 _ROOTS = ("object", "oldObject", "request", "authorizer", "namespaceObject", "variables")
-_PROCESSES = frozenset(("*", "webhook"))
 _ACCOUNT = "gatekeeper-admin"
 
 
@@ -85,7 +84,9 @@ class GatekeeperScope:
         """
         if dig(review.request, "userInfo", "username") == f"system:serviceaccount:{self.namespace}:{_ACCOUNT}":
             return False
-        if in_wildcards(self._excluded, review.name if review.is_namespace else review.namespace):
+        if in_wildcards(
+            self._objects.once(excluded_namespaces), review.name if review.is_namespace else review.namespace
+        ):
             return False
         included = in_rules(self._webhook, review)
         if included is False or not dig(self._webhook, "matchConditions"):
@@ -98,17 +99,6 @@ class GatekeeperScope:
         if isinstance(result, Value):
             return included if result.value is True else False
         return False if conditions.ignores_failures else None
-
-    @cached_property
-    def _excluded(self) -> tuple[str, ...]:
-        """Patterns of the namespaces that the Config excludes from the webhook."""
-        return tuple(
-            pattern
-            for config in self._objects.of("config.gatekeeper.sh", "Config")
-            for _, match in items(dig(config.body, "spec", "match"))
-            if _PROCESSES & set(strings(dig(match, "processes")))
-            for pattern in strings(dig(match, "excludedNamespaces"))
-        )
 
     @cached_property
     def _webhook(self) -> Any:

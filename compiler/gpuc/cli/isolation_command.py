@@ -14,20 +14,18 @@ from gpuc.cli.arguments import parser_of
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
-from gpuc.isolation.assumptions import Assumption, Basis, assumptions
-from gpuc.isolation.datapath import Datapath, datapath_assumptions, opened_services, statements
-from gpuc.isolation.matrix import verdicts
+from gpuc.isolation.assumptions import Assumption, Basis, assumptions, datapath_assumptions, statements
 from gpuc.isolation.outside import public_assumptions
-from gpuc.isolation.proof import Reachability
+from gpuc.isolation.proof import Datapath, Reachability, network, unisolated_tenants, verdicts
 from gpuc.isolation.report import Proof, document, text
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
-from gpuc.objects.cilium_policies import CILIUM, enforced_policies
-from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
 from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.other_policies import CILIUM, enforced_policies
+from gpuc.objects.other_policies import KIND as CILIUM_POLICY
 
 if TYPE_CHECKING:
     from gpuc.model import Cluster
@@ -173,25 +171,18 @@ def _proof(
             manifest files.
         pods: the IP ranges of pods, for manifest files.
     """
-    not_isolated, engine, services = frozenset[str](), "", Ranges()
-    datapath: Datapath = {}
-    if cluster is not None:
-        engine, datapath = cluster.aws.network_policy_engine, cluster.datapath
-        services = opened_services(datapath, cluster.aws.service_cidr, cluster.api_server_service)
-        not_isolated = frozenset(tenant.name for tenant in cluster.tenants if not tenant.isolates_network)
-        try:
-            pods = read_ranges(cluster.aws.pod_cidrs) or None
-        except Invalid:
-            pods = None
+    facts = network(cluster)
+    datapath: Datapath = cluster.datapath if cluster is not None else {}
     started = perf_counter()
-    reachability = Reachability(enforced_policies(objects, engine), tenancy, pods, services)
+    policies = enforced_policies(objects, facts.engine)
+    reachability = Reachability(policies, tenancy, facts.pods if cluster else pods, facts.services)
     if cluster is not None and not tenancy.tenants:
-        return Proof(name, reachability, [], [], perf_counter() - started, engine=engine)
-    pairs = verdicts(reachability, not_isolated)
+        return Proof(name, reachability, [], [], perf_counter() - started, engine=facts.engine)
+    pairs = verdicts(reachability, unisolated_tenants(cluster))
     premises = [
-        *assumptions(objects, reachability, engine),
+        *assumptions(objects, reachability, facts.engine),
         *public_assumptions(reachability),
         *datapath_assumptions(objects, reachability, datapath),
     ]
     duration = perf_counter() - started
-    return Proof(name, reachability, pairs, premises, duration, engine=engine, facts=statements(datapath))
+    return Proof(name, reachability, pairs, premises, duration, engine=facts.engine, facts=statements(datapath))

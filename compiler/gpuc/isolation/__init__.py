@@ -13,12 +13,10 @@ from gpuc.isolation.proof import Allowance, Connection, Reachability
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
-from gpuc.manifest.manifest import Manifest
-from gpuc.objects.cilium_policies import enforced_policies
-from gpuc.objects.network_policies import GROUP
+from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.objects.selectors import wanted_labels
+from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.other_policies import enforced_policies
 
 OPEN_PAIR = declare_rule(
     "ISO001",
@@ -55,12 +53,12 @@ FOREIGN_NAMESPACE = declare_rule(
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """Yields findings about the isolation of tenants. The label gpuc.dev/tenant assigns a namespace to a tenant."""
-    tenancy = labelled_tenancy(objects)
+    tenancy, policies = labelled_tenancy(objects), objects.once(enforced_policies)
     if objects.is_complete:
-        yield from _foreign_namespaces(objects)
+        yield from _foreign_namespaces(objects, policies)
     if not tenancy.tenants:
         return
-    reachability = Reachability(enforced_policies(objects), tenancy, are_all_policies=objects.is_complete)
+    reachability = Reachability(policies, tenancy, are_all_policies=objects.is_complete)
     yield from _open_namespaces(objects, reachability)
     if objects.is_complete:
         yield from _host_networks(objects, tenancy, reachability.isolated[INGRESS] | reachability.isolated[EGRESS])
@@ -147,11 +145,11 @@ def _host_networks(objects: ObjectSet, tenancy: Tenancy, isolated: frozenset[str
             yield ObjectFinding(HOST_NETWORK_OPEN, manifest, ("metadata", "labels"), message)
 
 
-def _foreign_namespaces(objects: ObjectSet) -> Iterator[ObjectFinding]:
+def _foreign_namespaces(objects: ObjectSet, policies: list[Policy]) -> Iterator[ObjectFinding]:
     """Yields a finding for every namespace whose policies allow tenants, but not the tenant of the namespace."""
     allowed: dict[str, set[str]] = defaultdict(set)
-    for policy in objects.of(GROUP, "NetworkPolicy"):
-        allowed[policy.namespace] |= _allowed_tenants(policy)
+    for policy in policies:
+        allowed[policy.namespace] |= _named_tenants(policy, INGRESS) & _named_tenants(policy, EGRESS)
     for manifest in objects.of("", "Namespace"):
         tenants, label = allowed.get(manifest.name), manifest.labels.get(TENANT_LABEL)
         if tenants and label not in tenants:
@@ -166,14 +164,12 @@ def _foreign_namespaces(objects: ObjectSet) -> Iterator[ObjectFinding]:
             yield ObjectFinding(FOREIGN_NAMESPACE, manifest, path, message)
 
 
-def _allowed_tenants(policy: Manifest) -> set[str]:
-    """Returns the tenants that a policy allows in both directions."""
-    return set(_tenants_in(policy, "ingress", "from")) & set(_tenants_in(policy, "egress", "to"))
-
-
-def _tenants_in(policy: Manifest, direction: str, peers: str) -> Iterator[str]:
-    """Yields the tenants that the namespace selectors of a policy name in one direction."""
-    for _, rule in items(dig(policy.body, "spec", direction)):
-        for _, peer in items(dig(rule, peers)):
-            for _, key, values in wanted_labels(dig(peer, "namespaceSelector"), ()):
-                yield from values if key == TENANT_LABEL else ()
+def _named_tenants(policy: Policy, direction: str) -> set[str]:
+    """Returns the tenants that the namespace selectors of a policy name in one direction."""
+    return {
+        tenant
+        for _, _, peer in policy.peers(direction)
+        for key, domain in peer.namespaces or ()
+        if key == TENANT_LABEL and not domain.absent
+        for tenant in domain.listed or ()
+    }

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from enum import Enum
-from ipaddress import IPv4Address, IPv6Address
 from typing import NamedTuple
 
+from gpuc.catalog.rows import read
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.access import excess_permissions
-from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
+from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD, Grant
 from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
-from gpuc.isolation.proof import Reachability
-from gpuc.kubernetes.addresses import Ranges, contains_pods, is_internet
-from gpuc.kubernetes.network_policy import EGRESS, Peer
+from gpuc.isolation.proof import Datapath, Reachability, judges_services
+from gpuc.kubernetes.addresses import contains_pods, is_internet, range_text
+from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 
@@ -25,6 +25,10 @@ _NETWORK_KINDS = (
     ("k8s.ovn.org", "UserDefinedNetwork"),
 )
 """API groups and kinds of secondary networks."""
+
+
+_ENDPOINTS = {("", "endpoints"), ("discovery.k8s.io", "endpointslices")}
+_WRITE = frozenset(("*", "create", "patch", "update"))
 
 
 class Basis(Enum):
@@ -58,16 +62,18 @@ def assumptions(objects: ObjectSet, reachability: Reachability, engine: str = ""
         engine: the network policy engine that the spec declares; an empty string without a spec.
     """
     constraints = Constraints(objects)
-    always = [
+    return [
         _engine(engine),
         _permissions(objects, reachability),
         _host_network(objects, reachability, constraints),
         _secondary_networks(objects, reachability, constraints),
+        *_addresses(reachability),
+        *_forwarding(reachability),
+        *_unlabelled(reachability),
+        *_unplaced(reachability),
+        *_remote_memory(objects, reachability),
+        *_other_kinds(objects),
     ]
-    if_relevant: tuple[Callable[[ObjectSet, Reachability], Iterator[Assumption]], ...] = (
-        _addresses, _forwarding, _unlabelled, _unplaced, _remote_memory, _other_kinds
-    )  # fmt: skip
-    return always + [assumption for check in if_relevant for assumption in check(objects, reachability)]
 
 
 def _engine(engine: str) -> Assumption:
@@ -92,18 +98,27 @@ def _permissions(objects: ObjectSet, reachability: Reachability) -> Assumption:
     relevant = (NETWORK, NAMESPACES, ROLES, WILDCARD, ADMISSION)
     violations = {
         f"{excess.bound_role.subject} through {excess.bound_role.binding} ({excess.bound_role.binding.file})"
-        for excess in excess_permissions(objects, reachability.tenancy, access)
+        for excess in excess_permissions(access)
         if excess.rule in relevant
     }
+    subjects = {bound_role.subject for bound_role in access.bound_roles}
+    bindings = {id(bound_role.binding) for bound_role in access.bound_roles}
+    checked = f"none of {len(subjects)} subjects in {len(bindings)} bindings has such a permission"
+    return _about_permissions(claim, access, violations, checked)
+
+
+def _about_permissions(claim: str, access: Access, violations: Collection[str], checked: str) -> Assumption:
+    """Returns the assumption that no tenant has certain permissions.
+
+    Args:
+        violations: the subjects that have such a permission, in words.
+        checked: the evidence if roles of tenants give no such permission.
+    """
     if violations:
         return Assumption(claim, Basis.BROKEN, f"these subjects have such a permission: {short_list(violations)}")
     if not access.bound_roles:
         return Assumption(claim, Basis.ASSUMED, "no binding gives a role to a tenant")
-    subjects = {bound_role.subject for bound_role in access.bound_roles}
-    bindings = {id(bound_role.binding) for bound_role in access.bound_roles}
-    return Assumption(
-        claim, Basis.CHECKED, f"none of {len(subjects)} subjects in {len(bindings)} bindings has such a permission"
-    )
+    return Assumption(claim, Basis.CHECKED, checked)
 
 
 def _host_network(objects: ObjectSet, reachability: Reachability, constraints: Constraints) -> Assumption:
@@ -147,27 +162,25 @@ def _secondary_networks(objects: ObjectSet, reachability: Reachability, constrai
     return Assumption(claim, Basis.ASSUMED, f"{reason}, but no NetworkAttachmentDefinition exists")
 
 
-def _peers(reachability: Reachability) -> Iterator[tuple[str, Peer]]:
-    """Yields the direction and the peer of every rule in the policies of tenants."""
-    for policy in reachability.policies:
-        if policy.namespace in reachability.tenancy.tenants:
-            for direction, rules in policy.rules.items():
-                yield from ((direction, peer) for rule in rules for peer in rule.peers)
-
-
-def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _addresses(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if rules allow address ranges, which can contain addresses of pods.
 
     A load balancer in a range of ingress connects to its own targets. A load balancer in a range of egress accepts the
     connections of another tenant.
     """
-    blocks = {peer.block for _, peer in _peers(reachability) if peer.block}
-    outgoing = [peer.block for direction, peer in _peers(reachability) if peer.block and direction == EGRESS]
+    ranges = [
+        (direction, peer.block)
+        for policy in reachability.tenant_policies
+        for direction, _, peer in policy.peers()
+        if peer.block
+    ]
+    blocks = {block for _, block in ranges}
+    outgoing = [block for direction, block in ranges if direction == EGRESS]
     kind = "private load balancers" if any(map(is_internet, outgoing)) else "load balancers"
     of_egress = f", and those of egress no {kind} of tenants" if outgoing else ""
     claim = f"the address ranges in rules contain no pods{of_egress}"
     if blocks and reachability.pods is None:
-        unknown = {_address_range(block) for block in blocks if not contains_pods(block, None)}
+        unknown = {range_text(block[0], block[-1]) for block in blocks if not contains_pods(block, None)}
         if unknown:
             yield Assumption(
                 claim, Basis.ASSUMED, f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
@@ -181,17 +194,12 @@ def _addresses(objects: ObjectSet, reachability: Reachability) -> Iterator[Assum
             yield Assumption(claim, Basis.DECLARED, reason)
 
 
-def _address_range(block: Ranges) -> str:
-    """Returns the first and the last address of an ipBlock: "10.0.0.0-10.255.255.255"."""
-    kinds = {4: IPv4Address, 6: IPv6Address}
-    return f"{kinds[block[0][0]](block[0][1])}-{kinds[block[-1][0]](block[-1][2])}" if block else "no address"
-
-
-def _forwarding(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _forwarding(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if tenants can connect to platform namespaces, whose pods can be proxies."""
     platform_namespaces = {
         value
-        for _, peer in _peers(reachability)
+        for policy in reachability.tenant_policies
+        for _, _, peer in policy.peers()
         for key, domain in peer.namespaces or ()
         if key == "kubernetes.io/metadata.name" and not domain.is_complement
         for value in domain.values
@@ -203,7 +211,7 @@ def _forwarding(objects: ObjectSet, reachability: Reachability) -> Iterator[Assu
         yield Assumption(claim, Basis.ASSUMED, reason)
 
 
-def _unlabelled(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _unlabelled(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if the labels of namespaces are unknown."""
     unlabelled = reachability.tenancy.unlabelled
     if unlabelled:
@@ -211,7 +219,7 @@ def _unlabelled(objects: ObjectSet, reachability: Reachability) -> Iterator[Assu
         yield Assumption(claim, Basis.ASSUMED, f"the labels of {with_kind('namespace', unlabelled)} are unknown")
 
 
-def _unplaced(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _unplaced(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if policies name no namespace, because kubectl or Kustomize can set another than default.
 
     The proof does not hold beside such a policy that allows connections of all pods of its namespace.
@@ -245,7 +253,7 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
         )
 
 
-def _other_kinds(objects: ObjectSet, reachability: Reachability) -> Iterator[Assumption]:
+def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:
     """Yields an assumption if the input has policies that gpuc cannot evaluate, such as AdminNetworkPolicy."""
     claim = "policies of other kinds do not allow more connections"
     policies, generators = other_policies(objects), policy_generators(objects)
@@ -260,3 +268,33 @@ def _other_kinds(objects: ObjectSet, reachability: Reachability) -> Iterator[Ass
         names = short_list(f"{generator} ({generator.file})" for generator in generators)
         reason = f"the NetworkPolicies that {names} generates are not in the input"
         yield Assumption("generated policies do not allow more connections", Basis.UNPROVEN, reason)
+
+
+def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapath: Datapath) -> Iterator[Assumption]:
+    """Yields an assumption about the endpoints of Services, if the engine judges packets with the address of a Service.
+
+    A tenant that can write endpoints puts any address behind a Service of its own, which its egress rules include.
+    """
+    if not judges_services(datapath):
+        return
+    access = Access(objects, reachability.tenancy)
+    writers = {
+        f"{bound_role.subject} through {bound_role.binding}"
+        for bound_role in access.bound_roles
+        for rule in access.rules(bound_role)
+        if _writes_endpoints(rule.grant)
+    }
+    claim, checked = "no tenant can write Endpoints or EndpointSlices", "no role of a tenant has such a permission"
+    yield _about_permissions(claim, access, writers, checked)
+
+
+def statements(datapath: Datapath) -> list[tuple[str, str]]:
+    """Returns the facts about an engine as sentences, each with its sources."""
+    texts = read("datapaths")["sources"]
+    return [(fact.statement, "; ".join(texts[key] for key in fact.source)) for fact in datapath.values()]
+
+
+def _writes_endpoints(grant: Grant) -> bool:
+    return bool(grant.verbs & _WRITE) and any(
+        {group, "*"} & set(grant.groups) and {resource, "*"} & set(grant.resources) for group, resource in _ENDPOINTS
+    )

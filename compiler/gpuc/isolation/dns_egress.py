@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.words import short_list, with_kind
-from gpuc.isolation.dns_servers import CACHE, DNS_NAMESPACE, LABELS, PORT, PROTOCOLS, DnsServers
 from gpuc.isolation.tenancy import TENANT_LABEL
-from gpuc.kubernetes.network_policy import EGRESS, INGRESS, TrafficRule
-from gpuc.kubernetes.ports import ALL
-from gpuc.kubernetes.selector import matches
+from gpuc.kubernetes.addresses import contains, contains_pods, may_contain_pods
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
+from gpuc.kubernetes.ports import ALL, opens
+from gpuc.kubernetes.selector import Domain, Requirement, matches, requirement, satisfiable
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.cilium_policies import enforced_policies
+from gpuc.cluster.namespace import namespaces
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, home_namespace
-from gpuc.objects.other_policies import other_policies, policy_generators
-from gpuc.objects.pods import Pods, pods
+from gpuc.objects.other_policies import enforced_policies, other_policies, policy_generators
+from gpuc.objects.pods import pods
+from gpuc.objects.selectors import equal_labels
 
 NO_DNS = declare_rule(
     "ISO005",
@@ -31,8 +30,30 @@ NO_DNS = declare_rule(
     "DNS uses UDP, and TCP for long answers.",
     source="kubernetes.io/docs/concepts/services-networking/network-policies and dns-pod-service",
 )
-Location = tuple[Manifest, Path]
+_Place = tuple[Manifest, Path]
 """An object and a path in the object."""
+_Cause = tuple[_Place, Manifest, str]
+"""Why isolated pods cannot use DNS: the place, the policy that isolates the pods, and the reason in words.
+
+The place is the incomplete rule, or the field that isolates the pods if no rule is for DNS."""
+_DNS_NAMESPACE = "kube-system"
+_LABELS: Mapping[str, str] = {"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"}
+"""The labels of CoreDNS pods on EKS.
+
+Source: docs.aws.amazon.com/eks/latest/userguide/coredns-autoscaling; kubernetes v1.35 cluster/addons/dns/coredns
+"""
+_OTHER_CLUSTERS = requirement("k8s-app", "In", ("kube-dns", "coredns", "node-local-dns"))
+"""The label of DNS pods on clusters other than EKS; the other labels of these pods are unknown."""
+_CACHE = "169.254.20.10"
+"""The address of NodeLocal DNSCache on every node; source: kubernetes.io/docs/tasks/administer-cluster/nodelocaldns"""
+_NODE_ENTITIES = ("all", "cluster", "host")
+"""The entities of Cilium that include the own node of a pod."""
+_PORT = 53
+_OTHER_PORT = 5353
+"""The port of the DNS servers on OpenShift."""
+_PROTOCOLS = ("UDP", "TCP")
+_NAMED_PORTS = {("UDP", "dns"): frozenset((_PORT,)), ("TCP", "dns-tcp"): frozenset((_PORT,))}
+"""The named ports of the DNS pods; source: kubernetes v1.35 cluster/addons/dns/coredns/coredns.yaml.base"""
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
@@ -43,41 +64,19 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     """
     if other_policies(objects) or policy_generators(objects):
         return
-    policies_of: dict[str, list[Policy]] = defaultdict(list)
-    for policy in enforced_policies(objects):
-        policies_of[policy.namespace].append(policy)
-    check = _DnsCheck(objects, DnsServers(objects))
-    blocked: dict[int, tuple[Policy, list[str]]] = {}
-    for namespace, clients in _dns_clients(objects).items():
-        egress = [policy for policy in policies_of.get(namespace, ()) if EGRESS in policy.rules]
-        found = list(_egress_findings(check, namespace, clients, egress))
+    dns, refused = _Dns(objects), []
+    for namespace, clients in dns.clients().items():
+        found = list(dns.egress_findings(namespace, clients))
         yield from found
-        if not found and (blocker := check.ingress_blocker(namespace, policies_of.get(DNS_NAMESPACE, []))) is not None:
-            blocked.setdefault(id(blocker), (blocker, []))[1].append(namespace)
-    for blocker, namespaces in blocked.values():
-        clients_text = with_kind("namespace", namespaces)
+        if not found and dns.refuses(namespace):
+            refused.append(namespace)
+    if refused:
+        manifest = dns.isolating_servers[0].manifest
         message = (
-            f"{blocker.manifest} isolates the DNS servers of the cluster, "
-            f"and no policy of {DNS_NAMESPACE} allows pods of {clients_text} on port {PORT}"
+            f"{manifest} isolates the DNS servers of the cluster, "
+            f"and no policy of {_DNS_NAMESPACE} allows pods of {with_kind('namespace', refused)} on port {_PORT}"
         )
-        yield ObjectFinding(NO_DNS, blocker.manifest, ("spec", "podSelector"), message)
-
-
-def _egress_findings(
-    check: _DnsCheck, namespace: str, clients: Sequence[_Client], policies: Sequence[Policy]
-) -> Iterator[ObjectFinding]:
-    """Yields a finding for each cause, with the workloads of the namespace that cannot use DNS for this cause."""
-    causes: dict[tuple[int, Path], tuple[_Cause, list[str]]] = {}
-    for client in clients:
-        cause = check.egress_cause(namespace, client, policies)
-        if cause is not None:
-            causes.setdefault((id(cause.manifest), cause.path), (cause, []))[1].append(client.name)
-            if not client.name:
-                break  # users create pods with any labels, so the finding is about all pods of the namespace
-    for cause, workloads in causes.values():
-        who = short_list(workloads) if all(workloads) else f"namespace {namespace}"
-        message = f"{cause.isolating} isolates pods of {who}, and {cause.reason}"
-        yield ObjectFinding(NO_DNS, cause.manifest, cause.path, message)
+        yield ObjectFinding(NO_DNS, manifest, ("spec", "podSelector"), message)
 
 
 class _Client(NamedTuple):
@@ -88,50 +87,82 @@ class _Client(NamedTuple):
     """The kind and name of the workload; empty for pods that users create, whose labels are unknown."""
 
 
-class _Cause(NamedTuple):
-    """The reason why isolated pods cannot use DNS."""
+class _Way(NamedTuple):
+    """A peer of an egress rule, and what the peer includes of the DNS."""
 
-    isolating: Manifest
-    """The policy that isolates the pods."""
     manifest: Manifest
-    """The policy with the incomplete rule; the isolating policy if no rule is for DNS."""
-    path: Path
-    reason: str
+    rule: TrafficRule
+    peer: Peer
+    protocols: tuple[str, ...]
+    """The protocols that the rule allows on the port of the DNS servers."""
+    has_servers: bool
+    has_cache: bool
 
 
-def _dns_clients(objects: ObjectSet) -> dict[str, list[_Client]]:
-    """Returns the pods that use the cluster's DNS, by namespace. Pods that users create are first."""
-    clients: dict[str, list[_Client]] = {}
-    for queue in objects.of("kueue.x-k8s.io", "LocalQueue"):
-        clients.setdefault(home_namespace(queue), [_Client({})])
-    for name, labels in objects.namespaces.items():
-        if labels.get(TENANT_LABEL):
-            clients.setdefault(name, [_Client({})])
-    for template in pods(objects):
-        if _uses_cluster_dns(template):
-            client = _Client(template.labels, str(template.manifest))
-            clients.setdefault(home_namespace(template.manifest), []).append(client)
-    return clients
+class _Dns:
+    """The DNS servers and clients of a cluster, and the policies between them.
 
-
-def _uses_cluster_dns(template: Pods) -> bool:
-    """Returns whether pods use the cluster's DNS over the pod network.
-
-    Source: k8s.io/api v0.35 core/v1, PodSpec.dnsPolicy: "Default" and "None" use other servers
+    In a partial object set, all pods and addresses that can be DNS servers count as DNS servers.
     """
-    if not isinstance(template.spec, dict) or template.spec.get("hostNetwork") is True:
-        return False
-    return dig(template.spec, "dnsPolicy") in (None, "ClusterFirst")
 
+    def __init__(self, objects: ObjectSet) -> None:
+        self._objects = objects
+        self._policies: dict[str, list[Policy]] = defaultdict(list)
+        for policy in objects.once(enforced_policies):
+            self._policies[policy.namespace].append(policy)
+        self.isolating_servers = [
+            policy for policy in self._policies[_DNS_NAMESPACE]
+            if INGRESS in policy.rules and matches(policy.pods, _LABELS)
+        ]  # fmt: skip
+        self._queues = dict.fromkeys(map(home_namespace, objects.of("kueue.x-k8s.io", "LocalQueue")))
+        self._labels = namespaces(objects).labels
+        self._known = self._labels.get(_DNS_NAMESPACE, {NAMESPACE_NAME: _DNS_NAMESPACE})
+        # kube-system is assumed not to have the labels of other namespaces, unless their value is its name.
+        others = {key for labels in objects.namespaces.values() for key in labels} - self._known.keys()
+        own = Domain(True, frozenset((_DNS_NAMESPACE,)), False)
+        self._namespace = (*equal_labels(self._known), *(Requirement(key, own) for key in others))
 
-@dataclass(frozen=True)
-class _DnsCheck:
-    """Checks whether the isolated pods of a namespace can use DNS."""
+    def clients(self) -> dict[str, list[_Client]]:
+        """Returns the pods that use the cluster's DNS, by namespace. Pods that users create are first."""
+        labelled = [name for name, labels in self._objects.namespaces.items() if labels.get(TENANT_LABEL)]
+        clients = {name: [_Client({})] for name in (*self._queues, *labelled)}
+        for template in pods(self._objects):
+            # k8s.io/api v0.35 core/v1, PodSpec.dnsPolicy: "Default" and "None" use other servers
+            is_client = dig(template.spec, "dnsPolicy") in (None, "ClusterFirst")
+            if isinstance(template.spec, dict) and template.spec.get("hostNetwork") is not True and is_client:
+                client = _Client(template.labels, str(template.manifest))
+                clients.setdefault(home_namespace(template.manifest), []).append(client)
+        return clients
 
-    objects: ObjectSet
-    servers: DnsServers
+    def egress_findings(self, namespace: str, clients: Sequence[_Client]) -> Iterator[ObjectFinding]:
+        """Yields a finding for each cause, with the workloads of the namespace that cannot use DNS for this cause."""
+        policies = [policy for policy in self._policies[namespace] if EGRESS in policy.rules]
+        causes: dict[tuple[int, Path], tuple[_Cause, list[str]]] = {}
+        for client in clients:
+            cause = self._cause(namespace, client, policies)
+            if cause is not None:
+                manifest, path = cause[0]
+                causes.setdefault((id(manifest), path), (cause, []))[1].append(client.name)
+                if not client.name:
+                    break  # users create pods with any labels, so the finding is about all pods of the namespace
+        for (place, isolating, reason), workloads in causes.values():
+            who = short_list(workloads) if all(workloads) else f"namespace {namespace}"
+            yield ObjectFinding(NO_DNS, *place, f"{isolating} isolates pods of {who}, and {reason}")
 
-    def egress_cause(self, namespace: str, client: _Client, policies: Sequence[Policy]) -> _Cause | None:
+    def refuses(self, namespace: str) -> bool:
+        """Returns whether the policies of kube-system block connections from a namespace to the DNS pods."""
+        labels = self._labels.get(namespace)
+        is_allowed = namespace == _DNS_NAMESPACE or any(
+            may_contain_pods(peer.block)
+            if peer.block is not None
+            else peer.namespaces is not None and (labels is None or matches(peer.namespaces, labels))
+            for policy in self.isolating_servers
+            for _, rule, peer in policy.peers(INGRESS)
+            if "UDP" in self._protocols(rule)
+        )
+        return bool(self.isolating_servers) and not is_allowed
+
+    def _cause(self, namespace: str, client: _Client, policies: Sequence[Policy]) -> _Cause | None:
         """Returns the reason why a pod cannot use DNS; None if the pod can use DNS or is not isolated.
 
         The rules of all policies count for pods whose labels are unknown, if the object set is partial.
@@ -140,52 +171,30 @@ class _DnsCheck:
             policies: the policies of the namespace that restrict egress.
         """
         isolating = [policy for policy in policies if matches(policy.pods, client.labels)]
-        counted = isolating if self.objects.is_complete or client.name else policies
+        counted = isolating if self._objects.is_complete or client.name else policies
         if not isolating or not self._needs_dns(namespace, counted, policies):
             return None
-        rules = [(policy, rule) for policy in counted for rule in policy.rules[EGRESS]]
-        to_servers = [rule for policy, rule in rules if self.servers.rule_allows_servers(rule, policy.namespace)]
-        to_cache = [rule for _, rule in rules if self.servers.rule_allows_cache(rule)]
-        blocked = [
-            protocol
-            for protocol in PROTOCOLS
-            if not any(self.servers.rule_allows_port(rule, protocol) for rule in to_servers + to_cache)
-        ]
+        ways = [way for policy in counted for way in self._ways(policy)]
+        open_protocols = {name for way in ways if way.has_servers or way.has_cache for name in way.protocols}
+        blocked = [protocol for protocol in _PROTOCOLS if protocol not in open_protocols]
         isolation = _isolation(isolating)
-        if not blocked and (guess := self._guessed_label(rules, to_servers)) is not None:
+        over_udp = [way for way in ways if "UDP" in way.protocols]
+        guesses = [way for way in over_udp if self._is_guess(way.peer)]
+        to_servers = [way for way in over_udp if way.has_servers and not self._is_guess(way.peer)]
+        if not blocked and guesses and not to_servers:
             reason = (
-                f"the rule for DNS selects namespace {DNS_NAMESPACE} by a label that Kubernetes does not set; "
-                f"write {NAMESPACE_NAME}: {DNS_NAMESPACE}"
+                f"the rule for DNS selects namespace {_DNS_NAMESPACE} by a label that Kubernetes does not set; "
+                f"write {NAMESPACE_NAME}: {_DNS_NAMESPACE}"
             )
-            return _Cause(isolation[0], *guess, reason)
-        wrong_peer = self._wrong_peer(rules)
-        if not blocked and (
-            wrong_peer is None or any(self.servers.rule_allows_port(rule, "UDP") for rule in to_servers)
-        ):
+            return (guesses[0].manifest, guesses[0].peer.path), isolation[0], reason
+        wrong, incomplete = _wrong_and_incomplete(ways)
+        if not blocked and (wrong is None or to_servers):
             return None
-        manifest, path = wrong_peer or self._incomplete_rule(rules) or isolation
-        ports = " and ".join(f"{protocol} {PORT}" for protocol in blocked or PROTOCOLS)
-        cache = "" if blocked else f"; the pods can use only NodeLocal DNSCache at {CACHE}, if the cluster has it"
-        servers = f"the DNS pods (label k8s-app: kube-dns in namespace {DNS_NAMESPACE})"
-        return _Cause(isolation[0], manifest, path, f"no policy allows connections to {servers} on {ports}{cache}")
-
-    def _guessed_label(
-        self, rules: Sequence[tuple[Policy, TrafficRule]], to_servers: Sequence[TrafficRule]
-    ) -> Location | None:
-        """Returns the only peer for DNS, if it selects kube-system by a label that the files do not set."""
-        guesses = [
-            (policy.manifest, peer.path)
-            for policy, rule in rules
-            for peer in rule.peers
-            if self.servers.rule_allows_port(rule, "UDP") and self.servers.is_guess(peer)
-        ]
-        certain = [
-            rule
-            for rule in to_servers
-            if self.servers.rule_allows_port(rule, "UDP")
-            and (not rule.peers or not all(self.servers.is_guess(peer) for peer in rule.peers))
-        ]
-        return guesses[0] if guesses and not certain else None
+        ports = " and ".join(f"{protocol} {_PORT}" for protocol in blocked or _PROTOCOLS)
+        cache = "" if blocked else f"; the pods can use only NodeLocal DNSCache at {_CACHE}, if the cluster has it"
+        servers = f"the DNS pods (label k8s-app: kube-dns in namespace {_DNS_NAMESPACE})"
+        reason = f"no policy allows connections to {servers} on {ports}{cache}"
+        return wrong or incomplete or isolation, isolation[0], reason
 
     def _needs_dns(self, namespace: str, counted: Sequence[Policy], policies: Sequence[Policy]) -> bool:
         """Returns whether pods need DNS. Pods without any allowed egress, such as a sandbox, do not need DNS.
@@ -197,61 +206,71 @@ class _DnsCheck:
             counted: the policies whose rules count for the pods.
             policies: the policies of the namespace that restrict egress.
         """
-        if self.objects.is_complete or namespace in self._namespaces_with_queue:
-            return True
-        if any(policy.rules[EGRESS] for policy in counted):
+        if self._objects.is_complete or namespace in self._queues or any(policy.rules[EGRESS] for policy in counted):
             return True
         allows_dns = any(_is_for_dns(rule) for policy in policies for rule in policy.rules[EGRESS])
         return allows_dns and not any(policy.pods for policy in counted)
 
-    @cached_property
-    def _namespaces_with_queue(self) -> frozenset[str]:
-        return frozenset(home_namespace(queue) for queue in self.objects.of("kueue.x-k8s.io", "LocalQueue"))
+    def _ways(self, policy: Policy) -> Iterator[_Way]:
+        for _, rule, peer in policy.peers(EGRESS):
+            has_cache = peer.entity in _NODE_ENTITIES or (peer.block is not None and contains(peer.block, _CACHE))
+            has_servers = self._includes_servers(peer, policy.namespace)
+            yield _Way(policy.manifest, rule, peer, self._protocols(rule), has_servers, has_cache)
 
-    def _wrong_peer(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Location | None:
-        """Returns a peer of a rule for port 53 that selects pods, but no DNS pods; None if no rule has such a peer."""
-        for policy, rule in rules:
-            for peer in rule.peers if _is_for_dns(rule) else ():
-                if peer.block is None and not self.servers.peer_includes_servers(peer, policy.namespace):
-                    return policy.manifest, peer.path
-        return None
-
-    def _incomplete_rule(self, rules: Sequence[tuple[Policy, TrafficRule]]) -> Location | None:
-        """Returns the ports or the peer of a rule for port 53 that excludes a protocol or all DNS servers.
-
-        Returns None if no rule is for port 53.
-        """
-        for policy, rule in rules:
-            if _is_for_dns(rule):
-                includes_dns = self.servers.rule_allows_servers(
-                    rule, policy.namespace
-                ) or self.servers.rule_allows_cache(rule)
-                return policy.manifest, (*rule.path, "ports") if includes_dns else rule.peers[0].path
-        return None
-
-    def ingress_blocker(self, namespace: str, policies: Sequence[Policy]) -> Policy | None:
-        """Returns the policy that blocks connections from a namespace to the DNS pods; None if the policies allow them.
-
-        Args:
-            policies: the policies of kube-system.
-        """
-        isolating = [policy for policy in policies if INGRESS in policy.rules and matches(policy.pods, LABELS)]
-        is_allowed = namespace == DNS_NAMESPACE or any(
-            not rule.peers or any(self.servers.peer_includes_clients(peer, namespace) for peer in rule.peers)
-            for policy in isolating
-            for rule in policy.rules[INGRESS]
-            if self.servers.rule_allows_port(rule, "UDP")
+    def _protocols(self, rule: TrafficRule) -> tuple[str, ...]:
+        """Returns the protocols that a rule allows on the port of the DNS servers."""
+        ports = {_PORT: _NAMED_PORTS} if self._objects.is_complete else {_PORT: _NAMED_PORTS, _OTHER_PORT: {}}
+        return tuple(
+            protocol
+            for protocol in _PROTOCOLS
+            if any(opens(rule.ports, protocol, port, named) for port, named in ports.items())
         )
-        return isolating[0] if isolating and not is_allowed else None
+
+    def _includes_servers(self, peer: Peer, home: str) -> bool:
+        """Returns whether a peer in a policy of a namespace includes DNS servers, whose addresses are unknown."""
+        is_complete = self._objects.is_complete
+        if peer.block is not None:
+            return contains_pods(peer.block, None) if is_complete else may_contain_pods(peer.block)
+        if peer.namespaces is None:
+            return home == _DNS_NAMESPACE
+        named = [domain for key, domain in peer.namespaces if key == NAMESPACE_NAME and not domain.is_complement]
+        if not is_complete and any("dns" in value for domain in named for value in domain.values):
+            return True  # a namespace for DNS, such as openshift-dns
+        has_pods = matches(peer.pods, _LABELS) if is_complete else satisfiable((*peer.pods, _OTHER_CLUSTERS), ())
+        return has_pods and satisfiable((*peer.namespaces, *self._namespace), ())
+
+    def _is_guess(self, peer: Peer) -> bool:
+        """Returns whether a peer selects kube-system by a label that no object sets, such as name: kube-system.
+
+        Kubernetes adds only the label kubernetes.io/metadata.name.
+        """
+        return any(
+            key not in self._known and domain.values == {_DNS_NAMESPACE} and not (domain.absent or domain.is_complement)
+            for key, domain in peer.namespaces or ()
+        )
 
 
-def _isolation(policies: Sequence[Policy]) -> Location:
+def _isolation(policies: Sequence[Policy]) -> _Place:
     """Returns the policy with the fewest egress rules, and the path of the field that isolates egress."""
     manifest = min(policies, key=lambda policy: len(policy.rules[EGRESS])).manifest
     key = next((key for key in ("policyTypes", EGRESS) if dig(manifest.body, "spec", key)), "podSelector")
     return manifest, ("spec", key)
 
 
+def _wrong_and_incomplete(ways: Sequence[_Way]) -> tuple[_Place | None, _Place | None]:
+    """Returns two places in rules for port 53: a wrong peer, and the ports or the peer of an incomplete rule.
+
+    A wrong peer selects pods, but no DNS pods. An incomplete rule excludes a protocol or all DNS servers.
+    """
+    ways = [way for way in ways if _is_for_dns(way.rule)]
+    if not ways:
+        return None, None
+    wrong = [(way.manifest, way.peer.path) for way in ways if way.peer.block is None and not way.has_servers]
+    first = ways[0]
+    is_open = any(way.has_servers or way.has_cache for way in ways if way.rule is first.rule)
+    return next(iter(wrong), None), (first.manifest, (*first.rule.path, "ports") if is_open else first.peer.path)
+
+
 def _is_for_dns(rule: TrafficRule) -> bool:
     """Returns whether a rule names port 53, or a port with "dns" in its name."""
-    return rule.ports != ALL and any(span.low == span.high == PORT or "dns" in span.name for span in rule.ports)
+    return rule.ports != ALL and any(span.low == span.high == _PORT or "dns" in span.name for span in rule.ports)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.proof import Reachability
-from gpuc.kubernetes.addresses import PUBLIC, Range, is_internet, overlap
+from gpuc.kubernetes.addresses import PUBLIC, Range, is_internet, overlap, range_text
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import Ports
 
@@ -41,12 +41,11 @@ def public_paths(reachability: Reachability) -> list[PublicPath]:
     gpuc does not know the addresses of host names and the clients of gateways.
     """
     namespaces: dict[tuple[str, str, str, Ports], set[str]] = defaultdict(set)
-    for policy in reachability.policies:
-        tenant = reachability.tenancy.tenants.get(policy.namespace)
-        for direction, rules in policy.rules.items() if tenant else ():
-            for rule in rules:
-                for name in [name for peer in rule.peers for name in _public_names(peer)] if rule.peers else [INTERNET]:
-                    namespaces[str(tenant), direction, name, rule.ports].add(policy.namespace)
+    owners = reachability.tenancy.tenants
+    for policy in reachability.tenant_policies:
+        for direction, rule, peer in policy.peers():
+            for name in _public_names(peer):
+                namespaces[owners[policy.namespace], direction, name, rule.ports].add(policy.namespace)
     peers: dict[tuple[str, str, Ports, tuple[str, ...]], list[str]] = defaultdict(list)
     for (tenant_name, direction, name, ports), found in namespaces.items():
         peers[tenant_name, direction, ports, tuple(sorted(found))].append(name)
@@ -59,8 +58,7 @@ def public_paths(reachability: Reachability) -> list[PublicPath]:
 def public_assumptions(reachability: Reachability) -> Iterator[Assumption]:
     """Yields the assumptions about host names, gateways, public load balancers and their health checks."""
     paths = public_paths(reachability)
-    hosts = {peer.host for policy in reachability.policies for rules in policy.rules.values() for rule in rules
-             for peer in rule.peers if peer.host}  # fmt: skip
+    hosts = {peer.host for policy in reachability.policies for _, _, peer in policy.peers() if peer.host}
     if hosts:
         claim = "the host names in rules are not names of servers of other tenants"
         reason = f"gpuc does not know the addresses of {short_list(hosts)}; rules with names match no pods and no nodes"
@@ -87,8 +85,8 @@ def public_assumptions(reachability: Reachability) -> Iterator[Assumption]:
 
 def _health_checks(reachability: Reachability) -> Iterator[str]:
     """Yields the private ranges in rules that also allow connections from the internet."""
-    for policy in reachability.policies:
-        for rule in policy.rules.get(INGRESS, ()) if policy.namespace in reachability.tenancy.tenants else ():
+    for policy in reachability.tenant_policies:
+        for rule in policy.rules.get(INGRESS, ()):
             blocks = [peer.block for peer in rule.peers if peer.block]
             if any(map(is_internet, blocks)):
                 yield from (_range_text(known) for block in blocks if not is_internet(block)
@@ -97,14 +95,10 @@ def _health_checks(reachability: Reachability) -> Iterator[str]:
 
 def _public_names(peer: Peer) -> Iterator[str]:
     """Yields the public part of a peer in words; nothing for pods, nodes and private addresses."""
-    if peer.host:
-        yield peer.host
-    elif peer.entity == "ingress":
-        yield _GATEWAYS
-    elif peer.entity in _WORLD:
+    if peer.entity in _WORLD:
         yield INTERNET
-    elif peer.block and overlap(peer.block, PUBLIC):
-        yield from [INTERNET] if is_internet(peer.block) else map(_range_text, peer.block)
+    elif peer.host or peer.entity == "ingress" or overlap(peer.block or (), PUBLIC):
+        yield from peer_text(peer)
 
 
 def peer_text(peer: Peer) -> Iterator[str]:
@@ -122,4 +116,4 @@ def _range_text(known: Range) -> str:
     version, first, last = known
     kind = IPv4Address if version == 4 else IPv6Address
     networks = list(summarize_address_range(kind(first), kind(last)))
-    return str(networks[0]) if len(networks) == 1 else f"{kind(first)}-{kind(last)}"
+    return str(networks[0]) if len(networks) == 1 else range_text(known, known)

@@ -9,19 +9,26 @@ pods have to match the rules of both ends.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
-from typing import NamedTuple
+from itertools import permutations, product
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import Tenancy
-from gpuc.kubernetes.addresses import Ranges, contains_pods, overlap
-from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
+from gpuc.kubernetes.addresses import Ranges, block, contains_pods, overlap, read_ranges
+from gpuc.kubernetes.invalid import Invalid
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import ALL, Ports, meet
 from gpuc.kubernetes.selector import LabelIndex, Selector, satisfiable
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_set import NAMESPACE_NAME
+
+if TYPE_CHECKING:
+    from gpuc.catalog.operations import DatapathFact
+    from gpuc.model import Cluster
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +89,21 @@ class Connection(NamedTuple):
         return bool(by_policy) and all(allowance.is_declared for allowance in by_policy)
 
 
+Datapath = Mapping[str, "DatapathFact"]
+"""The facts about an engine, by subject."""
+
+
+class Network(NamedTuple):
+    """What the spec of a cluster declares about its network, for the proof."""
+
+    engine: str = ""
+    """The network policy engine; empty without a spec."""
+    pods: Ranges | None = None
+    """The address ranges of pods; None if the ranges are unknown."""
+    services: Ranges = ()
+    """The ClusterIPs that egress rules with an ipBlock open."""
+
+
 REASON_ANNOTATION = "gpuc.dev/why"
 """The annotation in which a policy gives the reason for its exceptions."""
 
@@ -107,14 +129,20 @@ class Reachability:
         return tuple(self._connections())
 
     @cached_property
+    def tenant_policies(self) -> tuple[Policy, ...]:
+        """The policies of tenants."""
+        return tuple(policy for policy in self.policies if policy.namespace in self.tenancy.tenants)
+
+    @cached_property
     def isolated(self) -> Mapping[str, frozenset[str]]:
         """The tenants that have a policy for a direction, by direction."""
-        found: dict[str, set[str]] = {INGRESS: set(), EGRESS: set()}
-        for policy in self.policies:
-            tenant = self.tenancy.tenants.get(policy.namespace)
-            for direction in policy.rules if tenant else ():
-                found[direction].add(str(tenant))
-        return {direction: frozenset(tenants) for direction, tenants in found.items()}
+        owners = self.tenancy.tenants
+        return {
+            direction: frozenset(
+                owners[policy.namespace] for policy in self.tenant_policies if direction in policy.rules
+            )
+            for direction in (INGRESS, EGRESS)
+        }
 
     @cached_property
     def allowances(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Allowance, ...]]]:
@@ -123,73 +151,45 @@ class Reachability:
         for policy in self.policies:
             for direction in policy.rules:
                 by_namespace[direction, policy.namespace].append(policy)
-        return {
-            (direction, namespace): self._allowances_of_namespace(
-                direction, namespace, by_namespace[direction, namespace]
-            )
-            for direction in (INGRESS, EGRESS)
-            for namespace in self.tenancy.tenants
-        }
+        found: dict[tuple[str, str], dict[str, tuple[Allowance, ...]]] = {}
+        for key in product((INGRESS, EGRESS), self.tenancy.tenants):
+            allowances: dict[str, list[Allowance]] = defaultdict(list)
+            for allowance, others in self._allowances(*key, by_namespace[key]):
+                for other in others if others and allowance.is_possible else ():
+                    allowances[other].append(allowance)
+            found[key] = {other: tuple(permitted) for other, permitted in allowances.items()}
+        return found
 
-    def _allowances_of_namespace(
-        self, direction: str, namespace: str, policies: list[Policy]
-    ) -> dict[str, tuple[Allowance, ...]]:
-        """Returns the allowances of a namespace in one direction, by the namespace of the other tenant."""
-        found: dict[str, list[Allowance]] = defaultdict(list)
-        unisolated = Allowance(direction, namespace, excluded=tuple(dict.fromkeys(policy.pods for policy in policies)))
-        if self.are_all_policies and unisolated.is_possible:
-            for other in self._other_tenants(namespace):
-                found[other].append(unisolated)
-        for policy in policies:
-            for rule in policy.rules[direction]:
-                for allowance, others in self._allowances_of_rule(direction, policy, rule):
-                    for other in others:
-                        found[other].append(allowance)
-        return {other: tuple(allowances) for other, allowances in found.items()}
-
-    def _allowances_of_rule(
-        self, direction: str, policy: Policy, rule: TrafficRule
+    def _allowances(
+        self, direction: str, home: str, policies: list[Policy]
     ) -> Iterator[tuple[Allowance, Sequence[str]]]:
-        """Yields an allowance for every peer of a rule, with the namespaces of other tenants that the peer includes."""
-        home, owners = policy.namespace, self.tenancy.tenants
-        if not rule.peers:
-            allowance = Allowance(direction, home, policy, rule.path, policy.pods, ports=rule.ports)
-            yield allowance, self._other_tenants(home) if allowance.is_possible else ()
-        for peer in rule.peers:
-            others = [name for name in self._peer_namespaces(peer, direction) if owners[name] != owners[home]]
-            ports = ALL if self._opens_services(peer, direction) else rule.ports  # a Service can change the port
-            allowance = Allowance(
-                direction, home, policy, peer.path, policy.pods, (), peer.pods, ports, _is_declared(policy, peer)
-            )
-            if others and allowance.is_possible:
-                yield allowance, others
+        """Yields the allowances of a namespace in one direction, with the namespaces of the other tenants of each.
 
-    def _opens_services(self, peer: Peer, direction: str) -> bool:
-        """Returns whether a peer includes ClusterIPs, and the engine judges packets with these addresses."""
-        return peer.block is not None and direction == EGRESS and overlap(peer.block, self.services)
-
-    def _peer_namespaces(self, peer: Peer, direction: str) -> Sequence[str]:
-        """Returns the namespaces of tenants whose pods a peer includes.
-
-        A peer without a namespace selector includes only pods in the namespace of the policy, so no other tenant.
+        The first is the allowance of pods that no policy isolates.
         """
-        if peer.block is not None:
-            is_open = contains_pods(peer.block, self.pods) or self._opens_services(peer, direction)
-            return tuple(self.tenancy.tenants) if is_open else ()
-        if peer.namespaces is None:
-            return ()
-        return self._tenant_namespaces.select(peer.namespaces)
+        owners = self.tenancy.tenants
+        others = [name for name in owners if owners[name] != owners[home]]
+        if self.are_all_policies:
+            yield Allowance(direction, home, excluded=tuple(dict.fromkeys(policy.pods for policy in policies))), others
+        for policy in policies:
+            for _, rule, peer in policy.peers(direction):
+                is_service = direction == EGRESS and overlap(peer.block or (), self.services)
+                included: Iterable[str] = owners
+                if not is_service and not contains_pods(peer.block or (), self.pods):
+                    # Without a namespace selector, the peer is in the namespace of the policy.
+                    included = () if peer.namespaces is None else self._tenant_namespaces.select(peer.namespaces)
+                others = [name for name in included if owners[name] != owners[home]]
+                ports = ALL if is_service else rule.ports  # a Service can change the port
+                is_declared = _is_declared(policy, peer)
+                allowance = Allowance(
+                    direction, home, policy, peer.path, policy.pods, (), peer.pods, ports, is_declared
+                )
+                yield allowance, others
 
     @cached_property
     def _tenant_namespaces(self) -> LabelIndex:
         """The namespaces of all tenants, indexed by their labels."""
         return LabelIndex({name: self.tenancy.namespaces[name] for name in self.tenancy.tenants})
-
-    def _other_tenants(self, namespace: str) -> list[str]:
-        """Returns the namespaces of all other tenants; an empty list if the namespace has no tenant."""
-        owners = self.tenancy.tenants
-        tenant = owners.get(namespace)
-        return [name for name, owner in owners.items() if owner != tenant] if tenant else []
 
     def _connections(self) -> Iterator[Connection]:
         for server in self.tenancy.tenants:
@@ -199,6 +199,58 @@ class Reachability:
                         ports = meet(egress.ports, ingress.ports)
                         if ports and _are_compatible(egress, ingress):
                             yield Connection(client, server, egress, ingress, ports)
+
+
+class State(Enum):
+    """The result for a pair of tenants."""
+
+    BLOCKED = "blocked"
+    """No pod of the first tenant can connect to a pod of the second tenant."""
+    DECLARED = "declared"
+    """Only connections that policies declare as exceptions are possible."""
+    OPEN = "open"
+    """A connection that no policy declares as an exception is possible."""
+
+
+class Verdict(NamedTuple):
+    """The result for one ordered pair of tenants."""
+
+    client: str
+    """The tenant whose pods open connections."""
+    server: str
+    """The tenant whose pods accept connections."""
+    state: State
+    connections: tuple[Connection, ...]
+    """All possible connections; undeclared connections come first."""
+
+    @property
+    def ports(self) -> Ports:
+        """The ports of the connections; for an open pair, only the ports of undeclared connections."""
+        counted = [
+            connection for connection in self.connections if self.state is State.DECLARED or not connection.is_declared
+        ]
+        return tuple(dict.fromkeys(span for connection in counted for span in connection.ports))
+
+
+def verdicts(reachability: Reachability, unisolated: Collection[str] = ()) -> list[Verdict]:
+    """Returns the results for all ordered pairs of tenants, sorted by the names of the tenants.
+
+    Args:
+        unisolated: tenants that the spec does not isolate. A connection between two such tenants counts as declared.
+    """
+    between: dict[tuple[str, str], list[Connection]] = defaultdict(list)
+    owners = reachability.tenancy.tenants
+    for connection in reachability.connections:
+        between[owners[connection.client], owners[connection.server]].append(connection)
+    results = []
+    for client, server in permutations(reachability.tenancy.names, 2):
+        connections = sorted(between.get((client, server), ()), key=lambda connection: connection.is_declared)
+        state = State.BLOCKED
+        if connections:
+            is_declared = connections[0].is_declared or (client in unisolated and server in unisolated)
+            state = State.DECLARED if is_declared else State.OPEN
+        results.append(Verdict(client, server, state, tuple(connections)))
+    return results
 
 
 def _are_compatible(egress: Allowance, ingress: Allowance) -> bool:
@@ -218,3 +270,40 @@ def _is_declared(policy: Policy, peer: Peer) -> bool:
         for key, domain in peer.namespaces or ()
     )
     return names_one_namespace and bool(policy.manifest.annotations.get(REASON_ANNOTATION))
+
+
+def network(cluster: Cluster | None) -> Network:
+    """Returns what the spec of a cluster declares; None for manifest files."""
+    if cluster is None:
+        return Network()
+    aws = cluster.aws
+    try:
+        pods = read_ranges(aws.pod_cidrs) or None
+    except Invalid:
+        pods = None
+    services = opened_services(cluster.datapath, aws.service_cidr, cluster.api_server_service)
+    return Network(aws.network_policy_engine, pods, services)
+
+
+def unisolated_tenants(cluster: Cluster | None) -> frozenset[str]:
+    """Returns the tenants that the spec of a cluster does not isolate."""
+    return frozenset(tenant.name for tenant in (cluster.tenants if cluster else ()) if not tenant.isolates_network)
+
+
+def opened_services(datapath: Datapath, service_cidr: str | None, api_server: str | None) -> Ranges:
+    """Returns the ClusterIPs that an egress rule with an ipBlock opens, with pods of any tenant behind them.
+
+    The ranges are empty if the engine replaces the address of a Service before it judges a packet, and if the spec
+    declares no range. The address of Service kubernetes is excluded, because only the API server is behind it.
+    """
+    if service_cidr is None or not judges_services(datapath):
+        return ()
+    try:
+        return block(service_cidr, [f"{api_server}/32"] if api_server else [])
+    except Invalid:
+        return ()
+
+
+def judges_services(datapath: Datapath) -> bool:
+    """Returns whether the engine judges packets before the address of a Service is replaced."""
+    return "service" in datapath and "ip-block" in datapath["service"].matched_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,9 +13,8 @@ from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.diagnostics.words import first_names, short_list
 from gpuc.isolation.assumptions import Assumption, Basis
-from gpuc.isolation.matrix import State, Verdict
 from gpuc.isolation.outside import public_paths
-from gpuc.isolation.proof import Allowance, Connection, Reachability
+from gpuc.isolation.proof import Allowance, Connection, Reachability, State, Verdict
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
@@ -56,9 +55,17 @@ class Proof:
     @property
     def holds(self) -> bool:
         """Whether no pair is open, and no assumption is broken or unproven."""
-        return not any(verdict.state is State.OPEN for verdict in self.verdicts) and not any(
-            assumption.basis in (Basis.BROKEN, Basis.UNPROVEN) for assumption in self.assumptions
-        )
+        return not (self.states[State.OPEN] or self.bases[Basis.BROKEN] or self.bases[Basis.UNPROVEN])
+
+    @property
+    def states(self) -> Counter[State]:
+        """The numbers of pairs by state."""
+        return Counter(verdict.state for verdict in self.verdicts)
+
+    @property
+    def bases(self) -> Counter[Basis]:
+        """The numbers of assumptions by basis."""
+        return Counter(assumption.basis for assumption in self.assumptions)
 
 
 def text(proof: Proof, *, colour: bool = False) -> str:
@@ -70,7 +77,7 @@ def text(proof: Proof, *, colour: bool = False) -> str:
         *_head(proof),
         *_matrix(proof, paint),
         *_pairs(proof, paint),
-        *_public_paths(proof),
+        *_section("Public addresses with which policies allow connections:", _public_paths(proof)),
         *_assumptions(proof, paint),
         *_facts(proof),
         _conclusion(proof, paint),
@@ -80,15 +87,13 @@ def text(proof: Proof, *, colour: bool = False) -> str:
 
 def _head(proof: Proof) -> Iterator[str]:
     """Yields the first lines of the report: the name of the cluster, and the numbers of tenants and pairs."""
-    count = {state: sum(verdict.state is state for verdict in proof.verdicts) for state in State}
     tenancy = proof.reachability.tenancy
     source = f"by label {visible(tenancy.key)}" if tenancy.key else "every namespace is a tenant"
     yield (
         f"{visible(proof.name)}: {len(tenancy.names)} tenants ({source}), {len(tenancy.tenants)} namespaces, "
         f"{len(proof.reachability.policies)} NetworkPolicies"
     )
-    parts = [f"{count[State.BLOCKED]} blocked"]
-    parts += [f"{number} {state.value}" for state, number in count.items() if number and state is not State.BLOCKED]
+    parts = [f"{proof.states[state]} {state.value}" for state in State if proof.states[state] or state is State.BLOCKED]
     yield f"{len(proof.verdicts)} ordered pairs: {', '.join(parts)}; proven in {proof.seconds * 1000:.0f} ms"
     yield ""
 
@@ -174,17 +179,17 @@ def _allowance(allowance: Allowance, locate: Locate) -> str:
     return f"{manifest}, {place(allowance.path)}, {locate(manifest, allowance.path) or manifest.file}"
 
 
+def _section(head: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yields a head, some lines and an empty line; nothing without lines."""
+    if listed := list(lines):
+        yield from (head, *listed, "")
+
+
 def _public_paths(proof: Proof) -> Iterator[str]:
-    """Yields the connections with public addresses that the policies of tenants allow."""
-    paths = public_paths(proof.reachability)
-    if paths:
-        yield "Public addresses with which policies allow connections:"
-    for path in paths:
+    for path in public_paths(proof.reachability):
         preposition = "to" if path.direction == EGRESS else "from"
         peers = short_list(path.peers)
         yield visible(f"  {path.tenant} {preposition} {peers}: {described(path.ports)} ({', '.join(path.namespaces)})")
-    if paths:
-        yield ""
 
 
 def _assumptions(proof: Proof, paint: Paint) -> Iterator[str]:
@@ -197,20 +202,14 @@ def _assumptions(proof: Proof, paint: Paint) -> Iterator[str]:
 
 def _facts(proof: Proof) -> Iterator[str]:
     """Yields the facts about the network policy engine, each with its sources."""
-    if proof.facts:
-        yield ""
-        yield f"Facts about the engine {visible(proof.engine)}, from which gpuc derives the policies and the proof:"
-    for statement, source in proof.facts:
-        yield f"  {statement}"
-        yield f"    source: {source}"
-    if proof.facts:
-        yield ""
+    engine = visible(proof.engine)
+    head = f"\nFacts about the engine {engine}, from which gpuc derives the policies and the proof:"
+    yield from _section(head, (f"  {statement}\n    source: {source}" for statement, source in proof.facts))
 
 
 def _conclusion(proof: Proof, paint: Paint) -> str:
     """Returns the last line: whether the proof holds, and the reasons if it does not hold."""
-    counted = Counter(assumption.basis for assumption in proof.assumptions)
-    open_pairs = sum(verdict.state is State.OPEN for verdict in proof.verdicts)
+    counted, open_pairs = proof.bases, proof.states[State.OPEN]
     if proof.holds:
         assumed = counted[Basis.ASSUMED]
         condition = f", if all assumptions without evidence are true ({assumed})" if assumed else ""

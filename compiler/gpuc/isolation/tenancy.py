@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gpuc.objects.cilium_policies import enforced_policies
 from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.other_policies import enforced_policies
 
 TENANT_LABEL = "gpuc.dev/tenant"
 

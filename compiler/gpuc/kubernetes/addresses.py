@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from ipaddress import IPv4Network, collapse_addresses, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, collapse_addresses, ip_address, ip_network
 
 from gpuc.kubernetes.invalid import Invalid
 
@@ -70,6 +70,12 @@ def contains(ranges: Ranges, address: str) -> bool:
     parsed = ip_address(address)
     number = int(parsed)
     return overlap(ranges, ((parsed.version, number, number),))
+
+
+def range_text(first: Range, last: Range) -> str:
+    """Returns the first address of a range and the last address of another: "10.0.0.0-10.255.255.255"."""
+    kind = IPv4Address if first[0] == 4 else IPv6Address
+    return f"{kind(first[1])}-{kind(last[2])}"
 
 
 _PRIVATE = read_ranges(("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10"))

@@ -5,7 +5,7 @@ Source: k8s.io/api v0.35 networking/v1; kubernetes.io/docs/concepts/services-net
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,3 +53,13 @@ class NetworkPolicy:
     """The selector of the pods that the policy isolates."""
     rules: Mapping[str, tuple[TrafficRule, ...]]
     """Rules by direction, only for the directions that the policy isolates."""
+
+    def peers(self, *directions: str) -> Iterator[tuple[str, TrafficRule, Peer]]:
+        """Yields the direction, the rule and the peer of all allowed connections, in all directions by default.
+
+        For a rule without peers, the peer includes all pods and addresses.
+        """
+        for direction in directions or self.rules:
+            for rule in self.rules.get(direction, ()):
+                for peer in rule.peers or (Peer(rule.path, namespaces=(), entity="all"),):
+                    yield direction, rule, peer

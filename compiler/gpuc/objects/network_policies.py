@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.addresses import block
+from gpuc.kubernetes.addresses import Ranges, block
 from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, NetworkPolicy, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, span
@@ -70,15 +70,24 @@ def _peer(raw: dict[str, Any], path: Path) -> Peer:
     if (addresses is None) == (pods is None and namespaces is None):
         raise Invalid(f"peer {raw}")
     if addresses is not None:
-        texts = [map_of(addresses).get("cidr"), *members(addresses, "except")]
-        if not all(isinstance(text, str) for text in texts):
-            raise Invalid(f"ipBlock {addresses}")
-        return Peer(path, block=block(texts[0], texts[1:]))
+        return Peer(path, block=read_block(map_of(addresses)))
     return Peer(
         path,
         read_selector(pods) if pods is not None else (),
         read_selector(namespaces) if namespaces is not None else None,
     )
+
+
+def read_block(raw: dict[str, Any]) -> Ranges:
+    """Returns the addresses of a map with cidr and except.
+
+    Raises:
+        Invalid: if the API server rejects the map.
+    """
+    texts = [raw.get("cidr"), *members(raw, "except")]
+    if not all(isinstance(text, str) for text in texts):
+        raise Invalid(f"addresses {raw}")
+    return block(texts[0], texts[1:])
 
 
 def map_of(raw: Any) -> dict[str, Any]:

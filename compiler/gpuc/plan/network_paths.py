@@ -8,19 +8,15 @@ from functools import lru_cache
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
-from gpuc.isolation.datapath import opened_services
-from gpuc.isolation.matrix import State as PairState
-from gpuc.isolation.matrix import Verdict, verdicts
-from gpuc.isolation.proof import Reachability
+from gpuc.isolation.proof import Reachability, Verdict, network, unisolated_tenants, verdicts
+from gpuc.isolation.proof import State as PairState
 from gpuc.isolation.tenancy import labelled_tenancy
-from gpuc.kubernetes.addresses import Ranges, read_ranges
-from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.cilium_policies import CILIUM, enforced_policies
-from gpuc.objects.cilium_policies import KIND as CILIUM_POLICY
 from gpuc.objects.network_policies import GROUP, Policy
+from gpuc.objects.other_policies import CILIUM, enforced_policies
+from gpuc.objects.other_policies import KIND as CILIUM_POLICY
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left
@@ -32,8 +28,8 @@ _KINDS = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY), ("", "Namespace"))
 
 def changes_network(change: Change) -> bool:
     """Returns whether a NetworkPolicy or a namespace differs, so that paths can open or close."""
-    return any(pair.fields for kind in _KINDS for pair in change.pairs(*kind)) or _facts(change.before) != _facts(
-        change.after
+    return any(pair.fields for kind in _KINDS for pair in change.pairs(*kind)) or (
+        network(change.before.cluster) != network(change.after.cluster)
     )
 
 
@@ -49,10 +45,10 @@ def network_after(change: Change) -> State:
 @lru_cache(maxsize=4)
 def reachability(state: State) -> Reachability:
     """Returns the possible connections between tenants in a state."""
-    engine, pods, services = _facts(state)
-    tenancy = labelled_tenancy(state.objects)
-    policies = enforced_policies(state.objects, engine)
-    return Reachability(policies, tenancy, pods, services, are_all_policies=state.objects.is_complete)
+    facts, objects = network(state.cluster), state.objects
+    policies = enforced_policies(objects, facts.engine)
+    is_complete = objects.is_complete
+    return Reachability(policies, labelled_tenancy(objects), facts.pods, facts.services, are_all_policies=is_complete)
 
 
 def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest]]:
@@ -76,10 +72,8 @@ def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...],
 @lru_cache(maxsize=4)
 def pair_verdicts(state: State) -> dict[tuple[str, str], Verdict]:
     """Returns the result of the isolation proof for each pair of tenants."""
-    unisolated = (
-        {tenant.name for tenant in state.cluster.tenants if not tenant.isolates_network} if state.cluster else ()
-    )
-    return {(verdict.client, verdict.server): verdict for verdict in verdicts(reachability(state), unisolated)}
+    found = verdicts(reachability(state), unisolated_tenants(state.cluster))
+    return {(verdict.client, verdict.server): verdict for verdict in found}
 
 
 def pair_states(state: State) -> dict[tuple[str, str], PairState]:
@@ -121,20 +115,6 @@ def _allows(state: State, namespace: str) -> bool:
     """Returns whether a policy of a namespace allows connections."""
     policies = (policy for policy in reachability(state).policies if policy.namespace == namespace)
     return any(any(policy.rules.values()) for policy in policies)
-
-
-@lru_cache(maxsize=4)
-def _facts(state: State) -> tuple[str, Ranges | None, Ranges]:
-    """Returns the network policy engine, the addresses of pods, and the Service addresses that rules open."""
-    cluster = state.cluster
-    if cluster is None:
-        return "", None, ()
-    try:
-        pods = read_ranges(cluster.aws.pod_cidrs) or None
-    except Invalid:
-        pods = None
-    services = opened_services(cluster.datapath, cluster.aws.service_cidr, cluster.api_server_service)
-    return cluster.aws.network_policy_engine, pods, services
 
 
 def pairs_raised(

@@ -58,11 +58,9 @@ class OutsidePath(NamedTuple):
 @lru_cache(maxsize=4)
 def outside_paths(state: State) -> tuple[OutsidePath, ...]:
     """Returns the connections that policies of tenants allow with everything but pods of tenants."""
-    owners = reachability(state).tenancy.tenants
-    policies = reachability(state).policies
-    return tuple(
-        path for policy in policies if (tenant := owners.get(policy.namespace)) for path in _paths(policy, tenant)
-    )
+    proof = reachability(state)
+    owners = proof.tenancy.tenants
+    return tuple(path for policy in proof.tenant_policies for path in _paths(policy, owners[policy.namespace]))
 
 
 def remainder(path: OutsidePath, others: Iterable[OutsidePath]) -> Iterator[OutsidePath]:

@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
-from gpuc.isolation.access.builtin import BUILTIN, WITHOUT_NAME, Grant
-from gpuc.isolation.access.subjects import Access, BoundRole
+from gpuc.isolation.access.permissions import WITHOUT_NAME, Grant
+from gpuc.isolation.access.subjects import SERVICE_ACCOUNT, Access
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE
-from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left
@@ -164,21 +163,17 @@ def state_with_roles(change: Change) -> State:
 @lru_cache(maxsize=4)
 def _rights(state: State) -> dict[tuple[str, str], Rights]:
     """Returns the rights by subject and namespace; EVERYWHERE is the namespace of ClusterRoleBindings."""
-    tenancy = labelled_tenancy(state.objects)
-    access = Access(state.objects, tenancy)
+    access = Access(state.objects, labelled_tenancy(state.objects))
     found: dict[tuple[str, str], Rights] = defaultdict(Rights)
-    for kind in ("RoleBinding", "ClusterRoleBinding"):
-        for binding in state.objects.of(RBAC, kind):
-            for index, subject in items(binding.body.get("subjects")):
-                name = _subject(subject, binding, tenancy.tenants)
-                bound = _bound_role(state, binding, index, name) if name else None
-                if bound is not None:
-                    rights = found[name, bound.namespace]
-                    rights.roles.add(bound.role_name)
-                    for rule in access.rules(bound):
-                        rights.rights |= _granted(rule.grant)
-                    if rights.binding is None:
-                        rights.binding, rights.path = binding, ("subjects", index)
+    for bound in access.all_bound_roles():
+        if bound.subject.startswith(SERVICE_ACCOUNT) and not bound.tenants:
+            continue  # a service account of the platform
+        rights = found[bound.subject, bound.namespace]
+        rights.roles.add(bound.role_name)
+        for rule in access.rules(bound):
+            rights.rights |= _granted(rule.grant)
+        if rights.binding is None:
+            rights.binding, rights.path = bound.binding, ("subjects", bound.subject_index)
     return dict(found)
 
 
@@ -186,32 +181,6 @@ def _granted(grant: Grant) -> set[Right]:
     """Returns the rights of a rule."""
     verbs = grant.verbs - WITHOUT_NAME if grant.names else grant.verbs
     return {Right(*right) for right in product(verbs, grant.groups, grant.resources, grant.names or ("",))}
-
-
-def _subject(subject: object, binding: Manifest, tenants: object) -> str:
-    """Returns a subject in words; an empty string for the service accounts of the platform."""
-    kind, name = dig(subject, "kind"), dig(subject, "name")
-    if not isinstance(name, str):
-        return ""
-    if kind == "ServiceAccount":
-        namespace = dig(subject, "namespace") or binding.namespace
-        return f"service account {namespace}/{name}" if isinstance(tenants, dict) and str(namespace) in tenants else ""
-    return f"{str(kind).lower()} {name}"
-
-
-def _bound_role(state: State, binding: Manifest, index: int, subject: str) -> BoundRole | None:
-    """Returns the role of a binding; None for a role without an object that is not built in."""
-    reference = binding.body.get("roleRef")
-    name, is_cluster_role = dig(reference, "name"), dig(reference, "kind") == "ClusterRole"
-    if not isinstance(name, str):
-        return None
-    namespace = binding.namespace if binding.kind == "RoleBinding" else EVERYWHERE
-    role = state.objects.find(
-        RBAC, "ClusterRole" if is_cluster_role else "Role", name, "" if is_cluster_role else namespace
-    )
-    if role is None and not (is_cluster_role and name in BUILTIN):
-        return None
-    return BoundRole(binding, index, subject, (), role, name, namespace, False)
 
 
 def _grouped(

@@ -45,24 +45,24 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
         return
     access = Access(objects, tenancy)
     excesses: dict[tuple[Rule, int, Path], list[ExcessPermission]] = defaultdict(list)
-    for excess in excess_permissions(objects, tenancy, access):
+    for excess in excess_permissions(access):
         manifest, path = _location(excess)
         excesses[excess.rule, id(manifest), path].append(excess)
     for (rule, _, path), at_location in excesses.items():
         yield ObjectFinding(rule, _location(at_location[0])[0], path, _message(at_location))
 
 
-def excess_permissions(objects: ObjectSet, tenancy: Tenancy, access: Access) -> Iterator[ExcessPermission]:
+def excess_permissions(access: Access) -> Iterator[ExcessPermission]:
     """Yields every rule of a role that gives a tenant a forbidden permission."""
-    constraints = Constraints(objects)
+    constraints = Constraints(access.objects)
     for bound_role in access.bound_roles:
         for role_rule in access.rules(bound_role):
             by_rule: dict[Rule, list[GrantedPermission]] = defaultdict(list)
             for permission in granted_permissions(role_rule.grant):
                 if (
-                    _is_forbidden(permission, bound_role, tenancy)
-                    and not _is_restricted(permission, bound_role, objects, tenancy, constraints)
-                    and _exists(role_rule.grant.names, permission, bound_role, objects)
+                    _is_forbidden(permission, bound_role, access.tenancy)
+                    and not _is_restricted(permission, bound_role, access, constraints)
+                    and _exists(role_rule.grant.names, permission, bound_role, access.objects)
                 ):
                     by_rule[permission.forbidden.rule].append(permission)
             if has_wildcard(role_rule.grant) and by_rule:
@@ -84,7 +84,7 @@ def _is_forbidden(permission: GrantedPermission, bound_role: BoundRole, tenancy:
 
 
 def _is_restricted(
-    permission: GrantedPermission, bound_role: BoundRole, objects: ObjectSet, tenancy: Tenancy, constraints: Constraints
+    permission: GrantedPermission, bound_role: BoundRole, access: Access, constraints: Constraints
 ) -> bool:
     """Returns whether a constraint makes a permission harmless.
 
@@ -93,12 +93,12 @@ def _is_restricted(
     """
     if permission.forbidden.rule is not NETWORK or permission.verbs != {"create"} or not bound_role.namespace:
         return False
-    labels = tenancy.namespaces.get(bound_role.namespace, {})
+    labels = access.tenancy.namespaces.get(bound_role.namespace, {})
     is_denied = (
         permission.group == GROUP
         and constraints.find(NETWORK_POLICY, GROUP, "NetworkPolicy", bound_role.namespace, labels) is not None
     )
-    return is_denied or not objects.is_complete
+    return is_denied or not access.objects.is_complete
 
 
 _KINDS = {

@@ -1,14 +1,96 @@
-"""The permissions that a tenant must not have, and the rules of roles that grant them."""
+"""The permissions that a tenant must not have, and those of roles that Kubernetes and the chart of Kueue create."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
-from gpuc.isolation.access.builtin import CHANGE, READ, WITHOUT_NAME, Grant
 from gpuc.kubernetes.api_groups import RBAC
+from gpuc.kubernetes.kueue import GROUP
+
+READ = frozenset(("get", "list", "watch"))
+CHANGE = frozenset(("create", "delete", "deletecollection", "patch", "update"))
+WITHOUT_NAME = frozenset(("create", "deletecollection", "list", "watch"))
+"""The verbs of requests without a name, which a rule with resourceNames does not match."""
+
+
+class Grant(NamedTuple):
+    """The permissions of one rule of a role."""
+
+    groups: tuple[str, ...]
+    resources: tuple[str, ...]
+    verbs: frozenset[str]
+    names: tuple[str, ...] = ()
+    """The names of the objects that the rule applies to; empty for all objects."""
+
+
+def _grant(group: str, resources: str, verbs: frozenset[str]) -> Grant:
+    return Grant((group,), tuple(resources.split()), verbs)
+
+
+_VIEW = (
+    _grant("", "configmaps endpoints persistentvolumeclaims persistentvolumeclaims/status pods pods/log pods/status"
+        " resourcequotas resourcequotas/status replicationcontrollers replicationcontrollers/scale"
+        " replicationcontrollers/status limitranges serviceaccounts services services/status namespaces"
+        " namespaces/status events bindings", READ),
+    _grant("events.k8s.io", "events", READ),
+    _grant("apps", "controllerrevisions daemonsets daemonsets/status deployments deployments/scale deployments/status"
+        " replicasets replicasets/scale replicasets/status statefulsets statefulsets/scale statefulsets/status", READ),
+    _grant("batch", "cronjobs cronjobs/status jobs jobs/status", READ),
+    _grant("autoscaling", "horizontalpodautoscalers horizontalpodautoscalers/status", READ),
+    _grant("networking.k8s.io", "ingresses ingresses/status networkpolicies", READ),
+    _grant("policy", "poddisruptionbudgets poddisruptionbudgets/status", READ),
+    _grant("discovery.k8s.io", "endpointslices", READ),
+    _grant("resource.k8s.io", "resourceclaims resourceclaims/status resourceclaimtemplates", READ),
+)  # fmt: skip
+_EDIT = (
+    *_VIEW,
+    _grant("", "pods/attach pods/exec pods/portforward pods/proxy services/proxy secrets", READ | CHANGE),
+    _grant("", "pods configmaps persistentvolumeclaims replicationcontrollers replicationcontrollers/scale"
+        " serviceaccounts services events", CHANGE),
+    _grant("", "serviceaccounts", frozenset(("impersonate",))),
+    _grant("", "serviceaccounts/token pods/eviction", frozenset(("create",))),
+    _grant("events.k8s.io", "events", CHANGE),
+    _grant("apps", "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale"
+        " statefulsets statefulsets/scale", CHANGE),
+    _grant("batch", "cronjobs jobs", CHANGE),
+    _grant("autoscaling", "horizontalpodautoscalers", CHANGE),
+    _grant("networking.k8s.io", "ingresses networkpolicies", CHANGE),
+    _grant("policy", "poddisruptionbudgets", CHANGE),
+    _grant("coordination.k8s.io", "leases", READ | CHANGE),
+    _grant("resource.k8s.io", "resourceclaims resourceclaimtemplates", CHANGE),
+)  # fmt: skip
+_ADMIN = (
+    *_EDIT,
+    _grant("rbac.authorization.k8s.io", "rolebindings roles", READ | CHANGE),
+    _grant("authorization.k8s.io", "localsubjectaccessreviews", frozenset(("create",))),
+)
+_BATCH_ADMIN = (_grant(GROUP, "clusterqueues cohorts localqueues resourceflavors topologies workloads", READ | CHANGE),)
+_EVERYTHING = (Grant(("*",), ("*",), frozenset("*")),)
+
+BUILTIN: dict[str, tuple[Grant, ...]] = {
+    "view": _VIEW,
+    "edit": _EDIT,
+    "admin": _ADMIN,
+    "cluster-admin": _EVERYTHING,
+    "kueue-batch-admin-role": _BATCH_ADMIN,
+}
+"""Permissions by the name of the ClusterRole, without the permissions for jobs in the batch roles of Kueue, and without
+the API group extensions, which no API server serves any more.
+
+Source: k8s.io/kubernetes v1.35 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go;
+sigs.k8s.io/kueue v0.19.2 config/components/rbac
+"""
+AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
+"""The prefix of the labels with which a ClusterRole adds its permissions to a built-in role."""
+RECEIVERS: dict[str, tuple[str, ...]] = {
+    "view": ("view", "edit", "admin"),
+    "edit": ("edit", "admin"),
+    "admin": ("admin",),
+}
+"""The built-in roles that receive the permissions of a ClusterRole, by the end of its aggregation label."""
 
 _SOURCE = (
     "k8s.io/kubernetes v1.35 plugin/pkg/auth/authorizer/rbac; kubernetes.io/docs/concepts/security/rbac-good-practices"
@@ -165,15 +247,16 @@ class GrantedPermission(NamedTuple):
     """The forbidden verbs that the rule grants."""
 
 
-def granted_permissions(grant: Grant) -> Iterator[GrantedPermission]:
-    """Yields the forbidden permissions that a rule of a role grants."""
-    for group, resource in _matching_keys(grant):
-        for forbidden in FORBIDDEN[group, resource]:
+@lru_cache(maxsize=4096)
+def granted_permissions(grant: Grant) -> tuple[GrantedPermission, ...]:
+    """Returns the forbidden permissions that a rule of a role grants."""
+    granted = []
+    for key, permissions in FORBIDDEN.items():
+        for forbidden in permissions if _matches(grant, *key) else ():
             verbs = forbidden.verbs if "*" in grant.verbs else forbidden.verbs & grant.verbs
-            if grant.names:
-                verbs -= WITHOUT_NAME
-            if verbs:
-                yield GrantedPermission(forbidden, group, resource, verbs)
+            if verbs := verbs - WITHOUT_NAME if grant.names else verbs:
+                granted.append(GrantedPermission(forbidden, *key, verbs))
+    return tuple(granted)
 
 
 def has_wildcard(grant: Grant) -> bool:
@@ -181,19 +264,11 @@ def has_wildcard(grant: Grant) -> bool:
     return "*" in grant.groups or "*" in grant.resources
 
 
-def _matching_keys(grant: Grant) -> Iterator[tuple[str, str]]:
-    """Yields the keys of FORBIDDEN that a rule matches; "*/scale" matches the subresource "scale" of all resources."""
-    if not has_wildcard(grant) and not any(resource.startswith("*/") for resource in grant.resources):
-        for group in grant.groups:
-            # The key of a group whose resources are all forbidden is "*".
-            resources = ("*",) if (group, "*") in FORBIDDEN and grant.resources else grant.resources
-            for resource in dict.fromkeys(resources):
-                if (group, resource) in FORBIDDEN:
-                    yield group, resource
-        return
-    for group, resource in FORBIDDEN:
-        if ("*" in grant.groups or group in grant.groups) and any(
-            pattern in ("*", resource) or (pattern.startswith("*/") and resource.endswith(pattern[1:]))
-            for pattern in grant.resources
-        ):
-            yield group, resource
+def _matches(grant: Grant, group: str, resource: str) -> bool:
+    """Returns whether a rule matches a key of FORBIDDEN; "*/scale" matches the subresource "scale" of all resources."""
+    if resource == "*" and group in grant.groups:
+        return bool(grant.resources)  # all resources of the group are forbidden
+    return bool({group, "*"} & set(grant.groups)) and any(
+        pattern in ("*", resource) or (pattern.startswith("*/") and resource.endswith(pattern[1:]))
+        for pattern in grant.resources
+    )

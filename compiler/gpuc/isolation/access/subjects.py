@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import NamedTuple
 
-from gpuc.isolation.access.builtin import AGGREGATE, BUILTIN, RECEIVERS, Grant
+from gpuc.isolation.access.permissions import AGGREGATE, BUILTIN, RECEIVERS, Grant
 from gpuc.isolation.tenancy import Tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.kubernetes.selector import Selector, equals, matches
@@ -18,6 +18,8 @@ from gpuc.objects.selectors import selector
 _ALL_USERS = frozenset(("system:authenticated", "system:unauthenticated", "system:serviceaccounts"))
 """Groups that contain users or pods of every tenant."""
 _NAMESPACE_GROUP = "system:serviceaccounts:"
+SERVICE_ACCOUNT = "service account "
+"""The start of a service account as text."""
 
 
 class BoundRole(NamedTuple):
@@ -53,50 +55,49 @@ class Access:
     """The roles and bindings that give permissions to tenants."""
 
     def __init__(self, objects: ObjectSet, tenancy: Tenancy) -> None:
-        self._objects = objects
-        self._tenancy = tenancy
+        self.objects = objects
+        self.tenancy = tenancy
         self._rules: dict[str, tuple[RoleRule, ...]] = {}
 
     @cached_property
     def bound_roles(self) -> tuple[BoundRole, ...]:
-        """The roles that bindings give to subjects of tenants."""
-        return tuple(self._bound_roles())
+        """The known roles that bindings give to subjects of tenants."""
+        return tuple(bound_role for bound_role in self.all_bound_roles() if bound_role.tenants)
 
-    def _bound_roles(self) -> Iterator[BoundRole]:
-        """Yields the known roles that bindings give to tenants; a role is known if it has an object or is built in."""
+    def all_bound_roles(self) -> Iterator[BoundRole]:
+        """Yields the known roles that bindings give to any subjects.
+
+        A role is known if it has an object or is built in.
+        """
         for kind in ("RoleBinding", "ClusterRoleBinding"):
-            for binding in self._objects.of(RBAC, kind):
+            for binding in self.objects.of(RBAC, kind):
                 reference = binding.body.get("roleRef")
                 name, is_cluster_role = dig(reference, "name"), dig(reference, "kind") == "ClusterRole"
                 if not isinstance(name, str) or (kind == "RoleBinding" and not binding.namespace):
                     continue
                 namespace = binding.namespace if kind == "RoleBinding" else ""
                 role_kind, role_namespace = ("ClusterRole", "") if is_cluster_role else ("Role", namespace)
-                role = self._objects.find(RBAC, role_kind, name, role_namespace)
+                role = self.objects.find(RBAC, role_kind, name, role_namespace)
+                if role is None and not (is_cluster_role and name in BUILTIN):
+                    continue
                 for index, subject in items(binding.body.get("subjects")):
-                    tenants = self._tenants(subject, binding)
-                    if tenants and (role is not None or (is_cluster_role and name in BUILTIN)):
-                        is_everyone = dig(subject, "kind") == "Group" and dig(subject, "name") in _ALL_USERS
-                        yield BoundRole(
-                            binding, index, _subject_text(subject), tenants, role, name, namespace, is_everyone
-                        )
+                    if isinstance(own := dig(subject, "name"), str):
+                        is_everyone = dig(subject, "kind") == "Group" and own in _ALL_USERS
+                        text, tenants = _subject_text(subject, binding), self._tenants(subject, binding)
+                        yield BoundRole(binding, index, text, tenants, role, name, namespace, is_everyone)
 
     def _tenants(self, subject: object, binding: Manifest) -> tuple[str, ...]:
         """Returns the tenants of a subject; an empty tuple for a subject of the platform."""
-        kind, name = dig(subject, "kind"), dig(subject, "name")
-        owners = self._tenancy.tenants
-        if not isinstance(name, str):
-            return ()
-        if kind == "ServiceAccount":
-            namespace = dig(subject, "namespace") or binding.namespace
-            return (owners[namespace],) if isinstance(namespace, str) and namespace in owners else ()
+        kind, name = dig(subject, "kind"), str(dig(subject, "name"))
         if kind == "Group" and name in _ALL_USERS:
-            return self._tenancy.names
-        if kind == "Group" and name.startswith(_NAMESPACE_GROUP):
-            namespace = name.removeprefix(_NAMESPACE_GROUP)
-            return (owners[namespace],) if namespace in owners else ()
+            return self.tenancy.names
+        if kind == "ServiceAccount" or (kind == "Group" and name.startswith(_NAMESPACE_GROUP)):
+            own = dig(subject, "namespace") or binding.namespace
+            namespace = own if kind == "ServiceAccount" else name.removeprefix(_NAMESPACE_GROUP)
+            owner = self.tenancy.tenants.get(str(namespace))
+            return (owner,) if owner else ()
         members = self.members.get((str(kind), name), {})
-        return tuple(members) if len(members) == 1 or self._objects.is_complete else ()
+        return tuple(members) if len(members) == 1 or self.objects.is_complete else ()
 
     @cached_property
     def members(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Manifest, int]]]:
@@ -107,8 +108,8 @@ class Access:
         emit, a subject with bindings in namespaces of several tenants belongs to the platform, not to a tenant.
         """
         members: dict[tuple[str, str], dict[str, tuple[Manifest, int]]] = defaultdict(dict)
-        for binding in self._objects.of(RBAC, "RoleBinding"):
-            tenant = self._tenancy.tenants.get(binding.namespace)
+        for binding in self.objects.of(RBAC, "RoleBinding"):
+            tenant = self.tenancy.tenants.get(binding.namespace)
             for index, subject in items(binding.body.get("subjects")) if tenant else ():
                 kind, name = dig(subject, "kind"), dig(subject, "name")
                 if kind in ("Group", "User") and isinstance(name, str) and not name.startswith("system:"):
@@ -141,7 +142,7 @@ class Access:
 
     def _aggregated_rules(self, selectors: tuple[Selector, ...]) -> Iterator[RoleRule]:
         """Yields the rules of all ClusterRoles that one of the selectors matches."""
-        for role in self._objects.of(RBAC, "ClusterRole") if selectors else ():
+        for role in self.objects.of(RBAC, "ClusterRole") if selectors else ():
             role_labels = labels(role.labels)
             if any(matches(wanted, role_labels) for wanted in selectors):
                 yield from _rules(role)
@@ -156,8 +157,8 @@ def _rules(role: Manifest) -> Iterator[RoleRule]:
         yield RoleRule(Grant(groups, resources, frozenset(verbs), names), role, index)
 
 
-def _subject_text(subject: object) -> str:
+def _subject_text(subject: object, binding: Manifest) -> str:
     kind, name, namespace = (dig(subject, key) for key in ("kind", "name", "namespace"))
     if kind == "ServiceAccount":
-        return f"service account {namespace}/{name}"
+        return f"{SERVICE_ACCOUNT}{namespace or binding.namespace}/{name}"
     return f"{str(kind).lower()} {name}"

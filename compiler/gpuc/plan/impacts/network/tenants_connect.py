@@ -1,4 +1,4 @@
-from gpuc.isolation.matrix import State, Verdict
+from gpuc.isolation.proof import State, Verdict
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.network_paths import changes_network, network_after, pair_states, pair_verdicts, pairs_raised

@@ -1,4 +1,4 @@
-from gpuc.isolation.matrix import State
+from gpuc.isolation.proof import State
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, impact
 from gpuc.plan.network_paths import changes_network, network_after, pair_states, pair_verdicts, pairs_raised
