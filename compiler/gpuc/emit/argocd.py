@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpuc.diagnostics.finding import Path
 from gpuc.emit.bootstrap import ORIGIN, bootstrap
 from gpuc.emit.component import Component, Folder, needed_components
-from gpuc.emit.project import argocd_cluster, project, target_cluster
+from gpuc.emit.project import API, Delivered, Permitted, argocd_cluster, own_project, project, target_cluster
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.argocd import IGNORE_HEALTH
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.cluster import ALWAYS_PLATFORM
-
-API = "argoproj.io/v1alpha1"
 
 _ONLY_CHANGES = "ApplyOutOfSyncOnly=true"
 _RETRY: Body = {
@@ -56,24 +53,19 @@ def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
     return tuple(sorted(folders, key=lambda folder: (folder.wave, folder.path)))
 
 
-def application(
-    cluster: Cluster, name: str, origin: Path, sources: Body, destination: Body, sync_wave: int, *, prune: bool,
-    creates_namespace: bool,
-) -> Manifest:  # fmt: skip
-    """Returns an Application of users, with an AppProject of its own, which has the same name.
+def delivered(cluster: Cluster, item: Delivered, permitted: Permitted) -> Iterator[Manifest]:
+    """Yields the AppProject and the Application of objects or charts of users, both in the file apps/<name>.yaml.
 
     The root Application is healthy without the Application. A kind that does not exist yet, because another chart
     defines the kind, holds back only the objects of the kind: Argo CD applies the others, and tries again.
-
-    Args:
-        name: the name of the Application, without the name of the cluster.
-        sources: the map with the field `source` or `sources`.
     """
-    body = _spec(cluster, sources, destination, prune=prune, creates_namespace=creates_namespace)
-    body["spec"]["project"] = f"{cluster.name}-{name}"
+    yield own_project(cluster, item, permitted)
+    destination = target_cluster(cluster, item.namespace)
+    body = _spec(cluster, item.sources, destination, prune=item.prune, creates_namespace=item.creates_namespace)
+    body["spec"]["project"] = f"{cluster.name}-{item.name}"
     body["spec"]["syncPolicy"]["syncOptions"].append("SkipDryRunOnMissingResource=true")
-    manifest = _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, sync_wave)
-    return replace(manifest, origin=origin, annotations={IGNORE_HEALTH: "true", **manifest.annotations})
+    manifest = _application(cluster, cluster.out(f"apps/{item.name}.yaml"), item.name, body, item.wave)
+    yield replace(manifest, origin=item.origin, annotations={IGNORE_HEALTH: "true", **manifest.annotations})
 
 
 def _root(cluster: Cluster) -> Manifest:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.own_project import Delivered, Permitted, delivered
+from gpuc.emit.argocd import delivered
+from gpuc.emit.project import Delivered, Permitted
 from gpuc.kubernetes.argocd import argocd_url
 from gpuc.manifest.manifest import Artifact, Body, Kind, Values
 from gpuc.model import Cluster

@@ -97,29 +97,17 @@ def _config(cluster: Cluster) -> Manifest:
         {"processes": ["audit"], "excludedNamespaces": list(cluster.platform_namespaces)},
         {"processes": ["webhook"], "excludedNamespaces": ["kube-system"]},
     ]
-    return Manifest(
-        file=cluster.out("policies/templates/config.yaml"),
-        origin=_origin(cluster),
-        api="config.gatekeeper.sh/v1alpha1",
-        kind="Config",
-        name="config",
-        namespace=cluster.components["gatekeeper"].namespace,
-        annotations=wave(TEMPLATE_WAVE),
-        body={"spec": {"match": match}},
-    )
+    annotations, namespace = wave(TEMPLATE_WAVE), cluster.components["gatekeeper"].namespace
+    file, body = cluster.out("policies/templates/config.yaml"), {"spec": {"match": match}}
+    api = "config.gatekeeper.sh/v1alpha1"
+    return Manifest(file, _origin(cluster), api, "Config", "config", body, namespace, annotations=annotations)
 
 
 def _expansions(cluster: Cluster) -> Iterator[Manifest]:
+    file, origin = cluster.out("policies/templates/expansion.yaml"), _origin(cluster)
+    api, kind, annotations = "expansion.gatekeeper.sh/v1beta1", "ExpansionTemplate", wave(TEMPLATE_WAVE)
     for name, spec in expansion_templates():
-        yield Manifest(
-            file=cluster.out("policies/templates/expansion.yaml"),
-            origin=_origin(cluster),
-            api="expansion.gatekeeper.sh/v1beta1",
-            kind="ExpansionTemplate",
-            name=name,
-            annotations=wave(TEMPLATE_WAVE),
-            body={"spec": spec},
-        )
+        yield Manifest(file, origin, api, kind, name, {"spec": spec}, annotations=annotations)
 
 
 def _template(cluster: Cluster, policy: Policy) -> Manifest:

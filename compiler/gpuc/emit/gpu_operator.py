@@ -27,7 +27,6 @@ from gpuc.emit.component import (
     Folder,
 )
 from gpuc.emit.gpu_gate import gpu_gate
-from gpuc.emit.metrics import metric_list
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -65,6 +64,20 @@ INEFFECTIVE = {path: tuple(f"{path}.{key}" for key in _EFFECTIVE.get(path, ())) 
 The operator ignores an NVIDIADriver object unless the ClusterPolicy enables the objects of this kind.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates, controllers/nvidiadriver_controller.go
+"""
+
+EXTRA_METRICS = (
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+    "DCGM_FI_PROF_DRAM_ACTIVE",
+    "DCGM_FI_DEV_FB_USED",
+    "DCGM_EXP_XID_ERRORS_COUNT",
+    "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+    "DCGM_FI_DEV_ROW_REMAP_FAILURE",
+)
+"""Metrics of the DCGM exporter in addition to its defaults: activity (also of MIG devices), memory, and GPU errors.
+
+No alert uses memory, tensor and memory activity, and uncorrected errors, which are for dashboards.
 """
 
 
@@ -162,6 +175,16 @@ def _mig_layout(pool: GpuPool) -> list[Body]:
         else {"devices": numbers, "mig-enabled": False}
         for layout, numbers in gpus.items()
     ]
+
+
+def metric_list(cluster: Cluster) -> str:
+    """Returns the metric list of the DCGM exporter, with a line `name, type, help` for each metric.
+
+    A custom list replaces the default list of the DCGM exporter, so the custom list contains the default metrics too.
+    """
+    metrics = cluster.catalog.dcgm_metrics
+    names = sorted({name for name, metric in metrics.items() if metric.default} | set(EXTRA_METRICS))
+    return "".join(f"{name}, {metrics[name].type}, {metrics[name].help}\n" for name in names)
 
 
 COMPONENT = Component(

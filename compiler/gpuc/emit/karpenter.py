@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, SYSTEM_PODS, Component, Folder
-from gpuc.emit.controller_capacity import controller_resources, flow_schemas
 from gpuc.emit.disruption import disruption, expire_after, termination_grace_seconds
-from gpuc.emit.nodes import node_class
-from gpuc.emit.sync import protected, protected_until_leaving, prunable
-from gpuc.kubernetes.amounts import CPU, quantity_text, texts
+from gpuc.emit.nodes.node_class import node_class
+from gpuc.emit.sync import protected, protected_until_leaving, prunable, wave
+from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, quantity_text, texts
 from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Pool
@@ -24,11 +23,14 @@ PODS: dict[Path, RunsOn] = {(): "system nodes"}
 NODES = "nodes"
 """The key under `limits` of a NodePool object for the maximum number of nodes."""
 
+NODES_PER_STEP = 200
+"""The number of nodes for which the controller gets another CPU core and another GiB of memory."""
+
 
 def karpenter(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values and the FlowSchemas of the controller, and the objects of each pool."""
     yield Values(cluster.values_file("karpenter"), ("spec", "cloud", "aws"), "karpenter", _values(cluster), pods=PODS)
-    yield from flow_schemas(cluster)
+    yield from _flow_schemas(cluster)
     for pool in cluster.pools:
         yield from _pool(cluster, pool)
 
@@ -46,7 +48,7 @@ def _values(cluster: Cluster) -> Body:
     return {
         # The chart keeps the two replicas on different hosts.
         "replicas": 2,
-        "controller": {"resources": controller_resources(cluster)},
+        "controller": {"resources": _controller_resources(cluster)},
         "settings": settings,
         # The defaults of the chart. They are explicit, because Karpenter cannot run on the nodes that it starts.
         **ON_SYSTEM_NODES,
@@ -61,6 +63,71 @@ def _feature_gates(cluster: Cluster) -> dict[str, bool]:
         "staticCapacity": any(pool.always_running for pool in cluster.pools),
     }
     return {gate: True for gate, is_needed in needed.items() if is_needed}
+
+
+def _controller_resources(cluster: Cluster) -> Body:
+    """Returns the resources of the controller: requests equal to limits, so that the pod is Guaranteed.
+
+    Without requests, the controller is the first pod that a system node under memory pressure kills. One core and 1Gi
+    are the values of Karpenter's installation guide. The step for larger clusters is an estimate: Karpenter's own tests
+    use 3Gi.
+
+    Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/getting-started (step08-apply-helm-chart.sh),
+    test/hack/e2e_scripts/install_karpenter.sh
+    """
+    steps = 1 + sum(pool.nodes_max for pool in cluster.pools) // NODES_PER_STEP
+    amounts = texts({CPU: 1000 * steps, MEMORY: steps * GIB})
+    return {"requests": amounts, "limits": dict(amounts)}
+
+
+def _flow_schemas(cluster: Cluster) -> Iterator[Manifest]:
+    """Yields the FlowSchemas that give the controller the API priority of a controller in kube-system.
+
+    Outside of kube-system, the requests of a controller share a priority level with the requests of all workloads. If
+    one of them overloads the API server, Karpenter loses its leader election, and starts no nodes.
+
+    Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/getting-started, preventing APIServer request
+    throttling
+    """
+    namespace = cluster.components["karpenter"].namespace
+    leases: Body = {
+        "apiGroups": ["coordination.k8s.io"],
+        "namespaces": [namespace],
+        "resources": ["leases"],
+        "verbs": ["create", "get", "update"],
+    }
+    everything: Body = {
+        "apiGroups": ["*"],
+        "clusterScope": True,
+        "namespaces": ["*"],
+        "resources": ["*"],
+        "verbs": ["*"],
+    }
+    urls: Body = {"nonResourceURLs": ["*"], "verbs": ["*"]}
+    yield _flow_schema(cluster, "leader-election", 200, "leader-election", {"resourceRules": [leases]})
+    # The FlowSchema service-accounts, which all other ServiceAccounts use, has the precedence 9000.
+    rules: Body = {"resourceRules": [everything], "nonResourceRules": [urls]}
+    yield _flow_schema(cluster, "workload", 1000, "workload-high", rules)
+
+
+def _flow_schema(cluster: Cluster, name: str, precedence: int, level: str, rules: Body) -> Manifest:
+    account = {"name": "karpenter", "namespace": cluster.components["karpenter"].namespace}
+    subjects = [{"kind": "ServiceAccount", "serviceAccount": account}]
+    spec: Body = {
+        "distinguisherMethod": {"type": "ByUser"},
+        "matchingPrecedence": precedence,
+        "priorityLevelConfiguration": {"name": level},
+        "rules": [{"subjects": subjects, **rules}],
+    }
+    return Manifest(
+        file=cluster.out("karpenter/config/flow-schemas.yaml"),
+        origin=("spec", "cloud", "aws"),
+        api="flowcontrol.apiserver.k8s.io/v1",
+        kind="FlowSchema",
+        name=f"karpenter-{name}",
+        annotations=wave(0),
+        body={"spec": spec},
+    )
 
 
 def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpuc.emit.own_project import Delivered, Permitted, delivered
+from gpuc.emit.argocd import delivered
+from gpuc.emit.project import Delivered, Permitted
 from gpuc.extra.user_objects import FOLDER
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Tenant

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 from gpuc.catalog.records import Release
 from gpuc.cluster.pool_fields import REQUIREMENTS, requirements
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.api_groups import RBAC
+from gpuc.kubernetes.api_groups import RBAC, is_custom
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.cluster import ALWAYS_PLATFORM
 from gpuc.model.names import IAM_ROLE, SYSTEM_TAINT, TENANT_KEY
+from gpuc.objects.application_sources import ARGO, sources
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import pods_of
@@ -61,9 +62,7 @@ class Output:
     @cached_property
     def installed(self) -> frozenset[str]:
         """The components whose charts an Application installs."""
-        charts = {
-            dig(source, "chart") for item in self.objects.of("argoproj.io", "Application") for source in _sources(item)
-        }
+        charts = {source.chart for item in self.objects.of(ARGO, "Application") for source in sources(item)}
         return frozenset(name for name, release in self.releases.items() if release.chart in charts)
 
     @cached_property
@@ -143,7 +142,7 @@ def _tolerates_system_nodes(value: Any) -> bool:
 def _of_any(output: Output, manifest: Manifest) -> Found:
     """Yields the definition of the object's kind, and in strict mode a policy for the object's pods."""
     api_group = group(manifest)
-    if "." in api_group and (not api_group.endswith(".k8s.io") or api_group.endswith(".x-k8s.io")):
+    if is_custom(api_group):
         owners = [release for release in output.releases.values() if api_group in release.groups]
         bringing = {release.crds_from or release.component for release in owners}
         yield from ((f"component/{name}", ()) for name in sorted(bringing - output.installed))
@@ -217,18 +216,12 @@ def _application(output: Output, manifest: Manifest) -> Found:
     else:
         name = dig(destination, "name") or dig(destination, "server")
         yield f"argocd-cluster/{name}", ("spec", "destination")
-    for source in _sources(manifest):
-        url = dig(source, "repoURL")
-        if "chart" in source:
+    for source in sources(manifest):
+        url = dig(source.value, "repoURL")
+        if source.chart:
             yield from output.open_namespace(dig(destination, "namespace"), ("spec", "destination", "namespace"))
-        if "chart" not in source or url not in output.public_repositories:
+        if not source.chart or url not in output.public_repositories:
             yield f"repository/{url}", ("spec",)
-
-
-def _sources(application: Manifest) -> list[Any]:
-    spec = dig(application.body, "spec")
-    found = [source for _, source in items(dig(spec, "sources"))]
-    return found or [source for source in (dig(spec, "source"),) if source]
 
 
 def _monitoring(output: Output, manifest: Manifest) -> Found:
@@ -292,7 +285,7 @@ _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
     ("", "ServiceAccount"): _service_account,
     (RBAC, "RoleBinding"): _binding,
     (RBAC, "ClusterRoleBinding"): _binding,
-    ("argoproj.io", "Application"): _application,
+    (ARGO, "Application"): _application,
     ("monitoring.coreos.com", "PodMonitor"): _monitoring,
     ("monitoring.coreos.com", "PrometheusRule"): _monitoring,
     ("monitoring.coreos.com", "ServiceMonitor"): _monitoring,

@@ -9,10 +9,9 @@ from gpuc.diagnostics.unknown import none_if_unknown
 from gpuc.kubernetes.amounts import MIB
 from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
-from gpuc.model.layout import place
+from gpuc.model.layout import place, why_impossible
 from gpuc.model.pool import Pool
 from gpuc.model.resolve.instances import resolve_instances
-from gpuc.model.resolve.layouts import why_impossible
 from gpuc.model.sharing import LayoutError, Sharing, layouts_by_gpu
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Image as ImageSpec

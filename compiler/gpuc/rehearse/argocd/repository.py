@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from gpuc.catalog.schemas import custom_kinds
 from gpuc.documents.reader import load_all_yaml
-from gpuc.emit.prerequisites.definitions import is_custom
+from gpuc.kubernetes.api_groups import is_custom
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.argocd.applications import CHART_GROUPS, ChartSource, GitSource, chart_of, git_sources
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
