@@ -68,17 +68,28 @@ def delivered(cluster: Cluster, item: Delivered, permitted: Permitted) -> Iterat
     yield replace(manifest, origin=item.origin, annotations={IGNORE_HEALTH: "true", **manifest.annotations})
 
 
+def folder_source(cluster: Cluster, folder: str) -> Body:
+    """Returns the source of an Application that syncs a folder below out/<cluster>/."""
+    return {**_repository(cluster), "path": f"{cluster.spec.delivery.path}/{cluster.name}/{folder}"}
+
+
+def chart_sources(cluster: Cluster, chart: Body, folder: str) -> Body:
+    """Returns the sources of an Application of a chart, whose Helm values are in a folder below out/<cluster>/."""
+    file = f"$values/{cluster.spec.delivery.path}/{cluster.name}/{folder}/values.yaml"
+    with_values = {**chart, "helm": {**chart["helm"], "valueFiles": [file]}}
+    return {"sources": [with_values, {**_repository(cluster), "ref": "values"}]}
+
+
+def _repository(cluster: Cluster) -> Body:
+    return {"repoURL": cluster.spec.delivery.repo, "targetRevision": cluster.spec.delivery.revision}
+
+
 def _root(cluster: Cluster) -> Manifest:
     """Returns the root Application. An engineer applies it once. Then Argo CD applies all Applications in apps/."""
-    source = {
-        "repoURL": cluster.spec.delivery.repo,
-        "targetRevision": cluster.spec.delivery.revision,
-        "path": f"{cluster.spec.delivery.path}/{cluster.name}/apps",
-    }
     # Applications are in the cluster of Argo CD, even if they deploy to another cluster. Pruning an Application does
     # not delete its objects, because no Application has the finalizer resources-finalizer.argocd.argoproj.io.
     destination = argocd_cluster(cluster.spec.delivery.destination.namespace)
-    body = _spec(cluster, {"source": source}, destination, prune=True)
+    body = _spec(cluster, {"source": folder_source(cluster, "apps")}, destination, prune=True)
     # With ApplyOutOfSyncOnly, a sync would skip Applications that are in sync, and not wait until they are healthy.
     body["spec"]["syncPolicy"]["syncOptions"].remove(_ONLY_CHANGES)
     return _application(cluster, cluster.entry("root.yaml"), "root", body)
@@ -87,7 +98,6 @@ def _root(cluster: Cluster) -> Manifest:
 def _chart(cluster: Cluster, component: Component) -> Manifest:
     """Returns the Application of a chart. The Helm values come from the repository `delivery.repo`."""
     name, release = component.name, component.release(cluster)
-    delivery = cluster.spec.delivery
     helm: Body = {"releaseName": release.chart}
     chart: Body = {
         "repoURL": release.repo,
@@ -95,13 +105,9 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
         "targetRevision": release.version,
         "helm": helm,
     }
-    sources: Body = {"source": chart}
     if release.crds_from not in ("", name):
         helm["skipCrds"] = True
-    if component.artifacts:
-        helm["valueFiles"] = [f"$values/{delivery.path}/{cluster.name}/{name}/values.yaml"]
-        values = {"repoURL": delivery.repo, "targetRevision": delivery.revision, "ref": "values"}
-        sources = {"sources": [chart, values]}
+    sources = chart_sources(cluster, chart, name) if component.artifacts else {"source": chart}
     creates_namespace = release.namespace not in ALWAYS_PLATFORM and component.artifacts is not None
     destination = target_cluster(cluster, release.namespace)
     prune = not component.keeps_definitions
@@ -116,11 +122,7 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
 
 def _folder(cluster: Cluster, folder: Folder) -> Manifest:
     name = folder.path.replace("/", "-")
-    source: Body = {
-        "repoURL": cluster.spec.delivery.repo,
-        "targetRevision": cluster.spec.delivery.revision,
-        "path": f"{cluster.spec.delivery.path}/{cluster.name}/{folder.path}",
-    }
+    source = folder_source(cluster, folder.path)
     if folder.has_subfolders:
         source["directory"] = {"recurse": True}
     namespace = cluster.components[folder.component].namespace if folder.component else "default"

@@ -11,7 +11,9 @@ from gpuc.emit.disruption import disruption, expire_after, termination_grace_sec
 from gpuc.emit.nodes.node_class import node_class
 from gpuc.emit.sync import protected, protected_until_leaving, prunable, wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, quantity_text, texts
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_API, KARPENTER_AWS
 from gpuc.kubernetes.duration import format_duration
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL, ZONE
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, RESERVED_INSTANCES
@@ -138,7 +140,7 @@ def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
 
     # Protected even if the pool is leaving: the finalizer of Karpenter keeps the object until the last node is deleted.
     annotations = protected(cluster, 0)
-    yield manifest("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), annotations)
+    yield manifest(f"{KARPENTER_AWS}/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), annotations)
     for instance in pool.instances:
         if capacity := overlay_capacity(pool, instance):
             name = f"{pool.name}-{instance.type.replace('.', '-')}"
@@ -147,10 +149,11 @@ def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
                 "karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), annotations
             )
     annotations = protected_until_leaving(cluster, 2, leaving=pool.spec.leaving) | _reserved_instances(pool)
-    yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(cluster, pool), annotations)
+    body = _node_pool(cluster, pool, pool.spec.purchase, pool.nodes_max if pool.is_static else None)
+    yield manifest(KARPENTER_API, "NodePool", pool.name, body, annotations)
     if pool.warm_nodes:
-        annotations = prunable(cluster, 2)
-        yield manifest("karpenter.sh/v1", "NodePool", pool.warm_node_pool, _warm_node_pool(cluster, pool), annotations)
+        body, annotations = _warm_node_pool(cluster, pool), prunable(cluster, 2)
+        yield manifest(KARPENTER_API, "NodePool", pool.warm_node_pool, body, annotations)
 
 
 def _reserved_instances(pool: Pool) -> dict[str, str]:
@@ -180,21 +183,21 @@ def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
 
 def _overlay(pool: Pool, instance: InstanceType, capacity: dict[str, str]) -> Body:
     requirements = [
-        _requirement("karpenter.sh/nodepool", *pool.node_pools),
-        _requirement("node.kubernetes.io/instance-type", instance.type),
+        _requirement(NODE_POOL, *pool.node_pools),
+        _requirement(INSTANCE_TYPE, instance.type),
     ]
     return {"spec": {"weight": OVERLAY_WEIGHT, "requirements": requirements, "capacity": capacity}}
 
 
-def _node_pool(cluster: Cluster, pool: Pool) -> Body:
-    limits = _static_limits(pool) if pool.is_static else _limits(pool)
+def _node_pool(cluster: Cluster, pool: Pool, purchase: Sequence[str], replicas: int | None) -> Body:
+    """Returns the body of a NodePool; `replicas` is the number of nodes of a static NodePool."""
     body: Body = {
-        "template": _template(pool, pool.spec.purchase),
+        "template": _template(pool, purchase),
         "disruption": disruption(cluster, pool),
-        "limits": limits,
+        "limits": _limits(pool) if replicas is None else _static_limits(pool),
     }
-    if pool.is_static:
-        body["replicas"] = pool.nodes_max
+    if replicas is not None:
+        body["replicas"] = replicas
     return {"spec": body}
 
 
@@ -208,18 +211,12 @@ def _warm_node_pool(cluster: Cluster, pool: Pool) -> Body:
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, pkg/controllers/capacitybuffer
     """
     purchase = [option for option in pool.spec.purchase if option != "spot"] or pool.spec.purchase
-    body: Body = {
-        "template": _template(pool, purchase),
-        "disruption": disruption(cluster, pool),
-        "limits": _static_limits(pool),
-        "replicas": pool.warm_nodes,
-    }
-    return {"spec": body}
+    return _node_pool(cluster, pool, purchase, pool.warm_nodes)
 
 
 def _template(pool: Pool, purchase: Sequence[str]) -> Body:
     spec: Body = {
-        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
+        "nodeClassRef": {"group": KARPENTER_AWS, "kind": "EC2NodeClass", "name": pool.name},
         "requirements": _requirements(pool, purchase),
         "expireAfter": expire_after(pool),
     }
@@ -234,11 +231,11 @@ def _template(pool: Pool, purchase: Sequence[str]) -> Body:
 
 def _requirements(pool: Pool, purchase: Sequence[str]) -> list[Body]:
     return [
-        _requirement("node.kubernetes.io/instance-type", *(instance.type for instance in pool.instances)),
-        _requirement("karpenter.sh/capacity-type", *purchase),
+        _requirement(INSTANCE_TYPE, *(instance.type for instance in pool.instances)),
+        _requirement(CAPACITY_TYPE, *purchase),
         _requirement("kubernetes.io/arch", pool.instances[0].arch),
         _requirement("kubernetes.io/os", "linux"),
-        _requirement("topology.kubernetes.io/zone", *pool.zones),
+        _requirement(ZONE, *pool.zones),
     ]
 
 
@@ -295,7 +292,7 @@ COMPONENT = Component(
     chart_cluster_kinds=CLUSTER_ROLES,
     chart_kinds=(*CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget")),
     cluster_kinds=(
-        ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.sh", "NodeOverlay"), ("karpenter.sh", "NodePool"),
+        (KARPENTER_AWS, "EC2NodeClass"), (KARPENTER, "NodeOverlay"), (KARPENTER, "NodePool"),
         ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
     ),
     reasons={
@@ -319,8 +316,8 @@ COMPONENT = Component(
         Folder(
             "karpenter/pools", 20, "karpenter", is_protected=True,
             ignored=(
-                _ignored_hash("karpenter.sh", "NodePool", "nodepool-hash"),
-                _ignored_hash("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclass-hash"),
+                _ignored_hash(KARPENTER, "NodePool", "nodepool-hash"),
+                _ignored_hash(KARPENTER_AWS, "EC2NodeClass", "ec2nodeclass-hash"),
             ),
         ),
     ),

@@ -16,9 +16,8 @@ from gpuc.emit.component import (
     webhook_certificate,
 )
 from gpuc.emit.queues import fair_share, queue_objects
-from gpuc.emit.start_limits import manages_pods, pods_ready_minutes, queued_pools
 from gpuc.emit.sync import protected, wave
-from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
@@ -27,6 +26,13 @@ NAMES = "policies name the ServiceAccount kueue-controller-manager, and the Serv
 """The reason for the names of the chart's objects."""
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
+
+MODEL_LOAD_SECONDS = 900
+"""Time limit from the start of an inference server until the server is ready.
+
+A model with 70B parameters of 16 bits has 140 GB, which load in 280 s at 500 MB/s. Compilation and CUDA graphs take up
+to 300 s more. The limit is 1.5 times the sum, rounded up to full minutes.
+"""
 
 
 def kueue(cluster: Cluster) -> Iterator[Artifact]:
@@ -130,6 +136,29 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
             "backoffMaxSeconds": 1800,
         },
     }
+
+
+def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
+    """Returns the pools for which a queue has quota. Only these pools have a ResourceFlavor."""
+    return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
+
+
+def manages_pods(cluster: Cluster) -> bool:
+    """Returns whether Kueue manages pods that are not part of a job."""
+    return not POD_FRAMEWORKS.isdisjoint(cluster.frameworks)
+
+
+def pods_ready_minutes(cluster: Cluster) -> int:
+    """Returns the time limit for the start of admitted workloads: 1.5 times the boot time of the slowest pool.
+
+    If Kueue manages Deployments, the pods are ready only after the model is loaded. Without this time, Kueue would
+    evict the pods again and again.
+
+    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
+    """
+    slowest = max((pool.boot_minutes for pool in queued_pools(cluster)), default=10)
+    load_minutes = MODEL_LOAD_SECONDS // 60 if manages_pods(cluster) else 0
+    return -(-slowest * 3 // 2) + load_minutes
 
 
 def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:

@@ -136,8 +136,8 @@ class Cluster:
     @property
     def metadata_sections(self) -> dict[Path, Spec | PoolSpec | TenantSpec]:
         """The maps of the spec with labels and annotations for objects, by path: the cluster, its pools and tenants."""
-        owners = {owner.path: owner.spec for owner in (*self.pools, *self.tenants)}
-        return {SPEC: self.spec, **owners}
+        pools = {pool.path: pool.spec for pool in self.pools}
+        return {SPEC: self.spec, **pools, **{tenant.path: tenant.spec for tenant in self.tenants}}
 
     @property
     def auditors(self) -> tuple[str, ...]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.alerts import alerts
 from gpuc.emit.component import Component
+from gpuc.emit.kueue import manages_pods, pods_ready_minutes
 from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.prerequisites import chapters, preparation
 from gpuc.emit.prerequisites.nodes import CAPACITY_TITLE
 from gpuc.emit.prerequisites.record import variables
-from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
 from gpuc.emit.template import render
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import MEMORY, quantity_text
@@ -50,6 +51,7 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[A
 def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
     found = chapters(cluster)
     titles = [chapter.title for chapter in found]
+    kinds = {template.kind for template in workloads(cluster) if isinstance(template, Manifest)}
     return {
         "cluster": cluster,
         "spec": cluster.spec,
@@ -67,9 +69,11 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[
         "outside": _outside_of_model(cluster),
         **_unproved_values(cluster),
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
-        "template_kinds": [kind for kind in ("Job", "Deployment") if kind in _template_kinds(cluster)],
+        "template_kinds": [kind for kind in ("Job", "Deployment") if kind in kinds],
         **_alert_values(cluster),
-        **_pool_functions(cluster),
+        "tolerations": _tolerations,
+        "node_resources": _node_resources,
+        "users": partial(_users, cluster),
         "address_ranges": _address_ranges(cluster),
         "grace_limits": ", ".join(f"{tenant} {seconds}" for tenant, seconds in grace_limits(cluster).items()),
     }
@@ -84,15 +88,6 @@ def _delivery_values(cluster: Cluster) -> dict[str, object]:
         "tree": f"{delivery.path}/{cluster.name}",
         "out": cluster.out("").rstrip("/"),
         "folder": str(PurePosixPath(delivery.path).parent),
-    }
-
-
-def _pool_functions(cluster: Cluster) -> dict[str, object]:
-    """Returns the functions with which the README describes a pool."""
-    return {
-        "tolerations": _tolerations,
-        "node_resources": _node_resources,
-        "users": lambda pool: _users(cluster, pool),
     }
 
 
@@ -227,10 +222,6 @@ def _alert_values(cluster: Cluster) -> dict[str, object]:
         ],
         "harmless_xids": {reason: ", ".join(map(str, sorted(codes))) for reason, codes in harmless.items()},
     }
-
-
-def _template_kinds(cluster: Cluster) -> set[str]:
-    return {template.kind for template in workloads(cluster) if isinstance(template, Manifest)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from gpuc.emit.controllers import controllers
 from gpuc.emit.network import needs_cilium_policies
+from gpuc.emit.policy_facts import controllers
 from gpuc.emit.prerequisites.record import AWS, Chapter, Row, written
 from gpuc.model import Cluster
 from gpuc.objects.object_set import home_namespace

@@ -11,7 +11,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.alerts import alerts
 from gpuc.emit.alerts.nodes import node_labels
 from gpuc.emit.component import Component, needed_components
-from gpuc.emit.controllers import controllers
+from gpuc.emit.policy_facts import controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.argocd import argocd_url
@@ -21,15 +21,15 @@ from gpuc.objects.object_set import group
 
 DELIVERY: Path = ("spec", "delivery")
 CONTROLLERS = {
-    "jobset.x-k8s.io/jobset": ("JobSet", "jobsets.jobset.x-k8s.io"),
-    "trainer.kubeflow.org/trainjob": ("Kubeflow Trainer", "trainjobs.trainer.kubeflow.org"),
-    "kubeflow.org/mpijob": ("the MPI operator", "mpijobs.kubeflow.org"),
-    "kubeflow.org/pytorchjob": ("the Kubeflow Training Operator", "pytorchjobs.kubeflow.org"),
-    "ray.io/rayjob": ("KubeRay", "rayjobs.ray.io"),
-    "ray.io/raycluster": ("KubeRay", "rayclusters.ray.io"),
-    "leaderworkerset.x-k8s.io/leaderworkerset": ("LeaderWorkerSet", "leaderworkersets.leaderworkerset.x-k8s.io"),
+    "jobset.x-k8s.io/jobset": "JobSet",
+    "trainer.kubeflow.org/trainjob": "Kubeflow Trainer",
+    "kubeflow.org/mpijob": "the MPI operator",
+    "kubeflow.org/pytorchjob": "the Kubeflow Training Operator",
+    "ray.io/rayjob": "KubeRay",
+    "ray.io/raycluster": "KubeRay",
+    "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
 }
-"""The controller and the definition of each kind, by the name of the Kueue integration."""
+"""The controller of each kind, by the name of the Kueue integration: API group and singular name of the kind."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,12 @@ def prometheus(cluster: Cluster) -> Chapter:
 def job_controllers(cluster: Cluster) -> Chapter:
     """Returns the chapter about the controllers of the job kinds that Kueue manages and Kubernetes does not have."""
     used = {name: CONTROLLERS[name] for name in cluster.frameworks if name in CONTROLLERS}
-    rows: list[Row] = [
-        ("job-controller", ("spec", "kueue", "frameworks"), {"name": name, "title": title, "definition": definition})
-        for name, (title, definition) in used.items()
-    ]
-    titles = list(dict.fromkeys(title for title, _ in used.values()))
+    rows: list[Row] = []
+    for name, title in used.items():
+        api_group, singular = name.split("/")
+        known = {"name": name, "title": title, "definition": f"{singular}s.{api_group}"}
+        rows.append(("job-controller", ("spec", "kueue", "frameworks"), known))
+    titles = list(dict.fromkeys(used.values()))
     accounts = [name.removeprefix("system:serviceaccount:") for name in controllers(cluster)[1:]]
     title = "Job controllers"
     return written(cluster, "job_controllers", title, rows, controllers=titles, accounts=accounts)
