@@ -12,7 +12,7 @@ HOUR_SECONDS = 3600
 _IDLE_SECONDS = {"training": 30 * 60}
 """How long an empty node is kept, by purpose of the pool. New training nodes are scarce, and a run may start soon."""
 _DEFAULT_IDLE_SECONDS = 10 * 60
-_USED = ["Drifted", "Underutilized"]
+_USED = ("Drifted", "Underutilized")
 """The reasons for which Karpenter replaces a node with pods."""
 _EMPTY: Body = {"nodes": "100%", "reasons": ["Empty"]}
 
@@ -51,7 +51,7 @@ def disruption(cluster: Cluster, pool: Pool) -> Body:
     return {
         "consolidationPolicy": "WhenEmpty" if pool.is_gpu else "WhenEmptyOrUnderutilized",
         "consolidateAfter": format_duration(idle_seconds),
-        "budgets": _gpu_budgets(cluster) if pool.is_gpu else [_EMPTY, {"nodes": "10%", "reasons": _USED}],
+        "budgets": _gpu_budgets(cluster) if pool.is_gpu else [_EMPTY, {"nodes": "10%", "reasons": list(_USED)}],
     }
 
 
@@ -66,5 +66,5 @@ def _gpu_budgets(cluster: Cluster) -> list[Body]:
         offsets = cluster.catalog.time_zones[hours.time_zone].offsets
         schedule, duration_seconds = utc_hours(hours.days, hours.start_minute, hours.end_minute, offsets)
         window = {"schedule": schedule, "duration": format_duration(duration_seconds)}
-        budgets.append({"nodes": "0", "reasons": _USED, **window})
-    return [*budgets, {"nodes": "1", "reasons": _USED}]
+        budgets.append({"nodes": "0", "reasons": list(_USED), **window})
+    return [*budgets, {"nodes": "1", "reasons": list(_USED)}]

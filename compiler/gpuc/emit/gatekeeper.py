@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import (
+    ADMISSION_POLICIES,
     CLUSTER_ROLES,
     CONTROLLER,
     CRD,
@@ -21,6 +22,7 @@ from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINT_API, CONSTRAINTS, TEMPLATES
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Tenant
@@ -114,7 +116,7 @@ def _template(cluster: Cluster, policy: Policy) -> Manifest:
     return Manifest(
         file=cluster.out(f"policies/templates/{policy.name}.yaml"),
         origin=_origin(cluster, policy),
-        api="templates.gatekeeper.sh/v1",
+        api=f"{TEMPLATES}/v1",
         kind="ConstraintTemplate",
         name=policy.kind.lower(),
         annotations=wave(TEMPLATE_WAVE) | {"metadata.gatekeeper.sh/title": policy.title, "description": policy.why},
@@ -173,7 +175,7 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
     return Manifest(
         file=cluster.out(f"policies/constraints/{policy.name}.yaml"),
         origin=_origin(cluster, policy),
-        api="constraints.gatekeeper.sh/v1beta1",
+        api=CONSTRAINT_API,
         kind=policy.kind,
         name=name,
         annotations=wave(CONSTRAINT_WAVE) | skip_dry_run | {WHY: policy.why},
@@ -208,17 +210,16 @@ COMPONENT = Component(
     artifacts=gatekeeper,
     is_needed=lambda cluster: cluster.spec.policies is not None,
     chart_cluster_kinds=(
-        CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"),
     ),
     chart_kinds=(
         *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ResourceQuota"), ("batch", "Job"),
         ("policy", "PodDisruptionBudget"),
     ),
     cluster_kinds=(
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-        ("constraints.gatekeeper.sh", "Gpuc*"), ("expansion.gatekeeper.sh", "ExpansionTemplate"),
-        ("templates.gatekeeper.sh", "ConstraintTemplate"),
+        *ADMISSION_POLICIES,
+        (CONSTRAINTS, "Gpuc*"), ("expansion.gatekeeper.sh", "ExpansionTemplate"),
+        (TEMPLATES, "ConstraintTemplate"),
     ),
     kinds=(("config.gatekeeper.sh", "Config"),),
     reasons={

@@ -16,6 +16,7 @@ from gpuc.emit.cluster_policy import (
     cluster_policy,
 )
 from gpuc.emit.component import (
+    ADMISSION_POLICIES,
     CLUSTER_ROLES,
     CONTROLLER,
     CRD,
@@ -194,10 +195,7 @@ COMPONENT = Component(
     is_needed=lambda cluster: bool(cluster.gpu_pools),
     chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
     chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
-    cluster_kinds=(
-        *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"), ("nvidia.com", "ClusterPolicy"),
-    ),
+    cluster_kinds=(*CLUSTER_ROLES, *ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
     kinds=(("", "ServiceAccount"), ("apps", "DaemonSet")),
     reasons={
         "nfd": "the operator finds GPU nodes by the labels of Node Feature Discovery",

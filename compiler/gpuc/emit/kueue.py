@@ -17,7 +17,8 @@ from gpuc.emit.component import (
 )
 from gpuc.emit.queues import fair_share, queue_objects
 from gpuc.emit.sync import protected, wave
-from gpuc.kubernetes.kueue import KUEUE_API, POD_FRAMEWORKS
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
+from gpuc.kubernetes.kueue import GROUP, KUEUE_API, POD_FRAMEWORKS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
@@ -215,17 +216,17 @@ COMPONENT = Component(
     is_needed=lambda cluster: bool(cluster.queues),
     keeps_definitions=True,
     chart_cluster_kinds=(
-        CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
+        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"),
+        (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
     ),
     chart_kinds=(
         *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
     ),
     cluster_kinds=(
-        ("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "Cohort"), ("kueue.x-k8s.io", "ResourceFlavor"),
-        ("kueue.x-k8s.io", "Topology"), ("kueue.x-k8s.io", "WorkloadPriorityClass"),
+        (GROUP, "ClusterQueue"), (GROUP, "Cohort"), (GROUP, "ResourceFlavor"),
+        (GROUP, "Topology"), (GROUP, "WorkloadPriorityClass"),
     ),
-    kinds=(("kueue.x-k8s.io", "LocalQueue"),),
+    kinds=((GROUP, "LocalQueue"),),
     reasons={
         "enablePrometheus": "gpuc emits the ServiceMonitor",
         "enableVisibilityAuthReaderRoleBinding": "members of tenants read the waiting workloads of their queues",
@@ -238,7 +239,7 @@ COMPONENT = Component(
         Folder(
             "kueue/queues", 26, "kueue", is_protected=True,
             # Engineers can stop a ClusterQueue by hand. Argo CD does not undo this.
-            ignored=({"group": "kueue.x-k8s.io", "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
+            ignored=({"group": GROUP, "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
         ),
     ),
     ignored=(

@@ -15,6 +15,7 @@ from gpuc.emit.component import CLUSTER_ROLES, Component
 from gpuc.emit.network import needs_cilium_policies
 from gpuc.emit.network_objects import CILIUM_POLICY
 from gpuc.emit.sync import wave
+from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Body, Kind, Manifest
 from gpuc.model import Cluster
 from gpuc.spec.platform import OWN_SERVER
@@ -36,8 +37,8 @@ TENANT_KINDS: tuple[Kind, ...] = (
     ("", "LimitRange"),
     ("", "ResourceQuota"),
     ("networking.k8s.io", "NetworkPolicy"),
-    ("rbac.authorization.k8s.io", "Role"),
-    ("rbac.authorization.k8s.io", "RoleBinding"),
+    (RBAC, "Role"),
+    (RBAC, "RoleBinding"),
 )
 """Namespaced kinds of the objects in tenants/ that do not belong to a component."""
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpuc.emit.sync import wave
-from gpuc.kubernetes.api_groups import RBAC, RBAC_API
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINTS, RBAC, RBAC_API, TEMPLATES
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.tenant import ROLES
@@ -28,7 +29,7 @@ VIEW: tuple[PolicyRule, ...] = (
     ("autoscaling", ("horizontalpodautoscalers",), READ),
     ("discovery.k8s.io", ("endpointslices",), READ),
     ("events.k8s.io", ("events",), READ),
-    ("kueue.x-k8s.io", ("localqueues", "workloads"), READ),
+    (GROUP, ("localqueues", "workloads"), READ),
     ("metrics.k8s.io", ("pods",), READ),
     ("networking.k8s.io", ("ingresses", "networkpolicies"), READ),
     ("policy", ("poddisruptionbudgets",), READ),
@@ -61,7 +62,7 @@ _DATA = ("pods/log",)
 
 AUDITED: tuple[PolicyRule, ...] = (
     ("", ("namespaces", "nodes", "persistentvolumes"), READ),
-    ("admissionregistration.k8s.io", ("mutatingwebhookconfigurations", "validatingadmissionpolicies",
+    (ADMISSION_REGISTRATION, ("mutatingwebhookconfigurations", "validatingadmissionpolicies",
                                       "validatingadmissionpolicybindings", "validatingwebhookconfigurations"), READ),
     ("apiextensions.k8s.io", ("customresourcedefinitions",), READ),
     ("apps", ("daemonsets",), READ),
@@ -69,12 +70,12 @@ AUDITED: tuple[PolicyRule, ...] = (
     ("cilium.io", ("ciliumclusterwidenetworkpolicies", "ciliumnetworkpolicies"), READ),
     ("config.gatekeeper.sh", ("configs",), READ),
     # The kinds of this group have the names of the ConstraintTemplates.
-    ("constraints.gatekeeper.sh", ("*",), READ),
+    (CONSTRAINTS, ("*",), READ),
     ("expansion.gatekeeper.sh", ("expansiontemplate",), READ),
     ("flowcontrol.apiserver.k8s.io", ("flowschemas", "prioritylevelconfigurations"), READ),
     ("karpenter.k8s.aws", ("ec2nodeclasses",), READ),
     ("karpenter.sh", ("nodeclaims", "nodeoverlays", "nodepools"), READ),
-    ("kueue.x-k8s.io", ("admissionchecks", "clusterqueues", "cohorts", "resourceflavors", "topologies",
+    (GROUP, ("admissionchecks", "clusterqueues", "cohorts", "resourceflavors", "topologies",
                         "workloadpriorityclasses"), READ),
     ("metrics.k8s.io", ("nodes",), READ),
     ("monitoring.coreos.com", ("podmonitors", "prometheusrules", "servicemonitors"), READ),
@@ -82,7 +83,7 @@ AUDITED: tuple[PolicyRule, ...] = (
     (RBAC, ("clusterrolebindings", "clusterroles", "rolebindings", "roles"), READ),
     ("scheduling.k8s.io", ("priorityclasses",), READ),
     ("storage.k8s.io", ("storageclasses",), READ),
-    ("templates.gatekeeper.sh", ("constrainttemplates",), READ),
+    (TEMPLATES, ("constrainttemplates",), READ),
     ("visibility.kueue.x-k8s.io", ("clusterqueues/pendingworkloads",), ("get",)),
 )  # fmt: skip
 """Rules in addition to those of the role view of members. They do not allow access to Secrets."""

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 from gpuc.catalog.records import Release
 from gpuc.cluster.pool_fields import REQUIREMENTS, requirements
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.api_groups import RBAC, is_custom
+from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC, is_custom
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.cluster import ALWAYS_PLATFORM
@@ -148,7 +149,7 @@ def _of_any(output: Output, manifest: Manifest) -> Found:
         yield from ((f"component/{name}", ()) for name in sorted(bringing - output.installed))
         if not owners:
             yield f"definition/{api_group}", ()
-    if api_group == "constraints.gatekeeper.sh":
+    if api_group == CONSTRAINTS:
         yield from _accounts(output, manifest)
     if any(True for _ in pods_of(manifest)) and not _is_template(manifest):
         yield from output.open_namespace(home_namespace(manifest), ("metadata", "namespace"))
@@ -276,7 +277,7 @@ _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
         ("spec.placementGroupSelector.name", "placement-group"),
         ("spec.blockDeviceMappings[].ebs.kmsKeyID", "kms-key"),
     ),
-    ("kueue.x-k8s.io", "Topology"): (("spec.levels[].nodeLabel", "node-label"),),
+    (GROUP, "Topology"): (("spec.levels[].nodeLabel", "node-label"),),
 }
 """The fields of each kind that name a thing, with the kinds of needs."""
 _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {
