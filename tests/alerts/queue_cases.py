@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.start_limits import pods_ready_minutes
+from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.kubernetes.amounts import CPU
 from gpuc.model import Cluster, ClusterQueue
 from tests.alerts.case import Case, Fired

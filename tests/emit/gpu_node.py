@@ -15,7 +15,7 @@ from email import message_from_string
 from pathlib import Path
 from typing import Any
 
-from gpuc.emit.nodes.al2023 import al2023
+from gpuc.emit.nodes.user_data import user_data
 from gpuc.model import Cluster, Pool
 
 SCRIPT = "/usr/local/lib/gpuc/prepare-gpus"
@@ -146,7 +146,7 @@ class Node:
         self.pods = folder / "kubelet" / "pods"
         for directory in (tools, self.state, self.runtime, self.pods, folder / "active"):
             directory.mkdir(parents=True)
-        shells = [text for kind, text in all_parts(al2023(cluster, pool)) if kind == "text/x-shellscript"]
+        shells = [text for kind, text in all_parts(user_data(cluster, pool)) if kind == "text/x-shellscript"]
         script = files_written(shells[0])[SCRIPT]
         script = script.replace("/var/lib/kubelet", str(folder / "kubelet"))
         programs = {"nvidia-smi": SMI, "systemctl": SYSTEMCTL, "sleep": SLEEP, "prepare-gpus": script}

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from gpuc.emit.karpenter import karpenter
-from gpuc.emit.nodes.template import shell_quoted
+from gpuc.emit.template import shell_quoted
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from tests.emit.gpu_node import CLIENTS, SCRIPT, files_written, parts

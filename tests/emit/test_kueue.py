@@ -10,8 +10,7 @@ import yaml
 from ruamel.yaml import YAML
 
 from gpuc.emit.karpenter import karpenter
-from gpuc.emit.kueue import kueue
-from gpuc.emit.start_limits import MODEL_LOAD_SECONDS, queued_pools
+from gpuc.emit.kueue import MODEL_LOAD_SECONDS, kueue, queued_pools
 from gpuc.emit.tenants import tenants
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest, Values

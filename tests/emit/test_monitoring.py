@@ -10,7 +10,7 @@ import pytest
 
 from gpuc.emit.alerts import alerts
 from gpuc.emit.alerts.nodes import metric_resource
-from gpuc.emit.metrics import metric_list
+from gpuc.emit.gpu_operator import metric_list
 from gpuc.emit.monitoring import monitoring
 from gpuc.manifest.manifest import Manifest, Text, Values
 from tests.conftest import EXAMPLES, example

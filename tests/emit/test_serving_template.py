@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpuc.emit.disruption import termination_grace_seconds
-from gpuc.emit.start_limits import MODEL_LOAD_SECONDS
+from gpuc.emit.kueue import MODEL_LOAD_SECONDS
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest

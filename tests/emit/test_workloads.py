@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from gpuc.emit.gang_restart import NO_PROGRESS_CODE, PROGRAM, STOPPED_CODE
+from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.emit.policy_facts import FACTS
-from gpuc.emit.start_limits import pods_ready_minutes
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU
 from gpuc.kubernetes.kueue import QUEUE_LABEL

@@ -19,7 +19,7 @@ from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.quota import Key, Quota, connect
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, PoolQuota, Queue
-from gpuc.model.quota import quotas_of
+from gpuc.model.queue import quotas_of
 from gpuc.model.units import Unit, quota_unit
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items

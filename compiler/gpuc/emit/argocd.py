@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpuc.diagnostics.finding import Path
 from gpuc.emit.bootstrap import ORIGIN, bootstrap
 from gpuc.emit.component import Component, Folder, needed_components
-from gpuc.emit.project import argocd_cluster, project, target_cluster
+from gpuc.emit.project import API, Delivered, Permitted, argocd_cluster, own_project, project, target_cluster
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.argocd import IGNORE_HEALTH
 from gpuc.manifest.manifest import Artifact, Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.cluster import ALWAYS_PLATFORM
-
-API = "argoproj.io/v1alpha1"
 
 _ONLY_CHANGES = "ApplyOutOfSyncOnly=true"
 _RETRY: Body = {
@@ -56,37 +53,43 @@ def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
     return tuple(sorted(folders, key=lambda folder: (folder.wave, folder.path)))
 
 
-def application(
-    cluster: Cluster, name: str, origin: Path, sources: Body, destination: Body, sync_wave: int, *, prune: bool,
-    creates_namespace: bool,
-) -> Manifest:  # fmt: skip
-    """Returns an Application of users, with an AppProject of its own, which has the same name.
+def delivered(cluster: Cluster, item: Delivered, permitted: Permitted) -> Iterator[Manifest]:
+    """Yields the AppProject and the Application of objects or charts of users, both in the file apps/<name>.yaml.
 
     The root Application is healthy without the Application. A kind that does not exist yet, because another chart
     defines the kind, holds back only the objects of the kind: Argo CD applies the others, and tries again.
-
-    Args:
-        name: the name of the Application, without the name of the cluster.
-        sources: the map with the field `source` or `sources`.
     """
-    body = _spec(cluster, sources, destination, prune=prune, creates_namespace=creates_namespace)
-    body["spec"]["project"] = f"{cluster.name}-{name}"
+    yield own_project(cluster, item, permitted)
+    destination = target_cluster(cluster, item.namespace)
+    body = _spec(cluster, item.sources, destination, prune=item.prune, creates_namespace=item.creates_namespace)
+    body["spec"]["project"] = f"{cluster.name}-{item.name}"
     body["spec"]["syncPolicy"]["syncOptions"].append("SkipDryRunOnMissingResource=true")
-    manifest = _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, sync_wave)
-    return replace(manifest, origin=origin, annotations={IGNORE_HEALTH: "true", **manifest.annotations})
+    manifest = _application(cluster, cluster.out(f"apps/{item.name}.yaml"), item.name, body, item.wave)
+    yield replace(manifest, origin=item.origin, annotations={IGNORE_HEALTH: "true", **manifest.annotations})
+
+
+def folder_source(cluster: Cluster, folder: str) -> Body:
+    """Returns the source of an Application that syncs a folder below out/<cluster>/."""
+    return {**_repository(cluster), "path": f"{cluster.spec.delivery.path}/{cluster.name}/{folder}"}
+
+
+def chart_sources(cluster: Cluster, chart: Body, folder: str) -> Body:
+    """Returns the sources of an Application of a chart, whose Helm values are in a folder below out/<cluster>/."""
+    file = f"$values/{cluster.spec.delivery.path}/{cluster.name}/{folder}/values.yaml"
+    with_values = {**chart, "helm": {**chart["helm"], "valueFiles": [file]}}
+    return {"sources": [with_values, {**_repository(cluster), "ref": "values"}]}
+
+
+def _repository(cluster: Cluster) -> Body:
+    return {"repoURL": cluster.spec.delivery.repo, "targetRevision": cluster.spec.delivery.revision}
 
 
 def _root(cluster: Cluster) -> Manifest:
     """Returns the root Application. An engineer applies it once. Then Argo CD applies all Applications in apps/."""
-    source = {
-        "repoURL": cluster.spec.delivery.repo,
-        "targetRevision": cluster.spec.delivery.revision,
-        "path": f"{cluster.spec.delivery.path}/{cluster.name}/apps",
-    }
     # Applications are in the cluster of Argo CD, even if they deploy to another cluster. Pruning an Application does
     # not delete its objects, because no Application has the finalizer resources-finalizer.argocd.argoproj.io.
     destination = argocd_cluster(cluster.spec.delivery.destination.namespace)
-    body = _spec(cluster, {"source": source}, destination, prune=True)
+    body = _spec(cluster, {"source": folder_source(cluster, "apps")}, destination, prune=True)
     # With ApplyOutOfSyncOnly, a sync would skip Applications that are in sync, and not wait until they are healthy.
     body["spec"]["syncPolicy"]["syncOptions"].remove(_ONLY_CHANGES)
     return _application(cluster, cluster.entry("root.yaml"), "root", body)
@@ -95,7 +98,6 @@ def _root(cluster: Cluster) -> Manifest:
 def _chart(cluster: Cluster, component: Component) -> Manifest:
     """Returns the Application of a chart. The Helm values come from the repository `delivery.repo`."""
     name, release = component.name, component.release(cluster)
-    delivery = cluster.spec.delivery
     helm: Body = {"releaseName": release.chart}
     chart: Body = {
         "repoURL": release.repo,
@@ -103,13 +105,9 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
         "targetRevision": release.version,
         "helm": helm,
     }
-    sources: Body = {"source": chart}
     if release.crds_from not in ("", name):
         helm["skipCrds"] = True
-    if component.artifacts:
-        helm["valueFiles"] = [f"$values/{delivery.path}/{cluster.name}/{name}/values.yaml"]
-        values = {"repoURL": delivery.repo, "targetRevision": delivery.revision, "ref": "values"}
-        sources = {"sources": [chart, values]}
+    sources = chart_sources(cluster, chart, name) if component.artifacts else {"source": chart}
     creates_namespace = release.namespace not in ALWAYS_PLATFORM and component.artifacts is not None
     destination = target_cluster(cluster, release.namespace)
     prune = not component.keeps_definitions
@@ -124,11 +122,7 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
 
 def _folder(cluster: Cluster, folder: Folder) -> Manifest:
     name = folder.path.replace("/", "-")
-    source: Body = {
-        "repoURL": cluster.spec.delivery.repo,
-        "targetRevision": cluster.spec.delivery.revision,
-        "path": f"{cluster.spec.delivery.path}/{cluster.name}/{folder.path}",
-    }
+    source = folder_source(cluster, folder.path)
     if folder.has_subfolders:
         source["directory"] = {"recurse": True}
     namespace = cluster.components[folder.component].namespace if folder.component else "default"

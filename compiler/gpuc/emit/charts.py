@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.own_project import Delivered, Permitted, delivered
+from gpuc.emit.argocd import chart_sources, delivered
+from gpuc.emit.project import Delivered, Permitted
 from gpuc.kubernetes.argocd import argocd_url
 from gpuc.manifest.manifest import Artifact, Body, Kind, Values
 from gpuc.model import Cluster
@@ -44,18 +45,13 @@ def charts(cluster: Cluster) -> Iterator[Artifact]:
 
 def _sources(cluster: Cluster, name: str, chart: Chart) -> Body:
     """Returns the sources of the Application: the chart, and the repository with its values."""
-    delivery = cluster.spec.delivery
     source: Body = {
         "repoURL": argocd_url(chart.repository),
         "chart": chart.chart,
         "targetRevision": chart.version,
-        "helm": {
-            "releaseName": name,
-            "valueFiles": [f"$values/{delivery.path}/{cluster.name}/charts/{name}/values.yaml"],
-        },
+        "helm": {"releaseName": name},
     }
-    values = {"repoURL": delivery.repo, "targetRevision": delivery.revision, "ref": "values"}
-    return {"sources": [source, values]}
+    return chart_sources(cluster, source, f"charts/{name}")
 
 
 def _kinds(names: list[str]) -> frozenset[Kind]:

@@ -14,19 +14,22 @@ from functools import cache
 from importlib import import_module
 
 from gpuc.catalog.records import Release
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 
 CRD: Kind = ("apiextensions.k8s.io", "CustomResourceDefinition")
-CLUSTER_ROLES: tuple[Kind, ...] = tuple(
-    ("rbac.authorization.k8s.io", kind) for kind in ("ClusterRole", "ClusterRoleBinding")
+CLUSTER_ROLES: tuple[Kind, ...] = ((RBAC, "ClusterRole"), (RBAC, "ClusterRoleBinding"))
+ADMISSION_POLICIES: tuple[Kind, ...] = (
+    (ADMISSION_REGISTRATION, "ValidatingAdmissionPolicy"),
+    (ADMISSION_REGISTRATION, "ValidatingAdmissionPolicyBinding"),
 )
 CONTROLLER: tuple[Kind, ...] = (
     ("", "ServiceAccount"),
     ("apps", "Deployment"),
-    ("rbac.authorization.k8s.io", "Role"),
-    ("rbac.authorization.k8s.io", "RoleBinding"),
+    (RBAC, "Role"),
+    (RBAC, "RoleBinding"),
 )
 """Kinds that every chart of a controller renders."""
 
@@ -164,4 +167,4 @@ def needed_components(cluster: Cluster) -> tuple[Component, ...]:
 def webhook_certificate(kind: str) -> Body:
     """Returns the entry of ignoreDifferences for the CA certificate that a controller writes into its webhooks."""
     paths = [".webhooks[]?.clientConfig.caBundle"]
-    return {"group": "admissionregistration.k8s.io", "kind": kind, "jqPathExpressions": paths}
+    return {"group": ADMISSION_REGISTRATION, "kind": kind, "jqPathExpressions": paths}

@@ -12,6 +12,9 @@ HOUR_SECONDS = 3600
 _IDLE_SECONDS = {"training": 30 * 60}
 """How long an empty node is kept, by purpose of the pool. New training nodes are scarce, and a run may start soon."""
 _DEFAULT_IDLE_SECONDS = 10 * 60
+_USED = ("Drifted", "Underutilized")
+"""The reasons for which Karpenter replaces a node with pods."""
+_EMPTY: Body = {"nodes": "100%", "reasons": ["Empty"]}
 
 
 def expire_after(pool: Pool) -> str:
@@ -48,7 +51,7 @@ def disruption(cluster: Cluster, pool: Pool) -> Body:
     return {
         "consolidationPolicy": "WhenEmpty" if pool.is_gpu else "WhenEmptyOrUnderutilized",
         "consolidateAfter": format_duration(idle_seconds),
-        "budgets": _gpu_budgets(cluster) if pool.is_gpu else _general_budgets(),
+        "budgets": _gpu_budgets(cluster) if pool.is_gpu else [_EMPTY, {"nodes": "10%", "reasons": list(_USED)}],
     }
 
 
@@ -58,14 +61,10 @@ def _gpu_budgets(cluster: Cluster) -> list[Body]:
     Karpenter removes all empty nodes at once. Outside of working hours, it replaces other nodes one at a time. If
     several budgets match, Karpenter applies the strictest budget.
     """
-    budgets: list[Body] = [{"nodes": "100%", "reasons": ["Empty"]}]
+    budgets: list[Body] = [_EMPTY]
     if hours := cluster.spec.working_hours:
         offsets = cluster.catalog.time_zones[hours.time_zone].offsets
         schedule, duration_seconds = utc_hours(hours.days, hours.start_minute, hours.end_minute, offsets)
         window = {"schedule": schedule, "duration": format_duration(duration_seconds)}
-        budgets.append({"nodes": "0", "reasons": ["Drifted", "Underutilized"], **window})
-    return [*budgets, {"nodes": "1", "reasons": ["Drifted", "Underutilized"]}]
-
-
-def _general_budgets() -> list[Body]:
-    return [{"nodes": "100%", "reasons": ["Empty"]}, {"nodes": "10%", "reasons": ["Drifted", "Underutilized"]}]
+        budgets.append({"nodes": "0", "reasons": list(_USED), **window})
+    return [*budgets, {"nodes": "1", "reasons": list(_USED)}]

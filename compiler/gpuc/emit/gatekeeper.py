@@ -7,6 +7,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import (
+    ADMISSION_POLICIES,
     CLUSTER_ROLES,
     CONTROLLER,
     CRD,
@@ -21,6 +22,7 @@ from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINT_API, CONSTRAINTS, TEMPLATES
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Tenant
@@ -97,36 +99,24 @@ def _config(cluster: Cluster) -> Manifest:
         {"processes": ["audit"], "excludedNamespaces": list(cluster.platform_namespaces)},
         {"processes": ["webhook"], "excludedNamespaces": ["kube-system"]},
     ]
-    return Manifest(
-        file=cluster.out("policies/templates/config.yaml"),
-        origin=_origin(cluster),
-        api="config.gatekeeper.sh/v1alpha1",
-        kind="Config",
-        name="config",
-        namespace=cluster.components["gatekeeper"].namespace,
-        annotations=wave(TEMPLATE_WAVE),
-        body={"spec": {"match": match}},
-    )
+    annotations, namespace = wave(TEMPLATE_WAVE), cluster.components["gatekeeper"].namespace
+    file, body = cluster.out("policies/templates/config.yaml"), {"spec": {"match": match}}
+    api = "config.gatekeeper.sh/v1alpha1"
+    return Manifest(file, _origin(cluster), api, "Config", "config", body, namespace, annotations=annotations)
 
 
 def _expansions(cluster: Cluster) -> Iterator[Manifest]:
+    file, origin = cluster.out("policies/templates/expansion.yaml"), _origin(cluster)
+    api, kind, annotations = "expansion.gatekeeper.sh/v1beta1", "ExpansionTemplate", wave(TEMPLATE_WAVE)
     for name, spec in expansion_templates():
-        yield Manifest(
-            file=cluster.out("policies/templates/expansion.yaml"),
-            origin=_origin(cluster),
-            api="expansion.gatekeeper.sh/v1beta1",
-            kind="ExpansionTemplate",
-            name=name,
-            annotations=wave(TEMPLATE_WAVE),
-            body={"spec": spec},
-        )
+        yield Manifest(file, origin, api, kind, name, {"spec": spec}, annotations=annotations)
 
 
 def _template(cluster: Cluster, policy: Policy) -> Manifest:
     return Manifest(
         file=cluster.out(f"policies/templates/{policy.name}.yaml"),
         origin=_origin(cluster, policy),
-        api="templates.gatekeeper.sh/v1",
+        api=f"{TEMPLATES}/v1",
         kind="ConstraintTemplate",
         name=policy.kind.lower(),
         annotations=wave(TEMPLATE_WAVE) | {"metadata.gatekeeper.sh/title": policy.title, "description": policy.why},
@@ -185,7 +175,7 @@ def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, par
     return Manifest(
         file=cluster.out(f"policies/constraints/{policy.name}.yaml"),
         origin=_origin(cluster, policy),
-        api="constraints.gatekeeper.sh/v1beta1",
+        api=CONSTRAINT_API,
         kind=policy.kind,
         name=name,
         annotations=wave(CONSTRAINT_WAVE) | skip_dry_run | {WHY: policy.why},
@@ -220,17 +210,16 @@ COMPONENT = Component(
     artifacts=gatekeeper,
     is_needed=lambda cluster: cluster.spec.policies is not None,
     chart_cluster_kinds=(
-        CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"),
+        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"),
     ),
     chart_kinds=(
         *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ResourceQuota"), ("batch", "Job"),
         ("policy", "PodDisruptionBudget"),
     ),
     cluster_kinds=(
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"),
-        ("constraints.gatekeeper.sh", "Gpuc*"), ("expansion.gatekeeper.sh", "ExpansionTemplate"),
-        ("templates.gatekeeper.sh", "ConstraintTemplate"),
+        *ADMISSION_POLICIES,
+        (CONSTRAINTS, "Gpuc*"), ("expansion.gatekeeper.sh", "ExpansionTemplate"),
+        (TEMPLATES, "ConstraintTemplate"),
     ),
     kinds=(("config.gatekeeper.sh", "Config"),),
     reasons={

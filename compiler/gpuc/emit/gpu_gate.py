@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 from gpuc.catalog.records import InstanceType
 from gpuc.emit.sync import wave
+from gpuc.kubernetes.api_groups import ADMISSION_API, RBAC, RBAC_API
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPUS_CONDITION, POOL_LABEL
@@ -58,7 +59,7 @@ def _permissions(cluster: Cluster) -> Iterator[Manifest]:
         ]
     }
     binding: Body = {
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": NAME},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": NAME},
         "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": _namespace(cluster)}],
     }
 
@@ -66,12 +67,11 @@ def _permissions(cluster: Cluster) -> Iterator[Manifest]:
         return Manifest(file, ("spec", "pools"), api, kind, NAME, body, namespace, annotations=wave(0))
 
     yield manifest("v1", "ServiceAccount", {}, _namespace(cluster))
-    yield manifest("rbac.authorization.k8s.io/v1", "ClusterRole", role)
-    yield manifest("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", binding)
-    admission = "admissionregistration.k8s.io/v1"
-    yield manifest(admission, "ValidatingAdmissionPolicy", {"spec": _own_node_only(gate_user(cluster))})
+    yield manifest(RBAC_API, "ClusterRole", role)
+    yield manifest(RBAC_API, "ClusterRoleBinding", binding)
+    yield manifest(ADMISSION_API, "ValidatingAdmissionPolicy", {"spec": _own_node_only(gate_user(cluster))})
     policy_binding: Body = {"spec": {"policyName": NAME, "validationActions": ["Deny"]}}
-    yield manifest(admission, "ValidatingAdmissionPolicyBinding", policy_binding)
+    yield manifest(ADMISSION_API, "ValidatingAdmissionPolicyBinding", policy_binding)
 
 
 def _own_node_only(user: str) -> Body:

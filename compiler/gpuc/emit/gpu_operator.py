@@ -16,6 +16,7 @@ from gpuc.emit.cluster_policy import (
     cluster_policy,
 )
 from gpuc.emit.component import (
+    ADMISSION_POLICIES,
     CLUSTER_ROLES,
     CONTROLLER,
     CRD,
@@ -27,7 +28,6 @@ from gpuc.emit.component import (
     Folder,
 )
 from gpuc.emit.gpu_gate import gpu_gate
-from gpuc.emit.metrics import metric_list
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -65,6 +65,20 @@ INEFFECTIVE = {path: tuple(f"{path}.{key}" for key in _EFFECTIVE.get(path, ())) 
 The operator ignores an NVIDIADriver object unless the ClusterPolicy enables the objects of this kind.
 
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates, controllers/nvidiadriver_controller.go
+"""
+
+EXTRA_METRICS = (
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
+    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
+    "DCGM_FI_PROF_DRAM_ACTIVE",
+    "DCGM_FI_DEV_FB_USED",
+    "DCGM_EXP_XID_ERRORS_COUNT",
+    "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
+    "DCGM_FI_DEV_ROW_REMAP_FAILURE",
+)
+"""Metrics of the DCGM exporter in addition to its defaults: activity (also of MIG devices), memory, and GPU errors.
+
+No alert uses memory, tensor and memory activity, and uncorrected errors, which are for dashboards.
 """
 
 
@@ -164,6 +178,16 @@ def _mig_layout(pool: GpuPool) -> list[Body]:
     ]
 
 
+def metric_list(cluster: Cluster) -> str:
+    """Returns the metric list of the DCGM exporter, with a line `name, type, help` for each metric.
+
+    A custom list replaces the default list of the DCGM exporter, so the custom list contains the default metrics too.
+    """
+    metrics = cluster.catalog.dcgm_metrics
+    names = sorted({name for name, metric in metrics.items() if metric.default} | set(EXTRA_METRICS))
+    return "".join(f"{name}, {metrics[name].type}, {metrics[name].help}\n" for name in names)
+
+
 COMPONENT = Component(
     name="gpu-operator",
     wave=0,
@@ -171,10 +195,7 @@ COMPONENT = Component(
     is_needed=lambda cluster: bool(cluster.gpu_pools),
     chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
     chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
-    cluster_kinds=(
-        *CLUSTER_ROLES, ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
-        ("admissionregistration.k8s.io", "ValidatingAdmissionPolicyBinding"), ("nvidia.com", "ClusterPolicy"),
-    ),
+    cluster_kinds=(*CLUSTER_ROLES, *ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
     kinds=(("", "ServiceAccount"), ("apps", "DaemonSet")),
     reasons={
         "nfd": "the operator finds GPU nodes by the labels of Node Feature Discovery",

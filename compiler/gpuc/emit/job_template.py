@@ -6,21 +6,11 @@ from collections.abc import Iterator
 
 from gpuc.emit.cuda_commands import open_contexts
 from gpuc.emit.gang_restart import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, restart_in_place
-from gpuc.emit.start_limits import pods_ready_minutes
-from gpuc.emit.workload_template import (
-    SPOT_NOTICE_SECONDS,
-    USAGE,
-    Template,
-    common_usage,
-    container,
-    pod_security,
-    queue_labels,
-    scheduling,
-    volumes,
-)
+from gpuc.emit.kueue import pods_ready_minutes
+from gpuc.emit.workload_template import SPOT_NOTICE_SECONDS, USAGE, Template
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.model import Cluster, Pool
+from gpuc.model import Pool
 from gpuc.model.names import GPU
 
 RENDEZVOUS_PORT = 29500
@@ -36,9 +26,9 @@ Source: pytorch/pytorch v2.15.0 torch/distributed/launcher/api.py (TORCH_ELASTIC
 """
 
 
-def job_template(cluster: Cluster, template: Template) -> Iterator[Manifest]:
+def job_template(template: Template) -> Iterator[Manifest]:
     """Yields the Job, and for a gang the headless Service that gives its pods DNS names."""
-    file = cluster.out(f"workloads/{template.pool.name}.yaml")
+    file = template.cluster.out(f"workloads/{template.pool.name}.yaml")
     origin, namespace = template.pool.path, template.place.namespace
     if template.is_gang:
         service: Body = {
@@ -51,8 +41,8 @@ def job_template(cluster: Cluster, template: Template) -> Iterator[Manifest]:
             }
         }
         yield Manifest(file, origin, "v1", "Service", template.name, service, namespace)
-    labels, annotations = queue_labels(cluster, template), {USAGE: _usage(template)}
-    body = {"spec": _job(cluster, template)}
+    labels, annotations = template.labels, {USAGE: _usage(template)}
+    body = {"spec": _job(template)}
     yield Manifest(file, origin, "batch/v1", "Job", template.name, body, namespace, labels, annotations)
 
 
@@ -69,7 +59,7 @@ def _usage(template: Template) -> str:
         )
     elif template.pool.is_gpu:
         text += "The command opens a CUDA context on each GPU of the container, and needs an image with python3. "
-    return text + common_usage(template)
+    return text + template.common_usage
 
 
 def _limits(pool: Pool) -> str:
@@ -82,7 +72,7 @@ def _limits(pool: Pool) -> str:
     )
 
 
-def _job(cluster: Cluster, template: Template) -> Body:
+def _job(template: Template) -> Body:
     """Returns the spec of the Job. It does not contain `suspend`, because Kueue sets this field."""
     runs = template.pool.spec.runs
     return {
@@ -93,7 +83,7 @@ def _job(cluster: Cluster, template: Template) -> Body:
         **({"activeDeadlineSeconds": runs.longest} if runs else {}),
         "ttlSecondsAfterFinished": KEEP_FINISHED_SECONDS,
         "podFailurePolicy": {"rules": _failure_rules(template)},
-        "template": {**_pod_metadata(template), "spec": _pod(cluster, template)},
+        "template": {**_pod_metadata(template), "spec": _pod(template)},
     }
 
 
@@ -135,9 +125,9 @@ def _pod_metadata(template: Template) -> Body:
     return {"metadata": {"annotations": annotations}} if annotations else {}
 
 
-def _pod(cluster: Cluster, template: Template) -> Body:
+def _pod(template: Template) -> Body:
     grace_seconds = _grace_seconds(template.pool)
-    body = container(cluster, template, _command(cluster, template), _container_security(template))
+    body = template.container(_command(template), _container_security(template))
     if template.is_gang and template.place.nccl:
         body["envFrom"] = [{"configMapRef": {"name": template.place.nccl.config_map}}]
     if template.is_gang and grace_seconds > SHUTDOWN_SECONDS:
@@ -147,10 +137,10 @@ def _pod(cluster: Cluster, template: Template) -> Body:
         "automountServiceAccountToken": False,
         **({"subdomain": template.name} if template.is_gang else {}),
         **({"terminationGracePeriodSeconds": grace_seconds} if grace_seconds else {}),
-        **scheduling(cluster, template),
-        **({} if template.runs_as_root else {"securityContext": pod_security(template)}),
+        **template.scheduling,
+        **({} if template.runs_as_root else {"securityContext": template.pod_security}),
         "containers": [body],
-        **volumes(template),
+        **template.volumes,
     }
 
 
@@ -162,13 +152,13 @@ def _grace_seconds(pool: Pool) -> int:
     return min(every, SPOT_NOTICE_SECONDS) if "spot" in pool.spec.purchase else every
 
 
-def _command(cluster: Cluster, template: Template) -> list[str]:
+def _command(template: Template) -> list[str]:
     if template.is_gang:
-        return _torchrun(cluster, template)
+        return _torchrun(template)
     return open_contexts() if template.pool.is_gpu else ["python3", "work.py"]
 
 
-def _torchrun(cluster: Cluster, template: Template) -> list[str]:
+def _torchrun(template: Template) -> list[str]:
     """Returns the command of a gang, with the rank of the node and the address of pod 0.
 
     The pods wait for each other as long as Kueue waits for the pods. With --rdzv-backend=c10d, a pod would fail if pod
@@ -177,7 +167,7 @@ def _torchrun(cluster: Cluster, template: Template) -> list[str]:
     Source: pytorch/pytorch v2.15.0 torch/distributed/run.py (--node-rank), launcher/api.py (900 seconds by default),
     torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py (timeout)
     """
-    wait_seconds = pods_ready_minutes(cluster) * 60
+    wait_seconds = pods_ready_minutes(template.cluster) * 60
     every = template.pool.spec.runs.checkpoint_every if template.pool.spec.runs else None
     torchrun = [
         "torchrun",

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from gpuc.catalog.records import InstanceType
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, SYSTEM_PODS, Component, Folder
-from gpuc.emit.controller_capacity import controller_resources, flow_schemas
 from gpuc.emit.disruption import disruption, expire_after, termination_grace_seconds
-from gpuc.emit.nodes import node_class
-from gpuc.emit.sync import protected, protected_until_leaving, prunable
-from gpuc.kubernetes.amounts import CPU, quantity_text, texts
+from gpuc.emit.nodes.node_class import node_class
+from gpuc.emit.sync import protected, protected_until_leaving, prunable, wave
+from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, quantity_text, texts
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_API, KARPENTER_AWS
 from gpuc.kubernetes.duration import format_duration
+from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL, ZONE
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, RESERVED_INSTANCES
@@ -24,11 +25,14 @@ PODS: dict[Path, RunsOn] = {(): "system nodes"}
 NODES = "nodes"
 """The key under `limits` of a NodePool object for the maximum number of nodes."""
 
+NODES_PER_STEP = 200
+"""The number of nodes for which the controller gets another CPU core and another GiB of memory."""
+
 
 def karpenter(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values and the FlowSchemas of the controller, and the objects of each pool."""
     yield Values(cluster.values_file("karpenter"), ("spec", "cloud", "aws"), "karpenter", _values(cluster), pods=PODS)
-    yield from flow_schemas(cluster)
+    yield from _flow_schemas(cluster)
     for pool in cluster.pools:
         yield from _pool(cluster, pool)
 
@@ -46,7 +50,7 @@ def _values(cluster: Cluster) -> Body:
     return {
         # The chart keeps the two replicas on different hosts.
         "replicas": 2,
-        "controller": {"resources": controller_resources(cluster)},
+        "controller": {"resources": _controller_resources(cluster)},
         "settings": settings,
         # The defaults of the chart. They are explicit, because Karpenter cannot run on the nodes that it starts.
         **ON_SYSTEM_NODES,
@@ -63,6 +67,71 @@ def _feature_gates(cluster: Cluster) -> dict[str, bool]:
     return {gate: True for gate, is_needed in needed.items() if is_needed}
 
 
+def _controller_resources(cluster: Cluster) -> Body:
+    """Returns the resources of the controller: requests equal to limits, so that the pod is Guaranteed.
+
+    Without requests, the controller is the first pod that a system node under memory pressure kills. One core and 1Gi
+    are the values of Karpenter's installation guide. The step for larger clusters is an estimate: Karpenter's own tests
+    use 3Gi.
+
+    Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/getting-started (step08-apply-helm-chart.sh),
+    test/hack/e2e_scripts/install_karpenter.sh
+    """
+    steps = 1 + sum(pool.nodes_max for pool in cluster.pools) // NODES_PER_STEP
+    amounts = texts({CPU: 1000 * steps, MEMORY: steps * GIB})
+    return {"requests": amounts, "limits": dict(amounts)}
+
+
+def _flow_schemas(cluster: Cluster) -> Iterator[Manifest]:
+    """Yields the FlowSchemas that give the controller the API priority of a controller in kube-system.
+
+    Outside of kube-system, the requests of a controller share a priority level with the requests of all workloads. If
+    one of them overloads the API server, Karpenter loses its leader election, and starts no nodes.
+
+    Source: aws/karpenter-provider-aws v1.14.1 website/content/en/docs/getting-started, preventing APIServer request
+    throttling
+    """
+    namespace = cluster.components["karpenter"].namespace
+    leases: Body = {
+        "apiGroups": ["coordination.k8s.io"],
+        "namespaces": [namespace],
+        "resources": ["leases"],
+        "verbs": ["create", "get", "update"],
+    }
+    everything: Body = {
+        "apiGroups": ["*"],
+        "clusterScope": True,
+        "namespaces": ["*"],
+        "resources": ["*"],
+        "verbs": ["*"],
+    }
+    urls: Body = {"nonResourceURLs": ["*"], "verbs": ["*"]}
+    yield _flow_schema(cluster, "leader-election", 200, "leader-election", {"resourceRules": [leases]})
+    # The FlowSchema service-accounts, which all other ServiceAccounts use, has the precedence 9000.
+    rules: Body = {"resourceRules": [everything], "nonResourceRules": [urls]}
+    yield _flow_schema(cluster, "workload", 1000, "workload-high", rules)
+
+
+def _flow_schema(cluster: Cluster, name: str, precedence: int, level: str, rules: Body) -> Manifest:
+    account = {"name": "karpenter", "namespace": cluster.components["karpenter"].namespace}
+    subjects = [{"kind": "ServiceAccount", "serviceAccount": account}]
+    spec: Body = {
+        "distinguisherMethod": {"type": "ByUser"},
+        "matchingPrecedence": precedence,
+        "priorityLevelConfiguration": {"name": level},
+        "rules": [{"subjects": subjects, **rules}],
+    }
+    return Manifest(
+        file=cluster.out("karpenter/config/flow-schemas.yaml"),
+        origin=("spec", "cloud", "aws"),
+        api="flowcontrol.apiserver.k8s.io/v1",
+        kind="FlowSchema",
+        name=f"karpenter-{name}",
+        annotations=wave(0),
+        body={"spec": spec},
+    )
+
+
 def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
     file = cluster.out(f"karpenter/pools/{pool.name}.yaml")
 
@@ -71,7 +140,7 @@ def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
 
     # Protected even if the pool is leaving: the finalizer of Karpenter keeps the object until the last node is deleted.
     annotations = protected(cluster, 0)
-    yield manifest("karpenter.k8s.aws/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), annotations)
+    yield manifest(f"{KARPENTER_AWS}/v1", "EC2NodeClass", pool.name, node_class(cluster, pool), annotations)
     for instance in pool.instances:
         if capacity := overlay_capacity(pool, instance):
             name = f"{pool.name}-{instance.type.replace('.', '-')}"
@@ -80,10 +149,11 @@ def _pool(cluster: Cluster, pool: Pool) -> Iterator[Manifest]:
                 "karpenter.sh/v1alpha1", "NodeOverlay", name, _overlay(pool, instance, capacity), annotations
             )
     annotations = protected_until_leaving(cluster, 2, leaving=pool.spec.leaving) | _reserved_instances(pool)
-    yield manifest("karpenter.sh/v1", "NodePool", pool.name, _node_pool(cluster, pool), annotations)
+    body = _node_pool(cluster, pool, pool.spec.purchase, pool.nodes_max if pool.is_static else None)
+    yield manifest(KARPENTER_API, "NodePool", pool.name, body, annotations)
     if pool.warm_nodes:
-        annotations = prunable(cluster, 2)
-        yield manifest("karpenter.sh/v1", "NodePool", pool.warm_node_pool, _warm_node_pool(cluster, pool), annotations)
+        body, annotations = _warm_node_pool(cluster, pool), prunable(cluster, 2)
+        yield manifest(KARPENTER_API, "NodePool", pool.warm_node_pool, body, annotations)
 
 
 def _reserved_instances(pool: Pool) -> dict[str, str]:
@@ -113,21 +183,21 @@ def overlay_capacity(pool: Pool, instance: InstanceType) -> dict[str, str]:
 
 def _overlay(pool: Pool, instance: InstanceType, capacity: dict[str, str]) -> Body:
     requirements = [
-        _requirement("karpenter.sh/nodepool", *pool.node_pools),
-        _requirement("node.kubernetes.io/instance-type", instance.type),
+        _requirement(NODE_POOL, *pool.node_pools),
+        _requirement(INSTANCE_TYPE, instance.type),
     ]
     return {"spec": {"weight": OVERLAY_WEIGHT, "requirements": requirements, "capacity": capacity}}
 
 
-def _node_pool(cluster: Cluster, pool: Pool) -> Body:
-    limits = _static_limits(pool) if pool.is_static else _limits(pool)
+def _node_pool(cluster: Cluster, pool: Pool, purchase: Sequence[str], replicas: int | None) -> Body:
+    """Returns the body of a NodePool; `replicas` is the number of nodes of a static NodePool."""
     body: Body = {
-        "template": _template(pool, pool.spec.purchase),
+        "template": _template(pool, purchase),
         "disruption": disruption(cluster, pool),
-        "limits": limits,
+        "limits": _limits(pool) if replicas is None else _static_limits(pool),
     }
-    if pool.is_static:
-        body["replicas"] = pool.nodes_max
+    if replicas is not None:
+        body["replicas"] = replicas
     return {"spec": body}
 
 
@@ -141,18 +211,12 @@ def _warm_node_pool(cluster: Cluster, pool: Pool) -> Body:
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, pkg/controllers/capacitybuffer
     """
     purchase = [option for option in pool.spec.purchase if option != "spot"] or pool.spec.purchase
-    body: Body = {
-        "template": _template(pool, purchase),
-        "disruption": disruption(cluster, pool),
-        "limits": _static_limits(pool),
-        "replicas": pool.warm_nodes,
-    }
-    return {"spec": body}
+    return _node_pool(cluster, pool, purchase, pool.warm_nodes)
 
 
 def _template(pool: Pool, purchase: Sequence[str]) -> Body:
     spec: Body = {
-        "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
+        "nodeClassRef": {"group": KARPENTER_AWS, "kind": "EC2NodeClass", "name": pool.name},
         "requirements": _requirements(pool, purchase),
         "expireAfter": expire_after(pool),
     }
@@ -167,11 +231,11 @@ def _template(pool: Pool, purchase: Sequence[str]) -> Body:
 
 def _requirements(pool: Pool, purchase: Sequence[str]) -> list[Body]:
     return [
-        _requirement("node.kubernetes.io/instance-type", *(instance.type for instance in pool.instances)),
-        _requirement("karpenter.sh/capacity-type", *purchase),
+        _requirement(INSTANCE_TYPE, *(instance.type for instance in pool.instances)),
+        _requirement(CAPACITY_TYPE, *purchase),
         _requirement("kubernetes.io/arch", pool.instances[0].arch),
         _requirement("kubernetes.io/os", "linux"),
-        _requirement("topology.kubernetes.io/zone", *pool.zones),
+        _requirement(ZONE, *pool.zones),
     ]
 
 
@@ -228,7 +292,7 @@ COMPONENT = Component(
     chart_cluster_kinds=CLUSTER_ROLES,
     chart_kinds=(*CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget")),
     cluster_kinds=(
-        ("karpenter.k8s.aws", "EC2NodeClass"), ("karpenter.sh", "NodeOverlay"), ("karpenter.sh", "NodePool"),
+        (KARPENTER_AWS, "EC2NodeClass"), (KARPENTER, "NodeOverlay"), (KARPENTER, "NodePool"),
         ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
     ),
     reasons={
@@ -252,8 +316,8 @@ COMPONENT = Component(
         Folder(
             "karpenter/pools", 20, "karpenter", is_protected=True,
             ignored=(
-                _ignored_hash("karpenter.sh", "NodePool", "nodepool-hash"),
-                _ignored_hash("karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclass-hash"),
+                _ignored_hash(KARPENTER, "NodePool", "nodepool-hash"),
+                _ignored_hash(KARPENTER_AWS, "EC2NodeClass", "ec2nodeclass-hash"),
             ),
         ),
     ),

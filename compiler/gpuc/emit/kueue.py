@@ -16,9 +16,9 @@ from gpuc.emit.component import (
     webhook_certificate,
 )
 from gpuc.emit.queues import fair_share, queue_objects
-from gpuc.emit.start_limits import manages_pods, pods_ready_minutes, queued_pools
 from gpuc.emit.sync import protected, wave
-from gpuc.kubernetes.kueue import KUEUE_API
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
+from gpuc.kubernetes.kueue import GROUP, KUEUE_API, POD_FRAMEWORKS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
@@ -27,6 +27,13 @@ NAMES = "policies name the ServiceAccount kueue-controller-manager, and the Serv
 """The reason for the names of the chart's objects."""
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
+
+MODEL_LOAD_SECONDS = 900
+"""Time limit from the start of an inference server until the server is ready.
+
+A model with 70B parameters of 16 bits has 140 GB, which load in 280 s at 500 MB/s. Compilation and CUDA graphs take up
+to 300 s more. The limit is 1.5 times the sum, rounded up to full minutes.
+"""
 
 
 def kueue(cluster: Cluster) -> Iterator[Artifact]:
@@ -132,6 +139,29 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
+    """Returns the pools for which a queue has quota. Only these pools have a ResourceFlavor."""
+    return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
+
+
+def manages_pods(cluster: Cluster) -> bool:
+    """Returns whether Kueue manages pods that are not part of a job."""
+    return not POD_FRAMEWORKS.isdisjoint(cluster.frameworks)
+
+
+def pods_ready_minutes(cluster: Cluster) -> int:
+    """Returns the time limit for the start of admitted workloads: 1.5 times the boot time of the slowest pool.
+
+    If Kueue manages Deployments, the pods are ready only after the model is loaded. Without this time, Kueue would
+    evict the pods again and again.
+
+    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
+    """
+    slowest = max((pool.boot_minutes for pool in queued_pools(cluster)), default=10)
+    load_minutes = MODEL_LOAD_SECONDS // 60 if manages_pods(cluster) else 0
+    return -(-slowest * 3 // 2) + load_minutes
+
+
 def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:
     """Yields one Topology per list of topology levels.
 
@@ -186,17 +216,17 @@ COMPONENT = Component(
     is_needed=lambda cluster: bool(cluster.queues),
     keeps_definitions=True,
     chart_cluster_kinds=(
-        CRD, *CLUSTER_ROLES, ("admissionregistration.k8s.io", "MutatingWebhookConfiguration"),
-        ("admissionregistration.k8s.io", "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
+        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"),
+        (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
     ),
     chart_kinds=(
         *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
     ),
     cluster_kinds=(
-        ("kueue.x-k8s.io", "ClusterQueue"), ("kueue.x-k8s.io", "Cohort"), ("kueue.x-k8s.io", "ResourceFlavor"),
-        ("kueue.x-k8s.io", "Topology"), ("kueue.x-k8s.io", "WorkloadPriorityClass"),
+        (GROUP, "ClusterQueue"), (GROUP, "Cohort"), (GROUP, "ResourceFlavor"),
+        (GROUP, "Topology"), (GROUP, "WorkloadPriorityClass"),
     ),
-    kinds=(("kueue.x-k8s.io", "LocalQueue"),),
+    kinds=((GROUP, "LocalQueue"),),
     reasons={
         "enablePrometheus": "gpuc emits the ServiceMonitor",
         "enableVisibilityAuthReaderRoleBinding": "members of tenants read the waiting workloads of their queues",
@@ -209,7 +239,7 @@ COMPONENT = Component(
         Folder(
             "kueue/queues", 26, "kueue", is_protected=True,
             # Engineers can stop a ClusterQueue by hand. Argo CD does not undo this.
-            ignored=({"group": "kueue.x-k8s.io", "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
+            ignored=({"group": GROUP, "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
         ),
     ),
     ignored=(

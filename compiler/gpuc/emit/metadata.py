@@ -17,7 +17,9 @@ from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
 from gpuc.model.cluster import SPEC
-from gpuc.model.metadata import Section, metadata_sections
+from gpuc.spec.cluster import Spec
+from gpuc.spec.pools import Pool
+from gpuc.spec.tenants import Tenant
 
 
 def with_metadata(cluster: Cluster, artifacts: Iterable[Artifact]) -> list[Artifact]:
@@ -27,7 +29,7 @@ def with_metadata(cluster: Cluster, artifacts: Iterable[Artifact]) -> list[Artif
     belongs to the pool or tenant that it comes from. A value of the pool or tenant replaces the value of the cluster.
     Labels and annotations of gpuc are not replaced.
     """
-    sections = metadata_sections(cluster)
+    sections = cluster.metadata_sections
     owners = {namespace.name: tenant.path for tenant in cluster.tenants for namespace in tenant.namespaces}
 
     def paths(manifest: Manifest) -> list[Path]:
@@ -42,7 +44,7 @@ def with_metadata(cluster: Cluster, artifacts: Iterable[Artifact]) -> list[Artif
     ]
 
 
-def _with_metadata(manifest: Manifest, sections: Mapping[Path, Section]) -> Manifest:
+def _with_metadata(manifest: Manifest, sections: Mapping[Path, Spec | Pool | Tenant]) -> Manifest:
     """Returns the object with the labels and annotations of sections, of the first section that has a key."""
     texts: dict[str, dict[str, str]] = {"labels": dict(manifest.labels), "annotations": dict(manifest.annotations)}
     overrides = dict(manifest.overrides)

@@ -14,6 +14,46 @@ from gpuc.spec.platform import Observability
 
 API = "monitoring.coreos.com/v1"
 ORIGIN: Path = ("spec", "observability")
+_KARPENTER: Body = {"endpoints": [{"port": "http-metrics", "path": "/metrics"}]}
+"""Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/templates/servicemonitor.yaml, service.yaml"""
+_DCGM_EXPORTER: Body = {
+    "endpoints": [
+        {
+            "port": "gpu-metrics",
+            "path": "/metrics",
+            "interval": "15s",
+            "scrapeTimeout": "10s",
+            # The labels namespace and pod name the pod that uses the GPU, not the exporter.
+            "honorLabels": True,
+        }
+    ],
+    "jobLabel": "app",
+}
+"""Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter (service, service monitor)"""
+_KUEUE: Body = {
+    "endpoints": [
+        {
+            "port": "https",
+            "scheme": "https",
+            "path": "/metrics",
+            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+            "tlsConfig": {"insecureSkipVerify": True},
+            "relabelings": [
+                {
+                    "action": "keep",
+                    "sourceLabels": ["__meta_kubernetes_service_name"],
+                    "regex": "kueue-controller-manager-metrics-service",
+                }
+            ],
+        }
+    ]
+}
+"""Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
+
+All Services of Kueue have the same labels and port name, so a relabeling selects the metrics Service by its name.
+"""
+_GATEKEEPER: Body = {"podMetricsEndpoints": [{"port": "metrics"}]}
+"""No Service of Gatekeeper has the metrics port."""
 
 
 def monitoring(cluster: Cluster) -> Iterator[Artifact]:
@@ -24,21 +64,32 @@ def monitoring(cluster: Cluster) -> Iterator[Artifact]:
     observability = cluster.spec.observability
     if observability is None:
         return
-    yield _karpenter(cluster, observability)
+    label = "app.kubernetes.io/name"
+    yield _monitor(cluster, observability, "karpenter", _KARPENTER, {label: "karpenter"})
     if cluster.gpu_pools:
-        yield _gpu_operator(cluster, observability)
+        yield _monitor(cluster, observability, "gpu-operator", _DCGM_EXPORTER, {"app": "nvidia-dcgm-exporter"})
     if cluster.queues:
-        yield _kueue(cluster, observability)
+        yield _monitor(cluster, observability, "kueue", _KUEUE, {label: "kueue"})
     if cluster.policies:
-        yield _gatekeeper(cluster, observability)
+        yield _monitor(cluster, observability, "gatekeeper", _GATEKEEPER, {"gatekeeper.sh/system": "yes"}, "PodMonitor")
     for group, alerts in ALERTS_BY_GROUP.items():
         rules = [_rule(cluster, observability, alert) for alert in alerts(cluster)]
         if rules:
-            body: Body = {"spec": {"groups": [{"name": f"gpuc-{group}", "rules": rules}]}}
-            yield _object(cluster, observability, f"rules/{group}", "PrometheusRule", group, body)
+            spec = {"groups": [{"name": f"gpuc-{group}", "rules": rules}]}
+            yield _object(cluster, observability, f"rules/{group}", "PrometheusRule", group, spec)
 
 
-def _object(cluster: Cluster, observability: Observability, file: str, kind: str, subject: str, body: Body) -> Manifest:
+def _monitor(
+    cluster: Cluster, observability: Observability, component: str, endpoints: Body, labels: dict[str, str],
+    kind: str = "ServiceMonitor",
+) -> Manifest:  # fmt: skip
+    """Returns the monitor of a component. The labels are those of the Services or, for a PodMonitor, of the pods."""
+    namespaces = {"matchNames": [cluster.components[component].namespace]}
+    spec = {**endpoints, "namespaceSelector": namespaces, "selector": {"matchLabels": labels}}
+    return _object(cluster, observability, component, kind, component, spec)
+
+
+def _object(cluster: Cluster, observability: Observability, file: str, kind: str, subject: str, spec: Body) -> Manifest:
     return Manifest(
         file=cluster.out(f"monitoring/{file}.yaml"),
         origin=ORIGIN,
@@ -48,85 +99,8 @@ def _object(cluster: Cluster, observability: Observability, file: str, kind: str
         namespace=observability.namespace,
         labels={"release": observability.prometheus.release},
         annotations=wave(0),
-        body=body,
+        body={"spec": spec},
     )
-
-
-def _karpenter(cluster: Cluster, observability: Observability) -> Manifest:
-    """Returns the ServiceMonitor of Karpenter.
-
-    Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/templates/servicemonitor.yaml, service.yaml
-    """
-    selector = {"matchLabels": {"app.kubernetes.io/name": "karpenter"}}
-    endpoint = {"port": "http-metrics", "path": "/metrics"}
-    body = {"spec": {"endpoints": [endpoint], **_selected_namespace(cluster, "karpenter"), "selector": selector}}
-    return _object(cluster, observability, "karpenter", "ServiceMonitor", "karpenter", body)
-
-
-def _gpu_operator(cluster: Cluster, observability: Observability) -> Manifest:
-    """Returns the ServiceMonitor of the DCGM exporter.
-
-    Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter (service, service monitor)
-    """
-    endpoint = {
-        "port": "gpu-metrics",
-        "path": "/metrics",
-        "interval": "15s",
-        "scrapeTimeout": "10s",
-        # The labels namespace and pod name the pod that uses the GPU, not the exporter.
-        "honorLabels": True,
-    }
-    body = {
-        "spec": {
-            "endpoints": [endpoint],
-            "jobLabel": "app",
-            **_selected_namespace(cluster, "gpu-operator"),
-            "selector": {"matchLabels": {"app": "nvidia-dcgm-exporter"}},
-        }
-    }
-    return _object(cluster, observability, "gpu-operator", "ServiceMonitor", "gpu-operator", body)
-
-
-def _kueue(cluster: Cluster, observability: Observability) -> Manifest:
-    """Returns the ServiceMonitor of Kueue.
-
-    Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
-    All Services of Kueue have the same labels and port name, so a relabeling selects the metrics Service by its name.
-    """
-    endpoint = {
-        "port": "https",
-        "scheme": "https",
-        "path": "/metrics",
-        "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
-        "tlsConfig": {"insecureSkipVerify": True},
-        "relabelings": [
-            {
-                "action": "keep",
-                "sourceLabels": ["__meta_kubernetes_service_name"],
-                "regex": "kueue-controller-manager-metrics-service",
-            }
-        ],
-    }
-    selector = {"matchLabels": {"app.kubernetes.io/name": "kueue"}}
-    body = {"spec": {"endpoints": [endpoint], **_selected_namespace(cluster, "kueue"), "selector": selector}}
-    return _object(cluster, observability, "kueue", "ServiceMonitor", "kueue", body)
-
-
-def _gatekeeper(cluster: Cluster, observability: Observability) -> Manifest:
-    """Returns the PodMonitor of Gatekeeper. No Service of Gatekeeper has the metrics port."""
-    selector = {"matchLabels": {"gatekeeper.sh/system": "yes"}}
-    body = {
-        "spec": {
-            "podMetricsEndpoints": [{"port": "metrics"}],
-            **_selected_namespace(cluster, "gatekeeper"),
-            "selector": selector,
-        }
-    }
-    return _object(cluster, observability, "gatekeeper", "PodMonitor", "gatekeeper", body)
-
-
-def _selected_namespace(cluster: Cluster, component: str) -> Body:
-    return {"namespaceSelector": {"matchNames": [cluster.components[component].namespace]}}
 
 
 def _rule(cluster: Cluster, observability: Observability, alert: Alert) -> Body:

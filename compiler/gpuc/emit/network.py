@@ -47,8 +47,6 @@ def network_policies(cluster: Cluster, tenant: Tenant, namespace: Namespace, fil
     yield replace(deny, annotations=protected(cluster, 1))
     destinations = list(_destinations(cluster, tenant))
     parts = [_dns(cluster, tenant, namespace), _tenant(tenant)]
-    if _endpoint_cidrs(cluster):  # a rule without addresses would allow all addresses
-        parts.append(_endpoints(cluster))
     parts += [_to_addresses(destination) for destination in destinations if not destination.entity]
     if tenant.spec.network.metrics and cluster.spec.observability:  # a rule without ports would allow all ports
         parts.append(_metrics(cluster.spec.observability, tenant))
@@ -63,7 +61,7 @@ def egress_cidrs(cluster: Cluster, tenant: Tenant) -> list[str]:
     addresses = [
         cidr for destination in _destinations(cluster, tenant) if not destination.entity for cidr in destination.cidrs
     ]
-    return list(dict.fromkeys([*declared, *_endpoint_cidrs(cluster), *addresses]))
+    return list(dict.fromkeys([*declared, *addresses]))
 
 
 def egress_blocks(cluster: Cluster, tenant: Tenant) -> list[Body]:
@@ -82,13 +80,18 @@ def needs_cilium_policies(cluster: Cluster) -> bool:
 
 
 def _destinations(cluster: Cluster, tenant: Tenant) -> Iterator[_Destination]:
-    """Yields the services on the own node that the tenant uses, and the API server if the tenant declares it.
+    """Yields AWS services, the services on the own node, and the API server if the tenant declares it.
+
+    The addresses of AWS services are interface endpoints, and S3 behind a gateway endpoint. A rule without addresses
+    would allow all addresses.
 
     Source: gpuc/catalog/datapaths.json
     """
     aws: Path = ("spec", "cloud", "aws")
     agent, api_server = (_entity(cluster, subject) for subject in ("node-agent", "api-server"))
     http = (Port(port=80),)
+    if endpoints := tuple(dict.fromkeys([*cluster.aws.endpoint_cidrs, *cluster.aws.s3_gateway_cidrs])):
+        yield _Destination("allow-endpoints", (*aws, "endpointCidrs"), endpoints, _HTTPS, "")
     yield _Destination("allow-pod-identity", tenant.path, (POD_IDENTITY_AGENT,), http, agent)
     if cluster.aws.node_local_dns:
         path = (*aws, "nodeLocalDns")
@@ -97,7 +100,7 @@ def _destinations(cluster: Cluster, tenant: Tenant) -> Iterator[_Destination]:
         path = (*tenant.path, "network", "apiServer")
         service = (f"{cluster.api_server_service}/32",) if cluster.api_server_service else ()
         cidrs = tuple(dict.fromkeys((*cluster.aws.api_server_cidrs, *service)))
-        if cidrs or api_server:  # a rule without addresses would allow all addresses
+        if cidrs or api_server:
             yield _Destination("allow-api-server", path, cidrs, _HTTPS, api_server)
 
 
@@ -129,16 +132,6 @@ def _tenant(tenant: Tenant) -> PolicyPart:
     """Returns the policy for traffic within a tenant, on all ports: rendezvous and NCCL use ephemeral ports."""
     peer = {"namespaceSelector": {"matchLabels": {TENANT_KEY: tenant.name}}}
     return PolicyPart("allow-tenant", tenant.path, {"ingress": [{"from": [peer]}], "egress": [{"to": [peer]}]})
-
-
-def _endpoint_cidrs(cluster: Cluster) -> list[str]:
-    """Returns the addresses of AWS services: interface endpoints, and S3 behind a gateway endpoint."""
-    return list(dict.fromkeys([*cluster.aws.endpoint_cidrs, *cluster.aws.s3_gateway_cidrs]))
-
-
-def _endpoints(cluster: Cluster) -> PolicyPart:
-    rule = {"to": [ip_block(cidr) for cidr in _endpoint_cidrs(cluster)], "ports": policy_ports(_HTTPS)}
-    return PolicyPart("allow-endpoints", ("spec", "cloud", "aws", "endpointCidrs"), {"egress": [rule]})
 
 
 def _to_addresses(destination: _Destination) -> PolicyPart:

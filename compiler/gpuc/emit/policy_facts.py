@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpuc.emit.controllers import controllers, kueue_user, queued_kinds
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, KINDS, UPSTREAM, user
 from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
 
+KUEUE_ACCOUNT = "kueue-controller-manager"
+"""The ServiceAccount of Kueue. The release has the name of the chart, kueue.
+
+Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/rbac/service_account.yaml, _helpers.tpl
+"""
+
+_NEEDS: Mapping[str, tuple[str, ...]] = {"trainer.kubeflow.org/trainjob": ("jobset.x-k8s.io/jobset",)}
+"""Frameworks whose controller also creates objects of a framework: a TrainJob consists of a JobSet."""
 MIN_GRACE_LIMIT_SECONDS = 600
 """The limit for termination grace periods of tenants whose runs save no checkpoints."""
+
+
+def controllers(cluster: Cluster) -> list[str]:
+    """Returns the users that create the pods and jobs of workloads that Kueue manages."""
+    own = dict(UPSTREAM) | {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
+    frameworks = [name for chosen in cluster.frameworks for name in (chosen, *_NEEDS.get(chosen, ()))]
+    accounts = [own.get(name, "") for name in frameworks]
+    return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]
+
+
+def kueue_user(cluster: Cluster) -> str:
+    """Returns the user of Kueue's controller, which removes Kueue's scheduling gate from admitted pods."""
+    return user(f"{cluster.components['kueue'].namespace}/{KUEUE_ACCOUNT}")
 
 
 def _resources(_: Cluster, tenant: Tenant) -> list[str]:
@@ -139,7 +160,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.grace_seconds": _grace_seconds,
     "cluster.controllers": lambda cluster, _: controllers(cluster),
     "cluster.kueue": lambda cluster, _: kueue_user(cluster),
-    "cluster.queued_kinds": lambda cluster, _: queued_kinds(cluster),
+    "cluster.queued_kinds": lambda cluster, _: [KINDS[name] for name in cluster.frameworks],
     "tenant.gpu_queues": lambda _, tenant: _queues(tenant, gpu=True),
     "tenant.cpu_queues": lambda _, tenant: _queues(tenant, gpu=False),
     "tenant.resources": _resources,

@@ -1,6 +1,7 @@
-"""Roles for members of tenants.
+"""Roles of members of tenants, and of auditors, who read the objects of the platform and of all tenants.
 
-The built-in roles edit and admin are not used, because they can write NetworkPolicies and RoleBindings.
+The built-in roles are not used: edit and admin can write NetworkPolicies and RoleBindings; view cannot read nodes,
+queues and roles, and every chart can add rules to it.
 """
 
 from __future__ import annotations
@@ -8,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpuc.emit.sync import wave
-from gpuc.kubernetes.api_groups import RBAC, RBAC_API
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINTS, RBAC, RBAC_API, TEMPLATES
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.tenant import ROLES
@@ -27,7 +29,7 @@ VIEW: tuple[PolicyRule, ...] = (
     ("autoscaling", ("horizontalpodautoscalers",), READ),
     ("discovery.k8s.io", ("endpointslices",), READ),
     ("events.k8s.io", ("events",), READ),
-    ("kueue.x-k8s.io", ("localqueues", "workloads"), READ),
+    (GROUP, ("localqueues", "workloads"), READ),
     ("metrics.k8s.io", ("pods",), READ),
     ("networking.k8s.io", ("ingresses", "networkpolicies"), READ),
     ("policy", ("poddisruptionbudgets",), READ),
@@ -51,6 +53,41 @@ ADMIN: tuple[PolicyRule, ...] = (
 )
 """Additional rules of admin. They do not allow changes of Roles, RoleBindings, quotas, NetworkPolicies and queues."""
 
+AUDITOR = "gpuc-auditor"
+AUDITORS_FILE = "tenants/auditors.rbac.yaml"
+"""The path below out/<cluster>/. The name of a tenant contains no dot, so that no file of a tenant has this path."""
+
+_DATA = ("pods/log",)
+"""Resources of the role view of members that are no objects, but data of a tenant: what its programs print."""
+
+AUDITED: tuple[PolicyRule, ...] = (
+    ("", ("namespaces", "nodes", "persistentvolumes"), READ),
+    (ADMISSION_REGISTRATION, ("mutatingwebhookconfigurations", "validatingadmissionpolicies",
+                                      "validatingadmissionpolicybindings", "validatingwebhookconfigurations"), READ),
+    ("apiextensions.k8s.io", ("customresourcedefinitions",), READ),
+    ("apps", ("daemonsets",), READ),
+    ("batch", ("cronjobs", "jobs"), READ),
+    ("cilium.io", ("ciliumclusterwidenetworkpolicies", "ciliumnetworkpolicies"), READ),
+    ("config.gatekeeper.sh", ("configs",), READ),
+    # The kinds of this group have the names of the ConstraintTemplates.
+    (CONSTRAINTS, ("*",), READ),
+    ("expansion.gatekeeper.sh", ("expansiontemplate",), READ),
+    ("flowcontrol.apiserver.k8s.io", ("flowschemas", "prioritylevelconfigurations"), READ),
+    ("karpenter.k8s.aws", ("ec2nodeclasses",), READ),
+    ("karpenter.sh", ("nodeclaims", "nodeoverlays", "nodepools"), READ),
+    (GROUP, ("admissionchecks", "clusterqueues", "cohorts", "resourceflavors", "topologies",
+                        "workloadpriorityclasses"), READ),
+    ("metrics.k8s.io", ("nodes",), READ),
+    ("monitoring.coreos.com", ("podmonitors", "prometheusrules", "servicemonitors"), READ),
+    ("nvidia.com", ("clusterpolicies", "nvidiadrivers"), READ),
+    (RBAC, ("clusterrolebindings", "clusterroles", "rolebindings", "roles"), READ),
+    ("scheduling.k8s.io", ("priorityclasses",), READ),
+    ("storage.k8s.io", ("storageclasses",), READ),
+    (TEMPLATES, ("constrainttemplates",), READ),
+    ("visibility.kueue.x-k8s.io", ("clusterqueues/pendingworkloads",), ("get",)),
+)  # fmt: skip
+"""Rules in addition to those of the role view of members. They do not allow access to Secrets."""
+
 
 def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
     """Yields a Role for each role of members in a namespace, and the RoleBinding for the groups with the role."""
@@ -58,12 +95,29 @@ def member_roles(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: s
         if members := tenant.members_of(namespace, role):
             groups = dict.fromkeys(group for entry in members for group in entry.spec.groups)
             name, origin = f"gpuc-{role}", members[0].path
-            rules, binding = {"rules": documents(_rules(cluster, role))}, bound("Role", name, groups)
+            rules, binding = {"rules": _documents(_rules(cluster, role))}, _bound("Role", name, groups)
             for kind, body in (("Role", rules), ("RoleBinding", binding)):
                 yield Manifest(file, origin, RBAC_API, kind, name, body, namespace.name, annotations=wave(0))
 
 
-def bound(kind: str, role: str, groups: Iterable[str]) -> Body:
+def auditors(cluster: Cluster) -> Iterator[Manifest]:
+    """Yields the ClusterRole of the auditors, and the ClusterRoleBinding for their groups.
+
+    Argo CD prunes both objects after `auditors` was removed from the spec, as it prunes the roles of members.
+    """
+    spec = cluster.spec.auditors
+    if spec is None:
+        return
+    jobs = (rule for rule in _job_rules(cluster, READ) if rule[0] != "batch")
+    view = [(group, tuple(name for name in names if name not in _DATA), verbs) for group, names, verbs in VIEW]
+    rules: Body = {"rules": _documents([*view, *jobs, *AUDITED])}
+    for kind, body in (("ClusterRole", rules), ("ClusterRoleBinding", _bound("ClusterRole", AUDITOR, spec.groups))):
+        yield Manifest(
+            cluster.out(AUDITORS_FILE), ("spec", "auditors"), RBAC_API, kind, AUDITOR, body, annotations=wave(0)
+        )
+
+
+def _bound(kind: str, role: str, groups: Iterable[str]) -> Body:
     """Returns the body of a binding that gives a role to groups.
 
     Args:
@@ -75,7 +129,7 @@ def bound(kind: str, role: str, groups: Iterable[str]) -> Body:
     }
 
 
-def documents(rules: Iterable[PolicyRule]) -> list[Body]:
+def _documents(rules: Iterable[PolicyRule]) -> list[Body]:
     """Returns rules as entries of the field `rules` of a role."""
     return [
         {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)} for group, resources, verbs in rules
@@ -85,14 +139,14 @@ def documents(rules: Iterable[PolicyRule]) -> list[Body]:
 def _rules(cluster: Cluster, role: Role) -> Iterator[PolicyRule]:
     """Yields the rules of a role. Job kinds that Kueue does not manage are excluded, because they bypass the quota."""
     yield from VIEW
-    yield from job_rules(cluster, READ if role == "view" else _WRITE)
+    yield from _job_rules(cluster, READ if role == "view" else _WRITE)
     if role != "view":
         yield from EDIT
     if role == "admin":
         yield from ADMIN
 
 
-def job_rules(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:
+def _job_rules(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:
     """Yields a rule per job kind. The name of a Kueue integration contains API group and singular name of the kind."""
     for framework in sorted(name for name in cluster.spec.kueue.frameworks if "/" in name):
         group, singular = framework.split("/")

@@ -6,20 +6,10 @@ from collections.abc import Iterator
 
 from gpuc.emit.cuda_commands import serve
 from gpuc.emit.disruption import termination_grace_seconds
-from gpuc.emit.start_limits import MODEL_LOAD_SECONDS
-from gpuc.emit.workload_template import (
-    SPOT_NOTICE_SECONDS,
-    USAGE,
-    Template,
-    common_usage,
-    container,
-    pod_security,
-    queue_labels,
-    scheduling,
-    volumes,
-)
+from gpuc.emit.kueue import MODEL_LOAD_SECONDS
+from gpuc.emit.workload_template import SPOT_NOTICE_SECONDS, USAGE, Template
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.model import Cluster, Pool, Tenant
+from gpuc.model import Pool, Tenant
 
 NAME_LABEL = "app.kubernetes.io/name"
 DEFAULT_PORT = 8000
@@ -33,9 +23,9 @@ GRACE_SECONDS = 150
 """ENDPOINT_SECONDS, two minutes for running requests, and 15 seconds for the end of the process."""
 
 
-def serving_template(cluster: Cluster, template: Template) -> Iterator[Manifest]:
+def serving_template(template: Template) -> Iterator[Manifest]:
     """Yields a Deployment that starts one replica, a Service, and a PodDisruptionBudget."""
-    file, origin = cluster.out(f"workloads/{template.pool.name}.yaml"), template.pool.path
+    file, origin = template.cluster.out(f"workloads/{template.pool.name}.yaml"), template.pool.path
     name, namespace, port = template.name, template.place.namespace, serving_port(template.place.tenant)
     selector = {NAME_LABEL: name}
     ports = [{"name": "http", "port": port, "targetPort": "http", "protocol": "TCP"}]
@@ -43,8 +33,8 @@ def serving_template(cluster: Cluster, template: Template) -> Iterator[Manifest]
     # maxUnavailable, because minAvailable: 1 with one replica would block every drain of a node.
     budget = {"spec": {"maxUnavailable": 1, "selector": {"matchLabels": selector}}}
     yield Manifest(file, origin, "policy/v1", "PodDisruptionBudget", name, budget, namespace)
-    labels, annotations = queue_labels(cluster, template), {USAGE: _usage(template)}
-    body = {"spec": _deployment(cluster, template, selector, port)}
+    labels, annotations = template.labels, {USAGE: _usage(template)}
+    body = {"spec": _deployment(template, selector, port)}
     yield Manifest(file, origin, "apps/v1", "Deployment", name, body, namespace, labels, annotations)
 
 
@@ -67,22 +57,22 @@ def _usage(template: Template) -> str:
         "it needs an image with python3. Scale up to the quota; an update replaces one pod at a time and needs no "
         f"additional quota. The server must be ready {MODEL_LOAD_SECONDS // 60} minutes after the start of its "
         "container; for a larger model, increase failureThreshold of the startup probe. "
-        f"{common_usage(template)}"
+        f"{template.common_usage}"
     )
 
 
-def _deployment(cluster: Cluster, template: Template, selector: dict[str, str], port: int) -> Body:
+def _deployment(template: Template, selector: dict[str, str], port: int) -> Body:
     return {
         "replicas": template.pods,
         "selector": {"matchLabels": selector},
         # A rollout must not need a GPU that the quota or the pool does not have.
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
         "progressDeadlineSeconds": template.pool.boot_minutes * 60 + MODEL_LOAD_SECONDS + PROGRESS_MARGIN_SECONDS,
-        "template": {"metadata": {"labels": selector}, "spec": _pod(cluster, template, selector, port)},
+        "template": {"metadata": {"labels": selector}, "spec": _pod(template, selector, port)},
     }
 
 
-def _pod(cluster: Cluster, template: Template, selector: dict[str, str], port: int) -> Body:
+def _pod(template: Template, selector: dict[str, str], port: int) -> Body:
     command = serve(port, has_gpu=template.pool.is_gpu)
     spread = {
         "maxSkew": 1,
@@ -94,13 +84,13 @@ def _pod(cluster: Cluster, template: Template, selector: dict[str, str], port: i
     return {
         "automountServiceAccountToken": False,
         "terminationGracePeriodSeconds": _grace_seconds(template.pool),
-        **scheduling(cluster, template),
+        **template.scheduling,
         "topologySpreadConstraints": [spread],
-        "securityContext": pod_security(template),
+        "securityContext": template.pod_security,
         "containers": [
-            {**container(cluster, template, command, {"capabilities": {"drop": ["ALL"]}}), **_server(port)},
+            {**template.container(command, {"capabilities": {"drop": ["ALL"]}}), **_server(port)},
         ],
-        **volumes(template),
+        **template.volumes,
     }
 
 

@@ -1,4 +1,4 @@
-"""jinja2 environment of the emitters: undefined variables are errors, and compiled templates are cached."""
+"""jinja2 templates of the emitters: undefined variables are errors, and compiled templates are cached."""
 
 from __future__ import annotations
 
@@ -16,12 +16,34 @@ if TYPE_CHECKING:
     from jinja2.bccache import Bucket, BytecodeCache
 
 
+def render(folder: Path, template: str, /, **values: object) -> str:
+    """Renders a template in a folder. The filter `shell` quotes values for the shell.
+
+    Raises:
+        ValueError: if a value that the template quotes for the shell has a line break or a control character.
+    """
+    return _environment(folder).get_template(template).render(**values)
+
+
+def shell_quoted(value: object) -> str:
+    """Quotes a value as one word of a shell command. The result can also be part of a shell comment.
+
+    Raises:
+        ValueError: if the value has a line break (which would end a comment) or a control character.
+    """
+    import shlex
+
+    text = str(value)
+    if not text.isprintable():
+        raise ValueError(f"{text!r} has characters that are not allowed in user data")
+    return shlex.quote(text)
+
+
 @cache
-def environment(folder: Path) -> Environment:
-    """Returns the jinja2 environment for the templates in a folder."""
+def _environment(folder: Path) -> Environment:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(folder),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -29,6 +51,8 @@ def environment(folder: Path) -> Environment:
         keep_trailing_newline=True,
         bytecode_cache=_bytecode_cache(),
     )
+    environment.filters["shell"] = shell_quoted
+    return environment
 
 
 def _bytecode_cache() -> BytecodeCache:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.auditors import auditors
-from gpuc.emit.nccl import nccl_environment
 from gpuc.emit.network import network_policies
-from gpuc.emit.roles import member_roles
+from gpuc.emit.roles import auditors, member_roles
 from gpuc.emit.sync import protected, wave
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, quantity_text, texts
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.manifest.manifest import Artifact, Body, Manifest
-from gpuc.model import Cluster, Namespace, Tenant
+from gpuc.model import Cluster, Namespace, Profile, Tenant
 from gpuc.model.names import COST_LABEL, ENVIRONMENT_LABEL, IAM_ROLE, TENANT_KEY
 from gpuc.model.tenant import DEFAULT_REQUEST
 
@@ -34,18 +32,14 @@ def tenants(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the objects of each tenant, Namespaces first, and the role of the auditors. Each tenant has one file."""
     yield from auditors(cluster)
     for tenant in cluster.tenants:
+        file = cluster.out(f"tenants/{tenant.name}.yaml")
         for namespace in tenant.namespaces:
-            yield _namespace(cluster, tenant, namespace)
+            yield _namespace(cluster, tenant, namespace, file)
         for namespace in tenant.namespaces:
-            yield from _namespace_content(cluster, tenant, namespace)
+            yield from _namespace_content(cluster, tenant, namespace, file)
 
 
-def _file(cluster: Cluster, tenant: Tenant) -> str:
-    """Returns the path of the file with all objects of a tenant."""
-    return cluster.out(f"tenants/{tenant.name}.yaml")
-
-
-def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
+def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Manifest:
     level, version = namespace.spec.pod_security, f"v{cluster.spec.kubernetes}"
     labels = {
         TENANT_KEY: tenant.name,
@@ -56,27 +50,25 @@ def _namespace(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manife
         labels[f"pod-security.kubernetes.io/{mode}"] = level
         # A fixed version: with "latest", an upgrade of Kubernetes would change the rules for existing workloads.
         labels[f"pod-security.kubernetes.io/{mode}-version"] = version
-    file = _file(cluster, tenant)
     annotations = protected(cluster, -1)
     return Manifest(file, namespace.path, "v1", "Namespace", namespace.name, {}, labels=labels, annotations=annotations)
 
 
-def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
+def _namespace_content(cluster: Cluster, tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
     """Yields the objects in a namespace. Objects that restrict the tenant are protected from pruning."""
-    file = _file(cluster, tenant)
-    yield _quota(cluster, tenant, namespace)
-    yield _no_system_pods(cluster, tenant, namespace)
-    yield _default_requests(cluster, tenant, namespace)
+    yield _quota(cluster, namespace, file)
+    yield _no_system_pods(cluster, namespace, file)
+    yield _default_requests(namespace, file)
     yield from member_roles(cluster, tenant, namespace, file)
-    yield from _service_accounts(cluster, tenant, namespace)
+    yield from _service_accounts(tenant, namespace, file)
     if tenant.isolates_network:
         yield from network_policies(cluster, tenant, namespace, file)
     if namespace.nccl is not None:
-        yield nccl_environment(tenant, namespace, namespace.nccl, file)
-    yield from _local_queues(cluster, tenant, namespace)
+        yield _nccl_environment(tenant, namespace, namespace.nccl, file)
+    yield from _local_queues(tenant, namespace, file)
 
 
-def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
+def _quota(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
     """Returns the ResourceQuota of a namespace: the ceiling of its queues, and its quota on pools without Kueue.
 
     Namespaces with the same queues have the same ceiling, because Kueue divides the quota between the namespaces. A
@@ -95,12 +87,11 @@ def _quota(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
         "services.loadbalancers": str(namespace.spec.exposed.load_balancers),
         "services.nodeports": str(namespace.spec.exposed.node_ports),
     }
-    file, body = _file(cluster, tenant), {"spec": {"hard": hard}}
-    annotations = protected(cluster, 0)
+    body, annotations = {"spec": {"hard": hard}}, protected(cluster, 0)
     return Manifest(file, namespace.path, "v1", "ResourceQuota", "gpuc", body, namespace.name, annotations=annotations)
 
 
-def _no_system_pods(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
+def _no_system_pods(cluster: Cluster, namespace: Namespace, file: str) -> Manifest:
     """Returns the ResourceQuota that refuses pods with the priority of system components.
 
     Such a pod preempts Kueue and the pods of other tenants. The policy priority-classes also refuses the workloads of
@@ -110,12 +101,11 @@ def _no_system_pods(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> M
     """
     scope = {"scopeName": "PriorityClass", "operator": "In", "values": list(SYSTEM_PRIORITY_CLASSES)}
     body: Body = {"spec": {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": [scope]}}}
-    file, annotations = _file(cluster, tenant), protected(cluster, 0)
-    name = "gpuc-system-priority"
+    name, annotations = "gpuc-system-priority", protected(cluster, 0)
     return Manifest(file, namespace.path, "v1", "ResourceQuota", name, body, namespace.name, annotations=annotations)
 
 
-def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Manifest:
+def _default_requests(namespace: Namespace, file: str) -> Manifest:
     """Returns the LimitRange with default requests for containers without requests, and without default limits.
 
     A default limit would also apply to a container with only a request. If the request is larger than the default
@@ -123,11 +113,10 @@ def _default_requests(cluster: Cluster, tenant: Tenant, namespace: Namespace) ->
     """
     limits = [{"type": "Container", "defaultRequest": texts(DEFAULT_REQUEST)}]
     body: Body = {"spec": {"limits": limits}}
-    file, annotations = _file(cluster, tenant), wave(0)
-    return Manifest(file, namespace.path, "v1", "LimitRange", "gpuc", body, namespace.name, annotations=annotations)
+    return Manifest(file, namespace.path, "v1", "LimitRange", "gpuc", body, namespace.name, annotations=wave(0))
 
 
-def _service_accounts(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
+def _service_accounts(tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
     """Yields the ServiceAccounts with IAM roles. The agent of EKS Pod Identity finds the role by namespace and name.
 
     The webhook of EKS Pod Identity adds a token of its own to the pods, so that automountServiceAccountToken decides
@@ -136,7 +125,6 @@ def _service_accounts(cluster: Cluster, tenant: Tenant, namespace: Namespace) ->
 
     Source: Amazon EKS User Guide, Understand how EKS Pod Identity works
     """
-    file = _file(cluster, tenant)
     for name, account in namespace.spec.service_accounts.items():
         path: Path = (*namespace.path, "serviceAccounts", name)
         annotations = {**wave(0), IAM_ROLE: account.role}
@@ -144,7 +132,23 @@ def _service_accounts(cluster: Cluster, tenant: Tenant, namespace: Namespace) ->
         yield Manifest(file, path, "v1", "ServiceAccount", name, body, namespace.name, annotations=annotations)
 
 
-def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Iterator[Manifest]:
+def _nccl_environment(tenant: Tenant, namespace: Namespace, profile: Profile, file: str) -> Manifest:
+    """Returns the ConfigMap with the NCCL variables for EFA. Variables of the profile override the defaults.
+
+    No variable sets a provider or a protocol, because the OFI plugin of NCCL detects EFA and selects its settings.
+
+    Source: catalog, verdicts on NCCL settings
+    """
+    data = {"NCCL_DEBUG": profile.spec.debug, "NCCL_SOCKET_IFNAME": "eth0"}
+    if any(pool.has_efa and not pool.hugepages_bytes for pool in tenant.pools):
+        # Otherwise libfabric tries to use huge pages on nodes without huge pages.
+        data["FI_EFA_USE_HUGE_PAGE"] = "0"
+    data |= profile.spec.env
+    name, body = profile.config_map, {"data": data}
+    return Manifest(file, profile.path, "v1", "ConfigMap", name, body, namespace.name, annotations=wave(0))
+
+
+def _local_queues(tenant: Tenant, namespace: Namespace, file: str) -> Iterator[Manifest]:
     """Yields the LocalQueues. If the queue, tenant or namespace is leaving, the LocalQueue admits no new workloads.
 
     Running workloads continue. gpuc does not set stopPolicy of the ClusterQueue: engineers set it in an incident, and
@@ -152,7 +156,6 @@ def _local_queues(cluster: Cluster, tenant: Tenant, namespace: Namespace) -> Ite
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/localqueue_types.go
     """
-    file = _file(cluster, tenant)
     for queue in namespace.queues:
         is_leaving = queue.spec.leaving or tenant.spec.leaving or namespace.spec.leaving
         for name in (cluster_queue.name for cluster_queue in queue.cluster_queues):

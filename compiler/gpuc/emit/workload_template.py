@@ -42,6 +42,7 @@ class Place:
 class Template:
     """Objects that users copy and change to run their workloads on the nodes of a pool."""
 
+    cluster: Cluster
     name: str
     pool: Pool
     place: Place
@@ -79,74 +80,73 @@ class Template:
         """
         return self.pool.is_gpu and self.pool.mps_user is None
 
+    @property
+    def labels(self) -> dict[str, str]:
+        """The labels for Kueue: the queue, and the middle priority of the spec; empty without a queue."""
+        if not self.queue:
+            return {}
+        names = sorted(self.cluster.spec.priorities, key=lambda name: (self.cluster.spec.priorities[name], name))
+        return {QUEUE_LABEL: self.queue, **({PRIORITY_LABEL: names[len(names) // 2]} if names else {})}
 
-def queue_labels(cluster: Cluster, template: Template) -> dict[str, str]:
-    """Returns the labels for Kueue: the queue, and the middle priority of the spec; empty without a queue."""
-    if not template.queue:
-        return {}
-    names = sorted(cluster.spec.priorities, key=lambda name: (cluster.spec.priorities[name], name))
-    return {QUEUE_LABEL: template.queue, **({PRIORITY_LABEL: names[len(names) // 2]} if names else {})}
+    @property
+    def scheduling(self) -> Body:
+        """The node selector and tolerations of a pod. With a queue, Kueue adds the values of the ResourceFlavor."""
+        selector = {"nodeSelector": {POOL_LABEL: self.pool.name}}
+        if not self.queue:
+            taints = self.pool.taints
+            return {**selector, **({"tolerations": [taint.toleration() for taint in taints]} if taints else {})}
+        tenant = self.place.tenant
+        choices = {choice["resource"] for choice in FACTS["tenant.choices"](self.cluster, tenant)} if tenant else set()
+        # If several pools of the queue have the resource, Kueue uses the first pool with free quota without a selector.
+        return selector if choices & self.resources.keys() else {}
 
+    @property
+    def pod_security(self) -> Body:
+        """The security context of a pod that passes level restricted."""
+        user = DEFAULT_USER if self.pool.mps_user is None else self.pool.mps_user
+        return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
 
-def scheduling(cluster: Cluster, template: Template) -> Body:
-    """Returns the node selector and tolerations of a pod. With a queue, Kueue adds the values of the ResourceFlavor."""
-    selector = {"nodeSelector": {POOL_LABEL: template.pool.name}}
-    if not template.queue:
-        taints = template.pool.taints
-        return {**selector, **({"tolerations": [taint.toleration() for taint in taints]} if taints else {})}
-    tenant = template.place.tenant
-    choices = {choice["resource"] for choice in FACTS["tenant.choices"](cluster, tenant)} if tenant else set()
-    # If several pools of the queue have the resource, Kueue uses the first pool with free quota without a selector.
-    return selector if choices & template.resources.keys() else {}
+    def container(self, command: list[str], security: Body) -> Body:
+        """Returns a container with the requests of the self."""
+        registries = self.cluster.policy_settings("images").get("registries") or [PLACEHOLDER_REGISTRY]
+        quantities = texts(self.resources)
+        body: Body = {
+            "name": "work",
+            "image": f"{registries[0]}{self.place.team}/{self.pool.name}:replace-me",
+            "command": command,
+            "resources": {"requests": quantities, "limits": dict(quantities)},
+            "securityContext": {"allowPrivilegeEscalation": False, **security},
+        }
+        if self.has_shm_volume:
+            body["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
+        return body
 
+    @property
+    def volumes(self) -> Body:
+        """The volume with shared memory for data loaders and NCCL. It counts as memory of the container."""
+        if not self.has_shm_volume:
+            return {}
+        size = min(64 * GIB, self.resources[MEMORY] // 4 // MIB * MIB)
+        shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
+        return {"volumes": [{"name": "shm", "emptyDir": shm}]}
 
-def pod_security(template: Template) -> Body:
-    """Returns the security context of a pod that passes level restricted."""
-    user = DEFAULT_USER if template.pool.mps_user is None else template.pool.mps_user
-    return {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
-
-
-def container(cluster: Cluster, template: Template, command: list[str], security: Body) -> Body:
-    """Returns a container with the requests of the template."""
-    registries = cluster.policy_settings("images").get("registries") or [PLACEHOLDER_REGISTRY]
-    quantities = texts(template.resources)
-    body: Body = {
-        "name": "work",
-        "image": f"{registries[0]}{template.place.team}/{template.pool.name}:replace-me",
-        "command": command,
-        "resources": {"requests": quantities, "limits": dict(quantities)},
-        "securityContext": {"allowPrivilegeEscalation": False, **security},
-    }
-    if template.has_shm_volume:
-        body["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]
-    return body
-
-
-def volumes(template: Template) -> Body:
-    """Returns the volume with shared memory for data loaders and NCCL. It counts as memory of the container."""
-    if not template.has_shm_volume:
-        return {}
-    size = min(64 * GIB, template.resources[MEMORY] // 4 // MIB * MIB)
-    shm = {"medium": "Memory", "sizeLimit": texts({MEMORY: size // GIB * GIB or size})[MEMORY]}
-    return {"volumes": [{"name": "shm", "emptyDir": shm}]}
-
-
-def common_usage(template: Template) -> str:
-    """Returns the instructions that apply to Jobs and Deployments."""
-    text = ""
-    if template.pool.mps_user is not None:
-        text += (
-            f"Keep runAsUser {template.pool.mps_user}, because the MPS server of a GPU serves one user at a time, and "
-            "mount no volume at /dev/shm, because a volume would hide the MPS server. "
-        )
-    if template.pool.sharing is not None and template.pool.sharing.mode == "shared":
-        text += "Request one GPU share per container: two shares do not give more compute. "
-    if template.pool.instances[0].arch == "arm64":
-        text += "The image needs a variant for arm64. "
-    text += "The requests fit on a node of the pool. "
-    if template.queue:
-        return text + "Kueue adds the tolerations and the node selector of the pool."
-    kept = "Keep the node selector" + (" and the tolerations" if template.pool.taints else "")
-    if template.place.tenant is None:
-        return f"{text}{kept}. All namespaces can use the pool."
-    return text + f"Keep the node selector and the tolerations: the ResourceQuota counts pool {template.pool.name}."
+    @property
+    def common_usage(self) -> str:
+        """The instructions that apply to Jobs and Deployments."""
+        text = ""
+        if self.pool.mps_user is not None:
+            text += (
+                f"Keep runAsUser {self.pool.mps_user}, because the MPS server of a GPU serves one user at a time, and "
+                "mount no volume at /dev/shm, because a volume would hide the MPS server. "
+            )
+        if self.pool.sharing is not None and self.pool.sharing.mode == "shared":
+            text += "Request one GPU share per container: two shares do not give more compute. "
+        if self.pool.instances[0].arch == "arm64":
+            text += "The image needs a variant for arm64. "
+        text += "The requests fit on a node of the pool. "
+        if self.queue:
+            return text + "Kueue adds the tolerations and the node selector of the pool."
+        kept = "Keep the node selector" + (" and the tolerations" if self.pool.taints else "")
+        if self.place.tenant is None:
+            return f"{text}{kept}. All namespaces can use the pool."
+        return text + f"Keep the node selector and the tolerations: the ResourceQuota counts pool {self.pool.name}."

@@ -39,13 +39,13 @@ def workloads(cluster: Cluster) -> Iterator[Artifact]:
             name = f"{pool.name}-{suffix}" if suffix else pool.name
             if not cluster.tenants:
                 pods = min(GANG_NODES, pool.nodes_max) if pool.has_efa and not is_serving else 1
-                template: Template | None = Template(name, pool, Place(), resources, pods=pods)
+                template: Template | None = Template(cluster, name, pool, Place(), resources, pods=pods)
             elif pool.counted == "quota":
                 template = _quota_template(cluster, pool, name, resources)
             else:
                 template = _queue_template(cluster, pool, name, resources, is_serving=is_serving)
             if template:
-                yield from (serving_template if is_serving else job_template)(cluster, template)
+                yield from (serving_template if is_serving else job_template)(template)
 
 
 def _is_serving(cluster: Cluster, pool: Pool) -> bool:
@@ -70,7 +70,7 @@ def _quota_template(cluster: Cluster, pool: Pool, name: str, resources: Amounts)
             for quota in namespace.quotas:
                 is_leaving = tenant.spec.leaving or namespace.spec.leaving
                 if quota.pool is pool and not is_leaving and _covers(quota.amounts, resources):
-                    return Template(name, pool, Place.of(tenant, namespace), resources)
+                    return Template(cluster, name, pool, Place.of(tenant, namespace), resources)
     return None
 
 
@@ -91,7 +91,7 @@ def _queue_template(
             if namespaces:
                 tenant, namespace = _best_namespace(namespaces, pool)
                 pods = _gang_nodes(queue, pool) if pool.has_efa and not is_serving else 1
-                return Template(name, pool, Place.of(tenant, namespace), resources, cluster_queue.name, pods)
+                return Template(cluster, name, pool, Place.of(tenant, namespace), resources, cluster_queue.name, pods)
     return None
 
 

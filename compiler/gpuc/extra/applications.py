@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpuc.emit.own_project import Delivered, Permitted, delivered
+from gpuc.emit.argocd import delivered, folder_source
+from gpuc.emit.project import Delivered, Permitted
 from gpuc.extra.user_objects import FOLDER
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.tenant_kinds import DENIED_KINDS
 from gpuc.objects.object_set import group
@@ -42,7 +43,7 @@ def _of_platform(cluster: Cluster, objects: Sequence[Manifest]) -> Iterator[Mani
         name=FOLDER,
         origin=("spec",),
         description=f"Objects that the platform team of {cluster.name} wrote",
-        sources=_sources(cluster, FOLDER),
+        sources={"source": folder_source(cluster, FOLDER)},
         namespace=min(namespaces & _existing_namespaces(cluster, objects), default="default"),
         wave=LAST_WAVE,
         prune=cluster.spec.delivery.prune != "never",
@@ -71,18 +72,12 @@ def _of_tenant(cluster: Cluster, tenant: Tenant) -> Iterator[Manifest]:
         name=f"{FOLDER}-{tenant.name}",
         origin=tenant.path,
         description=f"Objects that tenant {tenant.name} of {cluster.name} wrote",
-        sources=_sources(cluster, f"{FOLDER}/{tenant.name}"),
+        sources={"source": folder_source(cluster, f"{FOLDER}/{tenant.name}")},
         namespace=min(namespaces),
         wave=LAST_WAVE,
         prune=cluster.spec.delivery.prune != "never",
     )
     yield from delivered(cluster, item, permitted)
-
-
-def _sources(cluster: Cluster, folder: str) -> Body:
-    delivery = cluster.spec.delivery
-    path = f"{delivery.path}/{cluster.name}/{folder}"
-    return {"source": {"repoURL": delivery.repo, "targetRevision": delivery.revision, "path": path}}
 
 
 def _kind(manifest: Manifest) -> tuple[str, str]:

@@ -188,9 +188,9 @@ def _addresses(reachability: Reachability) -> Iterator[Assumption]:
     elif blocks:
         overlapping = [block for block in blocks if contains_pods(block, reachability.pods)]
         if not overlapping:
-            ranges = "podCidrs or serviceCidr" if reachability.services else "podCidrs"
+            cidrs = "podCidrs or serviceCidr" if reachability.services else "podCidrs"
             unchecked = "; the addresses of load balancers are not checked" if outgoing else ""
-            reason = f"none of {len(blocks)} ranges overlaps {ranges}{unchecked}"
+            reason = f"none of {len(blocks)} ranges overlaps {cidrs}{unchecked}"
             yield Assumption(claim, Basis.DECLARED, reason)
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.tenancy import TENANT_LABEL
@@ -14,7 +15,6 @@ from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, opens
 from gpuc.kubernetes.selector import Domain, Requirement, matches, requirement, satisfiable
 from gpuc.manifest.manifest import Manifest
-from gpuc.cluster.namespace import namespaces
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, home_namespace

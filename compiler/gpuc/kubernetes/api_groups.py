@@ -16,3 +16,8 @@ KARPENTER_AWS: Final = "karpenter.k8s.aws"
 RBAC: Final = "rbac.authorization.k8s.io"
 RBAC_API: Final = f"{RBAC}/v1"
 STORAGE: Final = "storage.k8s.io"
+
+
+def is_custom(api_group: str) -> bool:
+    """Returns whether an API group is not part of Kubernetes."""
+    return "." in api_group and (not api_group.endswith(".k8s.io") or api_group.endswith(".x-k8s.io"))

@@ -16,14 +16,15 @@ from gpuc.kubernetes.quota import Node
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.pool import Pool
-from gpuc.model.queue import Cohort, Queue
-from gpuc.model.quota import quota_nodes
+from gpuc.model.queue import Cohort, Queue, quota_nodes
 from gpuc.model.tenant import Namespace, Profile, Tenant
 from gpuc.policy.library import Policy
 from gpuc.spec.cloud import Aws
 from gpuc.spec.cluster import Spec
 from gpuc.spec.platform import Framework, Stage
 from gpuc.spec.platform import Policy as PolicySpec
+from gpuc.spec.pools import Pool as PoolSpec
+from gpuc.spec.tenants import Tenant as TenantSpec
 
 if TYPE_CHECKING:
     from gpuc.catalog.operations import DatapathFact
@@ -131,6 +132,12 @@ class Cluster:
     def namespaces(self) -> tuple[tuple[Tenant, Namespace], ...]:
         """The namespaces of all tenants, each with its tenant, in the order of the spec."""
         return tuple((tenant, namespace) for tenant in self.tenants for namespace in tenant.namespaces)
+
+    @property
+    def metadata_sections(self) -> dict[Path, Spec | PoolSpec | TenantSpec]:
+        """The maps of the spec with labels and annotations for objects, by path: the cluster, its pools and tenants."""
+        pools = {pool.path: pool.spec for pool in self.pools}
+        return {SPEC: self.spec, **pools, **{tenant.path: tenant.spec for tenant in self.tenants}}
 
     @property
     def auditors(self) -> tuple[str, ...]:

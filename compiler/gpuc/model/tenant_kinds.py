@@ -6,6 +6,9 @@ more than the roles of its members give.
 
 from __future__ import annotations
 
+from gpuc.kubernetes.api_groups import RBAC
+from gpuc.kubernetes.kueue import GROUP
+
 _RIGHTS = "it gives permissions that the spec does not declare"
 _NETWORK = "it can allow connections to other tenants"
 _LIMITS = "the spec declares the limits of a tenant"
@@ -30,8 +33,8 @@ DENIED_KINDS: dict[tuple[str, str], str] = {
     ("k8s.cni.cncf.io", "MultiNetworkPolicy"): _NETWORK,
     ("k8s.cni.cncf.io", "NetworkAttachmentDefinition"): _NETWORK,
     ("k8s.ovn.org", "UserDefinedNetwork"): _NETWORK,
-    ("kueue.x-k8s.io", "LocalQueue"): _QUOTA,
-    ("kueue.x-k8s.io", "Workload"): _QUOTA,
+    (GROUP, "LocalQueue"): _QUOTA,
+    (GROUP, "Workload"): _QUOTA,
     ("kustomize.toolkit.fluxcd.io", "Kustomization"): _DELIVERY,
     ("kyverno.io", "Policy"): _GENERATOR,
     ("networking.k8s.aws", "ApplicationNetworkPolicy"): _NETWORK,
@@ -39,7 +42,7 @@ DENIED_KINDS: dict[tuple[str, str], str] = {
     ("operators.coreos.com", "ClusterServiceVersion"): _GENERATOR,
     ("operators.coreos.com", "Subscription"): _GENERATOR,
     ("projectcalico.org", "NetworkPolicy"): _NETWORK,
-    ("rbac.authorization.k8s.io", "Role"): _RIGHTS,
-    ("rbac.authorization.k8s.io", "RoleBinding"): _RIGHTS,
+    (RBAC, "Role"): _RIGHTS,
+    (RBAC, "RoleBinding"): _RIGHTS,
 }
 """The reasons by API group and kind. All kinds are namespaced."""

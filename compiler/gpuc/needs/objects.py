@@ -17,7 +17,8 @@ from gpuc.catalog.records import Release
 from gpuc.cluster.application import ARGO, Delivery, application_in
 from gpuc.cluster.pool_fields import REQUIREMENTS, requirements
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.api_groups import RBAC
+from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC, is_custom
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.cluster import ALWAYS_PLATFORM
@@ -141,13 +142,13 @@ def _tolerates_system_nodes(value: Any) -> bool:
 def _of_any(output: Output, manifest: Manifest) -> Found:
     """Yields the definition of the object's kind, and in strict mode a policy for the object's pods."""
     api_group = group(manifest)
-    if "." in api_group and (not api_group.endswith(".k8s.io") or api_group.endswith(".x-k8s.io")):
+    if is_custom(api_group):
         owners = [release for release in output.releases.values() if api_group in release.groups]
         bringing = {release.crds_from or release.component for release in owners}
         yield from ((f"component/{name}", ()) for name in sorted(bringing - output.installed))
         if not owners:
             yield f"definition/{api_group}", ()
-    if api_group == "constraints.gatekeeper.sh":
+    if api_group == CONSTRAINTS:
         yield from _accounts(output, manifest)
     if any(True for _ in pods_of(manifest)) and not _is_template(manifest):
         yield from output.open_namespace(home_namespace(manifest), ("metadata", "namespace"))
@@ -274,7 +275,7 @@ _FIELDS: Mapping[tuple[str, str], Sequence[tuple[str, ...]]] = {
         ("spec.placementGroupSelector.name", "placement-group"),
         ("spec.blockDeviceMappings[].ebs.kmsKeyID", "kms-key"),
     ),
-    ("kueue.x-k8s.io", "Topology"): (("spec.levels[].nodeLabel", "node-label"),),
+    (GROUP, "Topology"): (("spec.levels[].nodeLabel", "node-label"),),
 }
 """The fields of each kind that name a thing, with the kinds of needs."""
 _KINDS: Mapping[tuple[str, str], Callable[[Output, Manifest], Found]] = {

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
-from gpuc.emit.prerequisites.definitions import is_custom
+from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import ApiError, Client, Object

@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from threading import Lock
 
-from gpuc.emit.prerequisites.definitions import is_custom
-from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API
+from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
 from gpuc.policy.library import Policy

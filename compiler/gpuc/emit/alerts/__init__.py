@@ -8,16 +8,43 @@ from gpuc.emit.alerts.alert import Alert
 from gpuc.emit.alerts.capacity import capacity_alerts
 from gpuc.emit.alerts.gpus import gpu_alerts
 from gpuc.emit.alerts.nodes import node_alerts
-from gpuc.emit.alerts.policies import policy_alerts
 from gpuc.emit.alerts.queues import queue_alerts
+from gpuc.emit.gatekeeper import AUDIT_SECONDS
 from gpuc.model import Cluster
+
+LATE_SECONDS = 6 * AUDIT_SECONDS
+"""An audit is late if the last one ended so long ago. One audit may last as long as the time between two audits."""
+
+
+def _policy_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Yields alerts for policies that Gatekeeper does not enforce because of an error, and for a late audit."""
+    if not cluster.policies:
+        return
+    yield Alert(
+        "GpucPolicyBroken",
+        'max(gatekeeper_constraint_templates{status="error"}) > 0 or max(gatekeeper_constraints{status="error"}) > 0',
+        "Gatekeeper reports an error in a ConstraintTemplate or a constraint, so its policy is not enforced.",
+        "Correct the object that has the error.",
+        "Run kubectl get constrainttemplates,constraints -o yaml. The field status.byPod contains the error.",
+        minutes=15,
+    )
+    ended = "gatekeeper_audit_last_run_end_time"
+    yield Alert(
+        "GpucAuditLate",
+        f"time() - max({ended}) > {LATE_SECONDS} or absent({ended})",
+        f"Gatekeeper's audit has not ended for {LATE_SECONDS // 60} minutes: violations stay unknown.",
+        "Give the audit pod more memory if it was killed.",
+        f"Run kubectl describe pods -n {cluster.components['gatekeeper'].namespace} -l gatekeeper.sh/operation=audit.",
+        minutes=15,
+    )
+
 
 ALERTS_BY_GROUP: dict[str, Callable[[Cluster], Iterator[Alert]]] = {
     "gpu": gpu_alerts,
     "nodes": node_alerts,
     "capacity": capacity_alerts,
     "queues": queue_alerts,
-    "policies": policy_alerts,
+    "policies": _policy_alerts,
 }
 """The functions that yield the alerts of a group. Each group is one file of the output."""
 

@@ -8,7 +8,7 @@ from gpuc.emit.alerts.alert import Alert, any_of, events
 from gpuc.emit.alerts.gpus import POOL
 from gpuc.kubernetes.amounts import quantity_text
 from gpuc.model import Cluster, Pool
-from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT
+from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, POOL_LABEL
 
 NODE_MINUTES = 20
 """Minimum time limit for the initialization of a NodeClaim. A pool with a longer boot time raises the limit."""
@@ -139,7 +139,7 @@ def metric_resource(resource: str) -> str:
 
 def node_labels(cluster: Cluster) -> list[str]:
     """Returns the node labels that kube-state-metrics must export because alerts use them."""
-    labels = ["gpuc.dev/pool"]
+    labels = [POOL_LABEL]
     if any(len(pool.instances) > 1 for pool in cluster.gpu_pools):
         labels.append("node.kubernetes.io/instance-type")
     if any(pool.mig_by_operator for pool in cluster.gpu_pools):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.alerts.alert import Alert, any_of, events
-from gpuc.emit.start_limits import pods_ready_minutes
+from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.model import Cluster
 
 

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import Any
 
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.alerts import alerts
-from gpuc.emit.bootstrap.outside import outside_of_model
 from gpuc.emit.component import Component
+from gpuc.emit.kueue import manages_pods, pods_ready_minutes
 from gpuc.emit.pod_deletion import grace_limits
-from gpuc.emit.prerequisites import capacity, chapters, preparation
+from gpuc.emit.prerequisites import chapters, preparation
+from gpuc.emit.prerequisites.nodes import CAPACITY_TITLE
 from gpuc.emit.prerequisites.record import variables
-from gpuc.emit.start_limits import manages_pods, pods_ready_minutes
-from gpuc.emit.template import environment
+from gpuc.emit.template import render
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
 from gpuc.spec.charts import LAST_WAVE
+from gpuc.spec.patches import Patch
 from gpuc.spec.platform import NodeAgent
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 ORIGIN: SpecPath = ("spec", "delivery")
 
@@ -39,9 +38,11 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[A
     Args:
         components: the components that the cluster needs.
     """
+    folder = Path(__file__).parent
+    readme = _readme_values(cluster, components)
     texts = {
-        "README.md": _render("readme.md.j2", outside=outside_of_model(cluster), **_readme_values(cluster, components)),
-        "argocd-health.yaml": _render("argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
+        "README.md": render(folder, "readme.md.j2", **readme),
+        "argocd-health.yaml": render(folder, "argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
     }
     for file, text in texts.items():
         yield Text(cluster.entry(file), ORIGIN, text)
@@ -50,12 +51,13 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[A
 def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
     found = chapters(cluster)
     titles = [chapter.title for chapter in found]
+    kinds = {template.kind for template in workloads(cluster) if isinstance(template, Manifest)}
     return {
         "cluster": cluster,
         "spec": cluster.spec,
         "aws": cluster.aws,
         "preparation": preparation(cluster, found),
-        "reserved_step": titles.index(capacity.TITLE) + 1 if capacity.TITLE in titles else 0,
+        "reserved_step": titles.index(CAPACITY_TITLE) + 1 if CAPACITY_TITLE in titles else 0,
         **_delivery_values(cluster),
         **_component_values(cluster, components),
         **_replacement_values(cluster),
@@ -64,11 +66,14 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[
         "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
         "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
         "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
+        "outside": _outside_of_model(cluster),
         **_unproved_values(cluster),
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
-        "template_kinds": [kind for kind in ("Job", "Deployment") if kind in _template_kinds(cluster)],
+        "template_kinds": [kind for kind in ("Job", "Deployment") if kind in kinds],
         **_alert_values(cluster),
-        **_pool_functions(cluster),
+        "tolerations": _tolerations,
+        "node_resources": _node_resources,
+        "users": partial(_users, cluster),
         "address_ranges": _address_ranges(cluster),
         "grace_limits": ", ".join(f"{tenant} {seconds}" for tenant, seconds in grace_limits(cluster).items()),
     }
@@ -83,15 +88,6 @@ def _delivery_values(cluster: Cluster) -> dict[str, object]:
         "tree": f"{delivery.path}/{cluster.name}",
         "out": cluster.out("").rstrip("/"),
         "folder": str(PurePosixPath(delivery.path).parent),
-    }
-
-
-def _pool_functions(cluster: Cluster) -> dict[str, object]:
-    """Returns the functions with which the README describes a pool."""
-    return {
-        "tolerations": _tolerations,
-        "node_resources": _node_resources,
-        "users": lambda pool: _users(cluster, pool),
     }
 
 
@@ -228,14 +224,56 @@ def _alert_values(cluster: Cluster) -> dict[str, object]:
     }
 
 
-def _template_kinds(cluster: Cluster) -> set[str]:
-    return {template.kind for template in workloads(cluster) if isinstance(template, Manifest)}
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """The settings of one kind that gpuc copies from the spec into the output without a model of their meaning."""
+
+    count: int
+    noun: str
+    """The noun for one setting, for example "patch"."""
+    plural: str
+    entries: list[str]
+    """A line in Markdown for each entry of the spec."""
+
+    @property
+    def summary(self) -> str:
+        """The number with the noun: "1 patch"."""
+        return f"{self.count} {self.noun if self.count == 1 else self.plural}"
 
 
-def _render(template: str, **values: object) -> str:
-    return _environment().get_template(template).render(**values)
+def _outside_of_model(cluster: Cluster) -> list[Outside]:
+    """Returns the settings that the cluster has, by kind; empty for a cluster without such settings."""
+    charts, patches = cluster.spec.charts, cluster.spec.patches
+    paths = {name: list(_leaves(settings.values)) for name, settings in cluster.spec.components.items()}
+    values = [f"`{name}`: {', '.join(f'`{path}`' for path in found)}" for name, found in paths.items() if found]
+    added = [f"`{name}`: {chart.chart} {chart.version} of {chart.repository}" for name, chart in charts.items()]
+    pools: dict[str, list[str]] = {}
+    for pool in cluster.pools:
+        if pool.own_user_data:
+            pools.setdefault(pool.own_user_data, []).append(f"`{pool.name}`")
+    texts = [f"nodes of {', '.join(names)}" for names in pools.values()]
+    kinds = (
+        Outside(sum(map(len, paths.values())), "value", "values", values),
+        Outside(len(patches), "patch", "patches", [_patch(patch) for patch in patches]),
+        Outside(len(charts), "chart", "charts", added),
+        Outside(len(cluster.user_manifests), "manifest", "manifests", ["the objects in `extra/`"]),
+        Outside(len(pools), "text of user data", "texts of user data", texts),
+    )
+    return [kind for kind in kinds if kind.count]
 
 
-@cache
-def _environment() -> Environment:
-    return environment(Path(__file__).parent)
+def _leaves(values: dict[str, Any], prefix: str = "") -> Iterator[str]:
+    """Yields the path of every value that is no map, with dots between the keys."""
+    for key, value in values.items():
+        path = f"{prefix}{key}".replace("`", "'")
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, f"{path}.")
+        else:
+            yield path
+
+
+def _patch(patch: Patch) -> str:
+    """Returns the target of a patch and the reason: "NodePool train-*: the audit agent needs a label"."""
+    target = patch.target
+    namespace = f"{target.namespace}/" if target.namespace else ""
+    return f"`{target.kind} {namespace}{target.name}`" + (f": {patch.why}" if patch.why else "")

@@ -3,45 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gpuc.emit.prerequisites import (
-    argocd,
-    capacity,
-    definitions,
-    efa,
-    iam,
-    instance_types,
-    job_controllers,
-    members,
-    namespaces,
-    network,
-    other_teams,
-    placement,
-    prometheus,
-    service_accounts,
-    system_nodes,
-    topology,
-)
+from gpuc.emit.prerequisites.access import iam, members, service_accounts
+from gpuc.emit.prerequisites.connections import efa, namespaces, network
+from gpuc.emit.prerequisites.nodes import capacity, instance_types, placement, system_nodes, topology
 from gpuc.emit.prerequisites.record import Chapter, Prerequisite, variables, wrapped
-from gpuc.emit.template import environment
+from gpuc.emit.prerequisites.software import argocd, definitions, job_controllers, other_teams, prometheus
+from gpuc.emit.template import render
 from gpuc.model import Cluster
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 CHAPTERS = (
     system_nodes, iam, network, instance_types, efa, placement, capacity, members, service_accounts, topology,
     prometheus, namespaces, job_controllers, other_teams, definitions, argocd,
 )  # fmt: skip
-"""The modules of the chapters, in the order in which an engineer needs them."""
+"""The functions that return the chapters, in the order in which an engineer needs them."""
 
 
 def chapters(cluster: Cluster) -> list[Chapter]:
-    """Returns the chapters that the cluster needs."""
-    return [chapter for module in CHAPTERS if (chapter := module.chapter(cluster)) is not None]
+    """Returns the chapters with prerequisites of the cluster."""
+    return [found for chapter in CHAPTERS if (found := chapter(cluster)).prerequisites]
 
 
 def prerequisites(cluster: Cluster) -> list[Prerequisite]:
@@ -71,13 +53,8 @@ def _text(cluster: Cluster, chapter: Chapter) -> str:
         "item_checks": partial(_commands, chapter, indent=7),
         **chapter.values,
     }
-    return _environment().get_template(chapter.template).render(values)
+    return render(Path(__file__).parent, chapter.template, **values)
 
 
 def _commands(chapter: Chapter, *chosen: str, indent: int = 4) -> str:
     return "\n".join(wrapped(command, indent) for command in chapter.checks(*chosen))
-
-
-@cache
-def _environment() -> Environment:
-    return environment(Path(__file__).parent)

@@ -9,10 +9,9 @@ from gpuc.diagnostics.unknown import none_if_unknown
 from gpuc.kubernetes.amounts import MIB
 from gpuc.model.cluster import SPEC
 from gpuc.model.gpu_pool import GpuPool
-from gpuc.model.layout import place
+from gpuc.model.layout import place, why_impossible
 from gpuc.model.pool import Pool
 from gpuc.model.resolve.instances import resolve_instances
-from gpuc.model.resolve.layouts import why_impossible
 from gpuc.model.sharing import LayoutError, Sharing, layouts_by_gpu
 from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Image as ImageSpec
@@ -90,25 +89,20 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
     """Returns findings about instance types that differ, and about a purpose or sharing that does not match them."""
     first, *others = instances
     first_type = Related(first.type, (*path, "instances", 0))
+    mig = pool_spec.sharing.mig if pool_spec.sharing else None
     findings = []
     for index, other in enumerate(others, 1):
-        where = (*path, "instances", index)
         if other.gpu != first.gpu:
             actual = f"{other.type} has {other.gpu or 'no GPU'}, but {first.type} has {first.gpu or 'no GPU'}"
             message = f"{actual}; expected instance types with the same GPU"
-            findings.append(HARDWARE.at(where, message, related=[first_type]))
         elif other.arch != first.arch:
             message = f"{other.type} is {other.arch}, but {first.type} is {first.arch}; expected one architecture"
-            findings.append(HARDWARE.at(where, message, related=[first_type]))
-        elif (
-            pool_spec.sharing
-            and pool_spec.sharing.mig
-            and pool_spec.sharing.mig.gpus
-            and other.gpu_count != first.gpu_count
-        ):
+        elif mig and mig.gpus and other.gpu_count != first.gpu_count:
             counts = f"{other.type} has {other.gpu_count} GPUs, but {first.type} has {first.gpu_count}"
             message = f"{counts}; MIG layouts by GPU number need types with equal numbers of GPUs"
-            findings.append(HARDWARE.at(where, message, related=[first_type]))
+        else:
+            continue
+        findings.append(HARDWARE.at((*path, "instances", index), message, related=[first_type]))
     general = pool_spec.purpose == "general"
     if general and first.gpu:
         message = f"purpose is general, but {first.type} has GPUs"

@@ -9,10 +9,9 @@ from gpuc.diagnostics.unknown import elements, known, none_if_unknown
 from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model.cluster import SPEC
 from gpuc.model.pool import Pool
-from gpuc.model.queue import Cohort, Queue
-from gpuc.model.quota import ceiling, quota_nodes
+from gpuc.model.queue import Cohort, Queue, ceiling, quota_nodes
 from gpuc.model.resolve.names import unknown
-from gpuc.model.resolve.quota_units import QUOTA_UNIT, resources
+from gpuc.model.resolve.queues import QUOTA_UNIT, resources
 from gpuc.model.tenant import Members, Namespace, NamespaceQuota, Profile, Tenant
 from gpuc.spec.cluster import Spec
 from gpuc.spec.network import Allowed

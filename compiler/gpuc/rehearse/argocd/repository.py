@@ -14,7 +14,7 @@ from gpuc.catalog import load
 from gpuc.catalog.schemas import custom_kinds
 from gpuc.cluster.application import ARGO, Application, Source, application_in
 from gpuc.documents.reader import load_all_yaml
-from gpuc.emit.prerequisites.definitions import is_custom
+from gpuc.kubernetes.api_groups import is_custom
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.rehearse.argocd.http_handlers import address
 from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from gpuc.emit.controllers import kueue_user
+from gpuc.emit.policy_facts import kueue_user
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOBSET, user
 from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, POD_FRAMEWORKS, PODSET_LABEL, QUEUE_LABEL
 from gpuc.model import Pool

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from gpuc.kubernetes.reserved_keys import reserved_key as reservation
 from gpuc.model import Cluster
-from gpuc.model.metadata import metadata_sections
 from gpuc.rules import Findings, rule
 
 
@@ -13,7 +12,7 @@ def reserved_key(cluster: Cluster) -> Findings:
     The value would change what the program does with all objects of the cluster, the pool or the tenant, for example
     switch off admission policies for a namespace. gpuc's own labels and annotations are not replaced.
     """
-    for path, section in metadata_sections(cluster).items():
+    for path, section in cluster.metadata_sections.items():
         for field, keys in (("labels", section.labels), ("annotations", section.annotations)):
             for key in keys:
                 if entry := reservation(key):

@@ -1,18 +1,18 @@
-"""Subnets, security groups, and the engine that enforces NetworkPolicies."""
+"""Subnets, security groups, EFA, and the engine that enforces NetworkPolicies."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
 
-from gpuc.emit.controllers import controllers
 from gpuc.emit.network import needs_cilium_policies
-from gpuc.emit.prerequisites.aws_resources import selected, selection, selector
+from gpuc.emit.policy_facts import controllers
 from gpuc.emit.prerequisites.record import AWS, Chapter, Row, written
-from gpuc.emit.prerequisites.system_nodes import replaces_kube_proxy
 from gpuc.model import Cluster
 from gpuc.objects.object_set import home_namespace
 from gpuc.objects.pods import pods_of
+from gpuc.spec.cloud import SecurityGroups, Subnets
+from gpuc.spec.network import Network
 
 _WITHOUT_PODS = ("default", "kube-node-lease", "kube-public")
 """Namespaces of Kubernetes in which the platform runs no pods."""
@@ -20,9 +20,9 @@ _TENANTS = ("spec", "tenants")
 _ENGINE = (*AWS, "networkPolicyEngine")
 
 
-def chapter(cluster: Cluster) -> Chapter:
+def network(cluster: Cluster) -> Chapter:
     """Returns the chapter about the network."""
-    networks = {tenant.name: tenant.spec.network for tenant in cluster.tenants if tenant.isolates_network}
+    networks = _networks(cluster)
     host_names = _host_names(cluster)
     values = {
         "isolates": bool(networks),
@@ -32,23 +32,28 @@ def chapter(cluster: Cluster) -> Chapter:
         "servers": _servers(cluster),
         "open_to_clients": any(entry.internet for network in networks.values() for entry in network.ingress),
         "platform_namespaces": _namespaces_with_pods(cluster),
-        "selection": selection,
+        "selection": _selection,
     }
-    return written(cluster, "network", "Network", _rows(cluster), **values)
+    return written(cluster, "network", "Network", _network_rows(cluster), **values)
 
 
-def _rows(cluster: Cluster) -> Iterator[Row]:
+def _networks(cluster: Cluster) -> dict[str, Network]:
+    """Returns the network settings of isolated tenants by name of the tenant."""
+    return {tenant.name: tenant.spec.network for tenant in cluster.tenants if tenant.isolates_network}
+
+
+def _network_rows(cluster: Cluster) -> Iterator[Row]:
     settings = cluster.aws
     engine, subnets, groups = settings.network_policy_engine, settings.subnets, settings.security_groups
     known = {
-        "name": selected(subnets),
-        "selector": selector(subnets, "--subnet-ids"),
+        "name": ",".join(_names(subnets)),
+        "selector": _selector(subnets, "--subnet-ids"),
         "zones": ", ".join(settings.zones),
     }
     yield "subnets", (*AWS, "subnets"), known
-    known = {"name": selected(groups), "selector": selector(groups, "--group-ids")}
+    known = {"name": ",".join(_names(groups)), "selector": _selector(groups, "--group-ids")}
     yield "security-groups", (*AWS, "securityGroups"), known
-    if not any(tenant.isolates_network for tenant in cluster.tenants):
+    if not _networks(cluster):
         return
     if engine in ("vpc-cni", "cilium", "none"):
         yield f"network-policy-engine/{engine}", _ENGINE, _ranges(cluster)
@@ -89,17 +94,16 @@ def _namespaces_with_pods(cluster: Cluster) -> list[str]:
 
 def _host_names(cluster: Cluster) -> list[str]:
     """Returns the host names that tenants may connect to. gpuc emits `**.` for `*.`, for subdomains of all levels."""
-    networks = (tenant.spec.network for tenant in cluster.tenants if tenant.isolates_network)
+    networks = _networks(cluster).values()
     return sorted({name for network in networks for entry in network.egress for name in entry.names or ()})
 
 
 def _servers(cluster: Cluster) -> list[str]:
     """Returns the tenants that accept connections from addresses, which a load balancer forwards."""
     return [
-        tenant.name
-        for tenant in cluster.tenants
-        if tenant.isolates_network
-        and any(entry.internet or entry.cidrs is not None for entry in tenant.spec.network.ingress)
+        name
+        for name, network in _networks(cluster).items()
+        if any(entry.internet or entry.cidrs is not None for entry in network.ingress)
     ]
 
 
@@ -118,3 +122,63 @@ def _cilium(cluster: Cluster) -> Iterator[Row]:
         yield "cilium-feature/multi-level-names", _TENANTS, {}
     if replaces_kube_proxy(cluster):
         yield "cilium-feature/gateway", _TENANTS, {}
+
+
+def replaces_kube_proxy(cluster: Cluster) -> bool:
+    """Returns whether Cilium has to replace kube-proxy: its Gateways need the replacement.
+
+    Source: cilium/cilium v1.20.2 Documentation/network/servicemesh/gateway-api (prerequisites)
+    """
+    return any(entry.gateway for network in _networks(cluster).values() for entry in network.ingress)
+
+
+def efa(cluster: Cluster) -> Chapter:
+    """Returns the chapter about EFA: the version of the CNI plugin, and the rules of the security group."""
+    groups = cluster.aws.security_groups
+    engine = "cilium" if cluster.aws.network_policy_engine == "cilium" else "vpc-cni"
+    known = {"name": ",".join(_names(groups)), "groups": _selector(groups, "--group-ids")}
+    rows: list[Row] = [
+        (f"efa-only-interfaces-{engine}", ("spec", "pools"), {}),
+        ("efa-traffic", (*AWS, "securityGroups"), known),
+    ]
+    return written(cluster, "efa", "EFA", rows if cluster.efa_pools else ())
+
+
+def namespaces(cluster: Cluster) -> Chapter:
+    """Returns the chapter about namespaces of other teams whose pods connect to pods of tenants."""
+    paths = {caller: tenant.path for tenant in cluster.tenants for caller in tenant.caller_namespaces}
+    callers = sorted(paths)
+    rows: list[Row] = [
+        ("namespace", (*paths[name], "network", "ingress"), {"name": name, "all": " ".join(callers)})
+        for name in callers
+    ]
+    return written(cluster, "namespaces", "Namespaces of other teams", rows, callers=callers)
+
+
+def _selection(selected: Subnets | SecurityGroups, noun: str, of_ids: str) -> str:
+    """Describes the selected resources in Markdown: "a subnet with the tags `a=b`", or "one of the subnets `subnet-1`".
+
+    Args:
+        noun: the words before the tags.
+        of_ids: the words before the ids.
+    """
+    names = ", ".join(f"`{name}`" for name in _names(selected))
+    return f"{of_ids if selected.ids else f'{noun} with the tags'} {names}"
+
+
+def _names(selection: Subnets | SecurityGroups) -> list[str]:
+    """Returns the ids of the selected resources, or their tags as key=value."""
+    return selection.ids or [f"{key}={value}" for key, value in (selection.tags or {}).items()]
+
+
+def _selector(selected: Subnets | SecurityGroups, option: str) -> str:
+    """Returns the arguments with which the aws command selects the resources. `option` is the option for ids."""
+    if selected.ids:
+        return f"{option} {' '.join(selected.ids)}"
+    filters = (f"Name=tag:{key},Values={value}" for key, value in (selected.tags or {}).items())
+    return "--filters " + " ".join(map(_quoted, filters))
+
+
+def _quoted(text: str) -> str:
+    """Quotes a text as one word of a shell command, also if the text needs no quotes."""
+    return "'" + text.replace("'", "'\\''") + "'"
