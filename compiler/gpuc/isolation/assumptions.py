@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 from gpuc.catalog.rows import read
 from gpuc.diagnostics.words import short_list, with_kind
-from gpuc.isolation.access import excess_permissions
+from gpuc.isolation.access import Access, excess_permissions
 from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD, Grant
-from gpuc.isolation.access.subjects import Access
 from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Datapath, Reachability, judges_services
 from gpuc.kubernetes.addresses import contains_pods, is_internet, range_text
@@ -168,14 +167,14 @@ def _addresses(reachability: Reachability) -> Iterator[Assumption]:
     A load balancer in a range of ingress connects to its own targets. A load balancer in a range of egress accepts the
     connections of another tenant.
     """
-    ranges = [
+    allowed = [
         (direction, peer.block)
         for policy in reachability.tenant_policies
         for direction, _, peer in policy.peers()
         if peer.block
     ]
-    blocks = {block for _, block in ranges}
-    outgoing = [block for direction, block in ranges if direction == EGRESS]
+    blocks = {block for _, block in allowed}
+    outgoing = [block for direction, block in allowed if direction == EGRESS]
     kind = "private load balancers" if any(map(is_internet, outgoing)) else "load balancers"
     of_egress = f", and those of egress no {kind} of tenants" if outgoing else ""
     claim = f"the address ranges in rules contain no pods{of_egress}"
