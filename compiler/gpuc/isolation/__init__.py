@@ -137,7 +137,7 @@ def _host_networks(objects: ObjectSet, tenancy: Tenancy, isolated: frozenset[str
         labels = tenancy.namespaces[manifest.name]
         if tenancy.tenants.get(manifest.name) not in isolated or pod_security(labels) != "privileged":
             continue
-        if constraints.find(HOST_NETWORK, "", "Pod", manifest.name, labels, ROLLOUT_ACTIONS) is None:
+        if constraints.find(HOST_NETWORK, manifest.name, labels, ROLLOUT_ACTIONS) is None:
             message = (
                 f"namespace {manifest.name} enforces neither Pod Security level baseline nor restricted, "
                 f"and no constraint checks hostNetwork"

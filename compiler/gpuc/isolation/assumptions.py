@@ -11,7 +11,7 @@ from gpuc.catalog.rows import read
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.access import Access, excess_permissions
 from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD, Grant
-from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
+from gpuc.isolation.constraints import ATTACHMENTS, HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Datapath, Reachability, judges_services
 from gpuc.kubernetes.addresses import contains_pods, is_internet, range_text
 from gpuc.kubernetes.network_policy import EGRESS
@@ -85,8 +85,8 @@ def _engine(engine: str) -> Assumption:
         return Assumption(claim, Basis.BROKEN, "the spec declares networkPolicyEngine: none")
     if engine:
         late = "; outside of strict mode, a new pod permits all connections until the engine applies its policies"
-        exception = late if engine == "vpc-cni" else ""
-        return Assumption(claim, Basis.DECLARED, f"the spec declares networkPolicyEngine: {engine}{exception}")
+        reason = f"the spec declares networkPolicyEngine: {engine}{late if engine == 'vpc-cni' else ''}"
+        return Assumption(claim, Basis.DECLARED, reason)
     return Assumption(claim, Basis.ASSUMED, "the objects do not show the network plugin of the cluster")
 
 
@@ -126,7 +126,7 @@ def _host_network(objects: ObjectSet, reachability: Reachability, constraints: C
     namespaces = reachability.tenancy.namespaces
     level = {name: pod_security(namespaces[name]) for name in reachability.tenancy.tenants}
     privileged = [name for name in level if level[name] == "privileged"]
-    denied_by = {name: constraints.find(HOST_NETWORK, "", "Pod", name, namespaces[name]) for name in privileged}
+    denied_by = {name: constraints.find(HOST_NETWORK, name, namespaces[name]) for name in privileged}
     unprotected = [name for name, constraint in denied_by.items() if constraint is None]
     if unprotected:
         basis = Basis.BROKEN if objects.is_complete else Basis.ASSUMED
@@ -149,15 +149,15 @@ def _secondary_networks(objects: ObjectSet, reachability: Reachability, constrai
     unprotected = [
         name
         for name in reachability.tenancy.tenants
-        if constraints.find(SECONDARY_NETWORKS, "", "Pod", name, namespaces[name]) is None
+        if constraints.find(SECONDARY_NETWORKS, name, namespaces[name]) is None
     ]
     if not unprotected:
-        return Assumption(claim, Basis.CHECKED, f"constraints deny the annotation {SECONDARY_NETWORKS[0]}")
+        return Assumption(claim, Basis.CHECKED, f"constraints deny the annotation {ATTACHMENTS}")
     where = with_kind("namespace", unprotected)
     attachments = [manifest for kind in _NETWORK_KINDS for manifest in objects.of(*kind)]
     if attachments:
         return Assumption(claim, Basis.BROKEN, f"pods of {where} can use {attachments[0]}")
-    reason = f"no constraint denies {SECONDARY_NETWORKS[0]} in {where}"
+    reason = f"no constraint denies {ATTACHMENTS} in {where}"
     return Assumption(claim, Basis.ASSUMED, f"{reason}, but no NetworkAttachmentDefinition exists")
 
 
@@ -181,9 +181,8 @@ def _addresses(reachability: Reachability) -> Iterator[Assumption]:
     if blocks and reachability.pods is None:
         unknown = {range_text(block[0], block[-1]) for block in blocks if not contains_pods(block, None)}
         if unknown:
-            yield Assumption(
-                claim, Basis.ASSUMED, f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
-            )
+            reason = f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
+            yield Assumption(claim, Basis.ASSUMED, reason)
     elif blocks:
         overlapping = [block for block in blocks if contains_pods(block, reachability.pods)]
         if not overlapping:
@@ -245,11 +244,8 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
     }
     if len(users) > 1:
         claim = "tenants do not communicate over EFA or RDMA, which bypass NetworkPolicies"
-        yield Assumption(
-            claim,
-            Basis.ASSUMED,
-            f"{with_kind('tenant', users)} can use EFA or RDMA, which only security groups restrict",
-        )
+        reason = f"{with_kind('tenant', users)} can use EFA or RDMA, which only security groups restrict"
+        yield Assumption(claim, Basis.ASSUMED, reason)
 
 
 def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:

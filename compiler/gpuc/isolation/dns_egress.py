@@ -201,10 +201,6 @@ class _Dns:
 
         In complete input, and in a namespace with a LocalQueue, all pods need DNS. If a policy of the namespace allows
         DNS, other pods that only a policy for all pods of the namespace isolates need DNS too.
-
-        Args:
-            counted: the policies whose rules count for the pods.
-            policies: the policies of the namespace that restrict egress.
         """
         if self._objects.is_complete or namespace in self._queues or any(policy.rules[EGRESS] for policy in counted):
             return True

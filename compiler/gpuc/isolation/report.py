@@ -239,16 +239,7 @@ def _data(proof: Proof) -> dict[str, Any]:
             }
             for verdict in proof.verdicts
         ],
-        "public": [
-            {
-                "tenant": path.tenant,
-                "direction": path.direction,
-                "peers": list(path.peers),
-                "ports": described(path.ports),
-                "namespaces": list(path.namespaces),
-            }
-            for path in public_paths(proof.reachability)
-        ],
+        "public": [path._asdict() | {"ports": described(path.ports)} for path in public_paths(proof.reachability)],
         "assumptions": [
             {"what": assumption.claim, "basis": assumption.basis.value, "because": assumption.reason}
             for assumption in proof.assumptions

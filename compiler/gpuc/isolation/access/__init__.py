@@ -24,7 +24,7 @@ from gpuc.isolation.access.permissions import (
     granted_permissions,
     has_wildcard,
 )
-from gpuc.isolation.constraints import NETWORK_POLICY, Constraints
+from gpuc.isolation.constraints import PEERS, Constraints
 from gpuc.isolation.tenancy import Tenancy, labelled_tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.kubernetes.selector import Selector, equals, matches
@@ -251,10 +251,7 @@ def _is_restricted(
     if permission.forbidden.rule is not NETWORK or permission.verbs != {"create"} or not bound_role.namespace:
         return False
     own = access.tenancy.namespaces.get(bound_role.namespace, {})
-    is_denied = (
-        permission.group == GROUP
-        and constraints.find(NETWORK_POLICY, GROUP, "NetworkPolicy", bound_role.namespace, own) is not None
-    )
+    is_denied = permission.group == GROUP and constraints.find(PEERS, bound_role.namespace, own) is not None
     return is_denied or not access.objects.is_complete
 
 
@@ -270,12 +267,9 @@ _KINDS = {
 def _exists(names: tuple[str, ...], permission: GrantedPermission, bound_role: BoundRole, objects: ObjectSet) -> bool:
     """Returns whether an object with one of the names exists; true for a rule without names."""
     kind = _KINDS.get((permission.group, permission.resource))
-    if not names or kind is None or not objects.has(permission.group, kind):
+    if not names or kind is None or not bound_role.namespace or not objects.has(permission.group, kind):
         return True
-    return (
-        any(objects.find(permission.group, kind, name, bound_role.namespace) for name in names)
-        or not bound_role.namespace
-    )
+    return any(objects.find(permission.group, kind, name, bound_role.namespace) for name in names)
 
 
 def _location(excess: ExcessPermission) -> tuple[Manifest, Path]:
