@@ -166,10 +166,4 @@ def _foreign_namespaces(objects: ObjectSet, policies: list[Policy]) -> Iterator[
 
 def _named_tenants(policy: Policy, direction: str) -> set[str]:
     """Returns the tenants that the namespace selectors of a policy name in one direction."""
-    return {
-        tenant
-        for _, _, peer in policy.peers(direction)
-        for key, domain in peer.namespaces or ()
-        if key == TENANT_LABEL and not domain.absent
-        for tenant in domain.listed or ()
-    }
+    return {tenant for _, _, peer in policy.peers(direction) for tenant in peer.named(TENANT_LABEL)}

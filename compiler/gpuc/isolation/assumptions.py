@@ -10,12 +10,12 @@ from typing import NamedTuple
 from gpuc.catalog.rows import read
 from gpuc.diagnostics.words import short_list, with_kind
 from gpuc.isolation.access import Access, excess_permissions
-from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD, Grant
+from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
 from gpuc.isolation.constraints import ATTACHMENTS, HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Datapath, Reachability, judges_services
 from gpuc.kubernetes.addresses import contains_pods, is_internet, range_text
 from gpuc.kubernetes.network_policy import EGRESS
-from gpuc.objects.object_set import ObjectSet, dig, pairs
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, pairs
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 
 _NETWORK_KINDS = (
@@ -194,15 +194,9 @@ def _addresses(reachability: Reachability) -> Iterator[Assumption]:
 
 def _forwarding(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if tenants can connect to platform namespaces, whose pods can be proxies."""
-    platform_namespaces = {
-        value
-        for policy in reachability.tenant_policies
-        for _, _, peer in policy.peers()
-        for key, domain in peer.namespaces or ()
-        if key == "kubernetes.io/metadata.name" and not domain.is_complement
-        for value in domain.values
-        if value not in reachability.tenancy.tenants
-    }
+    peers = (peer for policy in reachability.tenant_policies for _, _, peer in policy.peers())
+    named = {name for peer in peers for name in peer.named(NAMESPACE_NAME)}
+    platform_namespaces = named - reachability.tenancy.tenants.keys()
     if platform_namespaces:
         claim = "platform namespaces do not forward traffic between tenants"
         reason = f"rules allow connections between tenants and {with_kind('namespace', platform_namespaces)}"
@@ -277,7 +271,11 @@ def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapat
         f"{bound_role.subject} through {bound_role.binding}"
         for bound_role in access.bound_roles
         for rule in access.rules(bound_role)
-        if _writes_endpoints(rule.grant)
+        if rule.grant.verbs & _WRITE
+        and any(
+            {group, "*"} & set(rule.grant.groups) and {resource, "*"} & set(rule.grant.resources)
+            for group, resource in _ENDPOINTS
+        )
     }
     claim, checked = "no tenant can write Endpoints or EndpointSlices", "no role of a tenant has such a permission"
     yield _about_permissions(claim, access, writers, checked)
@@ -287,9 +285,3 @@ def statements(datapath: Datapath) -> list[tuple[str, str]]:
     """Returns the facts about an engine as sentences, each with its sources."""
     texts = read("datapaths")["sources"]
     return [(fact.statement, "; ".join(texts[key] for key in fact.source)) for fact in datapath.values()]
-
-
-def _writes_endpoints(grant: Grant) -> bool:
-    return bool(grant.verbs & _WRITE) and any(
-        {group, "*"} & set(grant.groups) and {resource, "*"} & set(grant.resources) for group, resource in _ENDPOINTS
-    )
