@@ -13,6 +13,7 @@ import pytest
 
 from gpuc.isolation import findings
 from gpuc.isolation.assumptions import Basis, assumptions
+from gpuc.isolation.constraints import HOST_NETWORK, Constraints
 from gpuc.isolation.proof import Allowance, Reachability
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.manifest.manifest import Body, Manifest
@@ -248,6 +249,15 @@ def test_a_privileged_namespace_needs_a_constraint() -> None:
             broken.append(replace(fence, body={"spec": {**fence.body["spec"], **change}}))
         found = [(finding.rule.id, finding.manifest.name) for finding in findings(complete(broken))]
         assert found == [("ISO003", "research-train"), ("ISO003", "search-train")]
+
+
+def test_the_config_of_gatekeeper_excludes_a_namespace_without_an_object() -> None:
+    body = {"spec": {"match": [{"processes": ["webhook"], "excludedNamespaces": ["elsewhere"]}]}}
+    config = next(manifest for manifest in synced("prod-use1") if manifest.kind == "Config")
+    for objects, found in (((), True), ((replace(config, body=body),), False)):
+        made = complete([manifest for manifest in synced("prod-use1") if manifest.kind != "Config"] + list(objects))
+        constraint = Constraints(made).find(HOST_NETWORK, "elsewhere", {"gpuc.dev/tenant": "nlp"})
+        assert (constraint is not None) == found
 
 
 @pytest.mark.parametrize("kinds", [{"kinds": ["Pod"]}, {"apiGroups": [""]}, {"apiGroups": [], "kinds": []}])

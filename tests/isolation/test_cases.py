@@ -57,6 +57,14 @@ def test_policies_without_types_isolate_ingress_only() -> None:
     assert ids(text) == []
 
 
+def test_rules_of_a_direction_that_no_type_names_allow_no_tenant() -> None:
+    peers = "[{namespaceSelector: {matchLabels: {gpuc.dev/tenant: other}}}]"
+    rules = f"podSelector: {{}}, ingress: [{{from: {peers}}}], egress: [{{to: {peers}}}]"
+    open_both = policy("blue", f"{{policyTypes: [Ingress, Egress], {rules}}}")
+    assert ("ISO004", "Namespace", "blue") in ids(TWO + open_both)
+    assert ids(TWO + open_both.replace("[Ingress, Egress]", "[Egress]")) == []
+
+
 def test_egress_rules_without_types_isolate_both() -> None:
     text = TWO + policy("blue", "{podSelector: {}, egress: [{ports: [{port: 53, protocol: UDP}]}]}")
     assert between(tree(text)) == {("blue", "red"): ("open", "UDP 53"), ("red", "blue"): ("blocked", "")}

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from gpuc.model import Cluster
 
 
+_POLICIES = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY))
+
+
 class IsolationOptions:
     """The options of isolation, with their defaults."""
 
@@ -147,7 +150,7 @@ def _tenancy(objects: ObjectSet, label: str | None, paths: list[str]) -> Tenancy
         UsageError: when the files have no tenants.
     """
     tenancy = labelled_tenancy(objects, label or TENANT_LABEL)
-    if not tenancy.tenants and label is None and _has_policies(objects):
+    if not tenancy.tenants and label is None and any(objects.has(*kind) for kind in _POLICIES):
         tenancy = separate_tenancy(objects)
     if not tenancy.tenants:
         files = ", ".join(paths)
@@ -155,10 +158,6 @@ def _tenancy(objects: ObjectSet, label: str | None, paths: list[str]) -> Tenancy
             f"no Namespace in {files} has the label {label or TENANT_LABEL}; --tenant-label sets another label"
         )
     return tenancy
-
-
-def _has_policies(objects: ObjectSet) -> bool:
-    return objects.has(GROUP, "NetworkPolicy") or objects.has(CILIUM, CILIUM_POLICY)
 
 
 def _proof(

@@ -137,7 +137,7 @@ def _host_networks(objects: ObjectSet, tenancy: Tenancy, isolated: frozenset[str
         labels = tenancy.namespaces[manifest.name]
         if tenancy.tenants.get(manifest.name) not in isolated or pod_security(labels) != "privileged":
             continue
-        if constraints.find(HOST_NETWORK, "", "Pod", manifest.name, labels, ROLLOUT_ACTIONS) is None:
+        if constraints.find(HOST_NETWORK, manifest.name, labels, ROLLOUT_ACTIONS) is None:
             message = (
                 f"namespace {manifest.name} enforces neither Pod Security level baseline nor restricted, "
                 f"and no constraint checks hostNetwork"
@@ -166,10 +166,4 @@ def _foreign_namespaces(objects: ObjectSet, policies: list[Policy]) -> Iterator[
 
 def _named_tenants(policy: Policy, direction: str) -> set[str]:
     """Returns the tenants that the namespace selectors of a policy name in one direction."""
-    return {
-        tenant
-        for _, _, peer in policy.peers(direction)
-        for key, domain in peer.namespaces or ()
-        if key == TENANT_LABEL and not domain.absent
-        for tenant in domain.listed or ()
-    }
+    return {tenant for _, _, peer in policy.peers(direction) for tenant in peer.named(TENANT_LABEL)}

@@ -9,14 +9,13 @@ from typing import NamedTuple
 
 from gpuc.catalog.rows import read
 from gpuc.diagnostics.words import short_list, with_kind
-from gpuc.isolation.access import excess_permissions
-from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD, Grant
-from gpuc.isolation.access.subjects import Access
-from gpuc.isolation.constraints import HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
+from gpuc.isolation.access import Access, excess_permissions
+from gpuc.isolation.access.permissions import ADMISSION, NAMESPACES, NETWORK, ROLES, WILDCARD
+from gpuc.isolation.constraints import ATTACHMENTS, HOST_NETWORK, SECONDARY_NETWORKS, Constraints, pod_security
 from gpuc.isolation.proof import Datapath, Reachability, judges_services
 from gpuc.kubernetes.addresses import contains_pods, is_internet, range_text
 from gpuc.kubernetes.network_policy import EGRESS
-from gpuc.objects.object_set import ObjectSet, dig, pairs
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, pairs
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 
 _NETWORK_KINDS = (
@@ -86,8 +85,8 @@ def _engine(engine: str) -> Assumption:
         return Assumption(claim, Basis.BROKEN, "the spec declares networkPolicyEngine: none")
     if engine:
         late = "; outside of strict mode, a new pod permits all connections until the engine applies its policies"
-        exception = late if engine == "vpc-cni" else ""
-        return Assumption(claim, Basis.DECLARED, f"the spec declares networkPolicyEngine: {engine}{exception}")
+        reason = f"the spec declares networkPolicyEngine: {engine}{late if engine == 'vpc-cni' else ''}"
+        return Assumption(claim, Basis.DECLARED, reason)
     return Assumption(claim, Basis.ASSUMED, "the objects do not show the network plugin of the cluster")
 
 
@@ -127,7 +126,7 @@ def _host_network(objects: ObjectSet, reachability: Reachability, constraints: C
     namespaces = reachability.tenancy.namespaces
     level = {name: pod_security(namespaces[name]) for name in reachability.tenancy.tenants}
     privileged = [name for name in level if level[name] == "privileged"]
-    denied_by = {name: constraints.find(HOST_NETWORK, "", "Pod", name, namespaces[name]) for name in privileged}
+    denied_by = {name: constraints.find(HOST_NETWORK, name, namespaces[name]) for name in privileged}
     unprotected = [name for name, constraint in denied_by.items() if constraint is None]
     if unprotected:
         basis = Basis.BROKEN if objects.is_complete else Basis.ASSUMED
@@ -150,15 +149,15 @@ def _secondary_networks(objects: ObjectSet, reachability: Reachability, constrai
     unprotected = [
         name
         for name in reachability.tenancy.tenants
-        if constraints.find(SECONDARY_NETWORKS, "", "Pod", name, namespaces[name]) is None
+        if constraints.find(SECONDARY_NETWORKS, name, namespaces[name]) is None
     ]
     if not unprotected:
-        return Assumption(claim, Basis.CHECKED, f"constraints deny the annotation {SECONDARY_NETWORKS[0]}")
+        return Assumption(claim, Basis.CHECKED, f"constraints deny the annotation {ATTACHMENTS}")
     where = with_kind("namespace", unprotected)
     attachments = [manifest for kind in _NETWORK_KINDS for manifest in objects.of(*kind)]
     if attachments:
         return Assumption(claim, Basis.BROKEN, f"pods of {where} can use {attachments[0]}")
-    reason = f"no constraint denies {SECONDARY_NETWORKS[0]} in {where}"
+    reason = f"no constraint denies {ATTACHMENTS} in {where}"
     return Assumption(claim, Basis.ASSUMED, f"{reason}, but no NetworkAttachmentDefinition exists")
 
 
@@ -168,23 +167,22 @@ def _addresses(reachability: Reachability) -> Iterator[Assumption]:
     A load balancer in a range of ingress connects to its own targets. A load balancer in a range of egress accepts the
     connections of another tenant.
     """
-    ranges = [
+    allowed = [
         (direction, peer.block)
         for policy in reachability.tenant_policies
         for direction, _, peer in policy.peers()
         if peer.block
     ]
-    blocks = {block for _, block in ranges}
-    outgoing = [block for direction, block in ranges if direction == EGRESS]
+    blocks = {block for _, block in allowed}
+    outgoing = [block for direction, block in allowed if direction == EGRESS]
     kind = "private load balancers" if any(map(is_internet, outgoing)) else "load balancers"
     of_egress = f", and those of egress no {kind} of tenants" if outgoing else ""
     claim = f"the address ranges in rules contain no pods{of_egress}"
     if blocks and reachability.pods is None:
         unknown = {range_text(block[0], block[-1]) for block in blocks if not contains_pods(block, None)}
         if unknown:
-            yield Assumption(
-                claim, Basis.ASSUMED, f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
-            )
+            reason = f"the addresses of pods are unknown; rules allow {short_list(unknown)}"
+            yield Assumption(claim, Basis.ASSUMED, reason)
     elif blocks:
         overlapping = [block for block in blocks if contains_pods(block, reachability.pods)]
         if not overlapping:
@@ -196,15 +194,9 @@ def _addresses(reachability: Reachability) -> Iterator[Assumption]:
 
 def _forwarding(reachability: Reachability) -> Iterator[Assumption]:
     """Yields an assumption if tenants can connect to platform namespaces, whose pods can be proxies."""
-    platform_namespaces = {
-        value
-        for policy in reachability.tenant_policies
-        for _, _, peer in policy.peers()
-        for key, domain in peer.namespaces or ()
-        if key == "kubernetes.io/metadata.name" and not domain.is_complement
-        for value in domain.values
-        if value not in reachability.tenancy.tenants
-    }
+    peers = (peer for policy in reachability.tenant_policies for _, _, peer in policy.peers())
+    named = {name for peer in peers for name in peer.named(NAMESPACE_NAME)}
+    platform_namespaces = named - reachability.tenancy.tenants.keys()
     if platform_namespaces:
         claim = "platform namespaces do not forward traffic between tenants"
         reason = f"rules allow connections between tenants and {with_kind('namespace', platform_namespaces)}"
@@ -246,11 +238,8 @@ def _remote_memory(objects: ObjectSet, reachability: Reachability) -> Iterator[A
     }
     if len(users) > 1:
         claim = "tenants do not communicate over EFA or RDMA, which bypass NetworkPolicies"
-        yield Assumption(
-            claim,
-            Basis.ASSUMED,
-            f"{with_kind('tenant', users)} can use EFA or RDMA, which only security groups restrict",
-        )
+        reason = f"{with_kind('tenant', users)} can use EFA or RDMA, which only security groups restrict"
+        yield Assumption(claim, Basis.ASSUMED, reason)
 
 
 def _other_kinds(objects: ObjectSet) -> Iterator[Assumption]:
@@ -282,7 +271,11 @@ def datapath_assumptions(objects: ObjectSet, reachability: Reachability, datapat
         f"{bound_role.subject} through {bound_role.binding}"
         for bound_role in access.bound_roles
         for rule in access.rules(bound_role)
-        if _writes_endpoints(rule.grant)
+        if rule.grant.verbs & _WRITE
+        and any(
+            {group, "*"} & set(rule.grant.groups) and {resource, "*"} & set(rule.grant.resources)
+            for group, resource in _ENDPOINTS
+        )
     }
     claim, checked = "no tenant can write Endpoints or EndpointSlices", "no role of a tenant has such a permission"
     yield _about_permissions(claim, access, writers, checked)
@@ -292,9 +285,3 @@ def statements(datapath: Datapath) -> list[tuple[str, str]]:
     """Returns the facts about an engine as sentences, each with its sources."""
     texts = read("datapaths")["sources"]
     return [(fact.statement, "; ".join(texts[key] for key in fact.source)) for fact in datapath.values()]
-
-
-def _writes_endpoints(grant: Grant) -> bool:
-    return bool(grant.verbs & _WRITE) and any(
-        {group, "*"} & set(grant.groups) and {resource, "*"} & set(grant.resources) for group, resource in _ENDPOINTS
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gpuc.admission.gatekeeper_match import excluded_namespaces, has_kind, has_namespace, in_wildcards
@@ -10,18 +10,20 @@ from gpuc.admission.pod_security import levels
 from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.selectors import selector
 
 ROLLOUT_ACTIONS = ("deny", "warn", "dryrun")
 """The enforcement actions of a constraint that denies objects, or that is in rollout and will deny objects later."""
 
-HOST_NETWORK = ("hostNetwork",)
-"""Words in the code of a ConstraintTemplate that restricts the host network of pods."""
-SECONDARY_NETWORKS = ("k8s.v1.cni.cncf.io/networks",)
-"""Words in the code of a ConstraintTemplate that restricts the annotation for secondary networks."""
-NETWORK_POLICY = ("ingress", "egress", "namespaceSelector")
-"""Words in the code of a ConstraintTemplate that restricts the peers of NetworkPolicies."""
+Restriction = tuple[str, str, tuple[str, ...]]
+"""API group and kind of the denied objects, and words that the code of the ConstraintTemplate contains."""
+HOST_NETWORK: Restriction = ("", "Pod", ("hostNetwork",))
+ATTACHMENTS = "k8s.v1.cni.cncf.io/networks"
+"""The annotation of pods for secondary networks."""
+SECONDARY_NETWORKS: Restriction = ("", "Pod", (ATTACHMENTS,))
+PEERS: Restriction = (GROUP, "NetworkPolicy", ("ingress", "egress", "namespaceSelector"))
 
 
 class Constraints:
@@ -42,21 +44,15 @@ class Constraints:
         self._excluded = objects.once(excluded_namespaces)
 
     def find(
-        self,
-        words: tuple[str, ...],
-        api_group: str,
-        kind: str,
-        namespace: str,
-        labels: Mapping[str, str],
-        actions: tuple[str, ...] = ("deny",),
+        self, restriction: Restriction, namespace: str, labels: Mapping[str, str], actions: Sequence[str] = ("deny",)
     ) -> Manifest | None:
         """Returns a constraint that applies to all objects of a kind in a namespace; None if no constraint does.
 
         Args:
-            words: words that the ConstraintTemplate has to contain, such as HOST_NETWORK.
             labels: the labels of the namespace.
             actions: the enforcement actions that the constraint may have.
         """
+        api_group, kind, words = restriction
         for constraint, code, namespaces in () if in_wildcards(self._excluded, namespace) else self._constraints:
             spec = constraint.body.get("spec")
             if (

@@ -36,6 +36,10 @@ _Cause = tuple[_Place, Manifest, str]
 """Why isolated pods cannot use DNS: the place, the policy that isolates the pods, and the reason in words.
 
 The place is the incomplete rule, or the field that isolates the pods if no rule is for DNS."""
+_Client = tuple[Mapping[str, str], str]
+"""The labels of pods, and the kind and name of their workload.
+
+Both are empty for pods that users create, whose labels are unknown."""
 _DNS_NAMESPACE = "kube-system"
 _LABELS: Mapping[str, str] = {"k8s-app": "kube-dns", "eks.amazonaws.com/component": "coredns"}
 """The labels of CoreDNS pods on EKS.
@@ -79,14 +83,6 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
         yield ObjectFinding(NO_DNS, manifest, ("spec", "podSelector"), message)
 
 
-class _Client(NamedTuple):
-    """Pods that use the cluster's DNS."""
-
-    labels: Mapping[str, str]
-    name: str = ""
-    """The kind and name of the workload; empty for pods that users create, whose labels are unknown."""
-
-
 class _Way(NamedTuple):
     """A peer of an egress rule, and what the peer includes of the DNS."""
 
@@ -125,12 +121,12 @@ class _Dns:
     def clients(self) -> dict[str, list[_Client]]:
         """Returns the pods that use the cluster's DNS, by namespace. Pods that users create are first."""
         labelled = [name for name, labels in self._objects.namespaces.items() if labels.get(TENANT_LABEL)]
-        clients = {name: [_Client({})] for name in (*self._queues, *labelled)}
+        clients: dict[str, list[_Client]] = {name: [({}, "")] for name in (*self._queues, *labelled)}
         for template in pods(self._objects):
             # k8s.io/api v0.35 core/v1, PodSpec.dnsPolicy: "Default" and "None" use other servers
             is_client = dig(template.spec, "dnsPolicy") in (None, "ClusterFirst")
             if isinstance(template.spec, dict) and template.spec.get("hostNetwork") is not True and is_client:
-                client = _Client(template.labels, str(template.manifest))
+                client = template.labels, str(template.manifest)
                 clients.setdefault(home_namespace(template.manifest), []).append(client)
         return clients
 
@@ -142,8 +138,8 @@ class _Dns:
             cause = self._cause(namespace, client, policies)
             if cause is not None:
                 manifest, path = cause[0]
-                causes.setdefault((id(manifest), path), (cause, []))[1].append(client.name)
-                if not client.name:
+                causes.setdefault((id(manifest), path), (cause, []))[1].append(client[1])
+                if not client[1]:
                     break  # users create pods with any labels, so the finding is about all pods of the namespace
         for (place, isolating, reason), workloads in causes.values():
             who = short_list(workloads) if all(workloads) else f"namespace {namespace}"
@@ -170,12 +166,13 @@ class _Dns:
         Args:
             policies: the policies of the namespace that restrict egress.
         """
-        isolating = [policy for policy in policies if matches(policy.pods, client.labels)]
-        counted = isolating if self._objects.is_complete or client.name else policies
+        labels, name = client
+        isolating = [policy for policy in policies if matches(policy.pods, labels)]
+        counted = isolating if self._objects.is_complete or name else policies
         if not isolating or not self._needs_dns(namespace, counted, policies):
             return None
         ways = [way for policy in counted for way in self._ways(policy)]
-        open_protocols = {name for way in ways if way.has_servers or way.has_cache for name in way.protocols}
+        open_protocols = {protocol for way in ways if way.has_servers or way.has_cache for protocol in way.protocols}
         blocked = [protocol for protocol in _PROTOCOLS if protocol not in open_protocols]
         isolation = _isolation(isolating)
         over_udp = [way for way in ways if "UDP" in way.protocols]
@@ -201,10 +198,6 @@ class _Dns:
 
         In complete input, and in a namespace with a LocalQueue, all pods need DNS. If a policy of the namespace allows
         DNS, other pods that only a policy for all pods of the namespace isolates need DNS too.
-
-        Args:
-            counted: the policies whose rules count for the pods.
-            policies: the policies of the namespace that restrict egress.
         """
         if self._objects.is_complete or namespace in self._queues or any(policy.rules[EGRESS] for policy in counted):
             return True
@@ -233,8 +226,7 @@ class _Dns:
             return contains_pods(peer.block, None) if is_complete else may_contain_pods(peer.block)
         if peer.namespaces is None:
             return home == _DNS_NAMESPACE
-        named = [domain for key, domain in peer.namespaces if key == NAMESPACE_NAME and not domain.is_complement]
-        if not is_complete and any("dns" in value for domain in named for value in domain.values):
+        if not is_complete and any("dns" in name for name in peer.named(NAMESPACE_NAME)):
             return True  # a namespace for DNS, such as openshift-dns
         has_pods = matches(peer.pods, _LABELS) if is_complete else satisfiable((*peer.pods, _OTHER_CLUSTERS), ())
         return has_pods and satisfiable((*peer.namespaces, *self._namespace), ())

@@ -215,8 +215,8 @@ def _conclusion(proof: Proof, paint: Paint) -> str:
         condition = f", if all assumptions without evidence are true ({assumed})" if assumed else ""
         return paint("1", f"The proof holds{condition}.")
     reasons = [f"open pairs: {open_pairs} of {len(proof.verdicts)}"] if open_pairs else []
-    for basis in (Basis.BROKEN, Basis.UNPROVEN):
-        reasons += [f"{basis.value} assumptions: {counted[basis]}"] if counted[basis] else []
+    false = [basis for basis in (Basis.BROKEN, Basis.UNPROVEN) if counted[basis]]
+    reasons += [f"{basis.value} assumptions: {counted[basis]}" for basis in false]
     return paint("1", f"The proof does not hold; {', '.join(reasons)}.")
 
 
@@ -239,16 +239,7 @@ def _data(proof: Proof) -> dict[str, Any]:
             }
             for verdict in proof.verdicts
         ],
-        "public": [
-            {
-                "tenant": path.tenant,
-                "direction": path.direction,
-                "peers": list(path.peers),
-                "ports": described(path.ports),
-                "namespaces": list(path.namespaces),
-            }
-            for path in public_paths(proof.reachability)
-        ],
+        "public": [path._asdict() | {"ports": described(path.ports)} for path in public_paths(proof.reachability)],
         "assumptions": [
             {"what": assumption.claim, "basis": assumption.basis.value, "because": assumption.reason}
             for assumption in proof.assumptions

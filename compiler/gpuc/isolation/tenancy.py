@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
-from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
 from gpuc.objects.other_policies import enforced_policies
 
 TENANT_LABEL = "gpuc.dev/tenant"
@@ -30,7 +30,7 @@ class Tenancy:
     """The tenants by namespace. A namespace without a tenant, such as kube-system, is not a key."""
     key: str = ""
     """The label of namespaces whose value is the tenant; empty if every namespace counts as a tenant."""
-    unlabelled: tuple[str, ...] = field(default=())
+    unlabelled: tuple[str, ...] = ()
     """Namespaces without a Namespace object in the input. Their labels are unknown."""
 
     @cached_property
@@ -57,12 +57,12 @@ def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
 def separate_tenancy(objects: ObjectSet) -> Tenancy:
     """Returns a separate tenant for every namespace, except for platform namespaces."""
     labelled = objects.namespaces
-    with_policies = {policy.namespace for policy in enforced_policies(objects) if policy.namespace}
+    with_policies = {policy.namespace for policy in objects.once(enforced_policies) if policy.namespace}
     unlabelled = tuple(sorted(with_policies - set(labelled)))
-    namespaces = labelled | {name: {"kubernetes.io/metadata.name": name} for name in unlabelled}
-    tenants = {name: name for name in namespaces if not _is_platform(name)}
+    namespaces = labelled | {name: {NAMESPACE_NAME: name} for name in unlabelled}
+    tenants = {
+        name: name
+        for name in namespaces
+        if name not in _PLATFORM and not name.startswith(_PLATFORM_PREFIXES) and not name.endswith("-operator")
+    }
     return Tenancy(namespaces, tenants, unlabelled=unlabelled)
-
-
-def _is_platform(name: str) -> bool:
-    return name in _PLATFORM or name.startswith(_PLATFORM_PREFIXES) or name.endswith("-operator")

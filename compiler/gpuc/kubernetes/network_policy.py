@@ -33,6 +33,10 @@ class Peer(NamedTuple):
     host: str = ""
     """The host name or pattern of a CiliumNetworkPolicy, such as **.hf.co; empty for other peers."""
 
+    def named(self, key: str) -> set[str]:
+        """Returns the values that the selector of namespaces lists for a label."""
+        return {value for own, domain in self.namespaces or () if own == key for value in domain.listed or ()}
+
 
 class TrafficRule(NamedTuple):
     """A rule that allows connections with some peers on some ports."""

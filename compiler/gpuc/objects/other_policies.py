@@ -251,12 +251,10 @@ def policy_generators(objects: ObjectSet) -> list[Manifest]:
         for api_group, kinds in _GENERATORS.items()
         for kind in kinds
         for manifest in objects.of(api_group, kind)
-        if "NetworkPolicy" in _generated(manifest)
+        if "NetworkPolicy" in str(_created(manifest))
     ]
 
 
-def _generated(manifest: Manifest) -> str:
-    """Returns the text of the rules that create objects. A GeneratingPolicy consists only of such rules."""
-    if manifest.kind == "GeneratingPolicy":
-        return str(dig(manifest.body, "spec"))
-    return str([dig(rule, "generate") for _, rule in items(dig(manifest.body, "spec", "rules"))])
+def _created(manifest: Manifest) -> object:
+    rules = [dig(rule, "generate") for _, rule in items(dig(manifest.body, "spec", "rules"))]
+    return dig(manifest.body, "spec") if manifest.kind == "GeneratingPolicy" else rules

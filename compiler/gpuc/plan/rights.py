@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
+from gpuc.isolation.access import SERVICE_ACCOUNT, Access
 from gpuc.isolation.access.permissions import WITHOUT_NAME, Grant
-from gpuc.isolation.access.subjects import SERVICE_ACCOUNT, Access
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Manifest

@@ -266,8 +266,8 @@ def has_wildcard(grant: Grant) -> bool:
 
 def _matches(grant: Grant, group: str, resource: str) -> bool:
     """Returns whether a rule matches a key of FORBIDDEN; "*/scale" matches the subresource "scale" of all resources."""
-    if resource == "*" and group in grant.groups:
-        return bool(grant.resources)  # all resources of the group are forbidden
+    if resource == "*" and group in grant.groups:  # all resources of the group are forbidden
+        return any(not pattern.startswith("*/") for pattern in grant.resources)
     return bool({group, "*"} & set(grant.groups)) and any(
         pattern in ("*", resource) or (pattern.startswith("*/") and resource.endswith(pattern[1:]))
         for pattern in grant.resources

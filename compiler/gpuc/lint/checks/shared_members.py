@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.isolation.access.subjects import Access
+from gpuc.isolation.access import Access
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
