@@ -1,15 +1,10 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
+from gpuc.verify import Findings, check
 from gpuc.verify.null_fields import null_fields
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify.subject import Subject
 
 
 @check(
@@ -17,7 +12,7 @@ if TYPE_CHECKING:
     source="argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md (Server-Side Apply); "
     "compiler/gpuc/catalog/nulls.json",
 )
-def null_field(subject: Subject) -> Iterator[ObjectFinding]:
+def null_field(subject: Subject) -> Findings:
     """A chart renders an empty Helm value as a null in a custom resource.
 
     The API server refuses a server-side apply of the object, and the sync of its Application fails.

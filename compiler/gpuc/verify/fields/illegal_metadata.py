@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.dns_name import (
@@ -16,10 +15,8 @@ from gpuc.kubernetes.dns_name import (
 )
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 _NAMES = {
     "Namespace": (LABEL, "a DNS label (RFC 1123)"),
@@ -35,7 +32,7 @@ _ANNOTATIONS_BYTES_MAX = 262_144
 
 
 @check("SCH006", source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
-def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
+def illegal_metadata(subject: Subject) -> Findings:
     """An object has a name, namespace, label or annotation that Kubernetes refuses.
 
     The API server refuses the object, and its Application does not sync.
@@ -45,7 +42,7 @@ def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
             yield from verify_metadata(manifest, namespaced=known.namespaced, as_written=subject.as_written)
 
 
-def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[ObjectFinding]:
+def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Findings:
     """Yields the findings about the metadata of an object.
 
     Args:
