@@ -20,9 +20,9 @@ from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
+from gpuc.verify.charts.null_field import null_fields
 from gpuc.verify.charts.unknown_key import unknown_key
 from gpuc.verify.charts.wrong_type import wrong_type
-from gpuc.verify.null_fields import null_fields
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
