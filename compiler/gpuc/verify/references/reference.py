@@ -90,19 +90,12 @@ _CERTAIN_GROUPS = frozenset((KARPENTER, KARPENTER_AWS, GROUP, TEMPLATES))
 _OFTEN_GENERATED = frozenset(
     kind_of(kind)
     for kind in (
-        "node.k8s.io/RuntimeClass",
-        "rbac.authorization.k8s.io/ClusterRole",
-        "resource.k8s.io/DeviceClass",
-        "scheduling.k8s.io/PriorityClass",
-        "storage.k8s.io/StorageClass",
-        "trainer.kubeflow.org/ClusterTrainingRuntime",
-        "ConfigMap",
-        "PersistentVolume",
-        "PersistentVolumeClaim",
-        "Secret",
-        "ServiceAccount",
+        "node.k8s.io/RuntimeClass", "rbac.authorization.k8s.io/ClusterRole", "resource.k8s.io/DeviceClass",
+        "scheduling.k8s.io/PriorityClass", "storage.k8s.io/StorageClass",
+        "trainer.kubeflow.org/ClusterTrainingRuntime", "ConfigMap", "PersistentVolume", "PersistentVolumeClaim",
+        "Secret", "ServiceAccount",
     )
-)
+)  # fmt: skip
 
 
 def confidence_of(kind: Kind) -> Confidence:

@@ -56,18 +56,10 @@ _PREFIXES = ("requests.", "limits.")
 _STANDARD = frozenset(
     (
         *(f"{prefix}{name}" for prefix in ("", *_PREFIXES) for name in ("cpu", "memory", "ephemeral-storage")),
-        "configmaps",
-        "persistentvolumeclaims",
-        "pods",
-        "replicationcontrollers",
-        "requests.storage",
-        "resourcequotas",
-        "secrets",
-        "services",
-        "services.loadbalancers",
-        "services.nodeports",
+        "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "requests.storage",
+        "resourcequotas", "secrets", "services", "services.loadbalancers", "services.nodeports",
     )
-)
+)  # fmt: skip
 """kubernetes v1.35, pkg/apis/core/helper/helpers.go (standardQuotaResources)."""
 _COUNTED_WITH_SLASH = (
     "count/",
@@ -83,18 +75,11 @@ _MISSPELT_MIG = re.compile(r"nvidia\.com/mig[-_.]?(\d+)g[-_.]?(\d+)g(?:b|i|ib)?(
 
 _DEVICES = frozenset(
     (
-        "amd.com/gpu",
-        "aws.amazon.com/neuron",
-        "aws.amazon.com/neuroncore",
-        "aws.amazon.com/neurondevice",
-        "google.com/tpu",
-        "habana.ai/gaudi",
-        "nvidia.com/gpu",
-        "nvidia.com/gpu.shared",
-        "vpc.amazonaws.com/efa",
+        "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice",
+        "google.com/tpu", "habana.ai/gaudi", "nvidia.com/gpu", "nvidia.com/gpu.shared", "vpc.amazonaws.com/efa",
         "vpc.amazonaws.com/pod-eni",
     )
-)
+)  # fmt: skip
 """Resources of device plugins in GPU clusters.
 
 Source: karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go, and the device plugins
