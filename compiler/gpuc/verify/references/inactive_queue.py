@@ -34,4 +34,3 @@ ROWS = (
     Reference(f"{GROUP}/AdmissionCheck", "spec.parameters", TYPED),
     Reference(f"{GROUP}/MultiKueueConfig", "spec.clusters[]", f"{GROUP}/MultiKueueCluster"),
 )
-"""The fields of the references that the check covers."""

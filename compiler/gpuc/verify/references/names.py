@@ -19,7 +19,7 @@ REFERENCES: dict[Reference, Rule] = {
     for module in modules(__package__)
     for row in getattr(module, "ROWS", ())
 }
-"""All fields in which objects refer to other objects, the ROWS of the modules in this folder, with the rules."""
+"""All fields in which objects refer to other objects, with their rules: the ROWS of each module of this folder."""
 
 _BY_SOURCE: dict[str, list[tuple[Reference, Pattern]]] = {}
 for _row in REFERENCES:

@@ -22,4 +22,3 @@ ROWS = (
     Reference(POD, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
     Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", LOCAL_QUEUE),
 )
-"""The fields of the references that the check covers."""

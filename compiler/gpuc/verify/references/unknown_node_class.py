@@ -23,4 +23,3 @@ ROWS = (
         when=("key", "karpenter.sh/nodepool"),
     ),
 )
-"""The fields of the references that the check covers."""

@@ -24,4 +24,3 @@ ROWS = (
     Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
     Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass"),
 )
-"""The fields of the references that the check covers."""

@@ -18,4 +18,3 @@ ROWS = (
     Reference("argoproj.io/Application", "spec.project", "argoproj.io/AppProject", ANY_NAMESPACE),
     Reference("argoproj.io/ApplicationSet", "spec.template.spec.project", "argoproj.io/AppProject", ANY_NAMESPACE),
 )
-"""The fields of the references that the check covers."""

@@ -25,4 +25,3 @@ ROWS = (
         for kind in ("RoleBinding", "ClusterRoleBinding")
     ),
 )
-"""The fields of the references that the check covers."""

@@ -34,4 +34,3 @@ ROWS = (
     Reference("networking.k8s.io/Ingress", "spec.rules[].http.paths[].backend.service.name", "Service"),
     Reference("trainer.kubeflow.org/TrainJob", "spec.runtimeRef", TYPED),
 )
-"""The fields of the references that the check covers."""

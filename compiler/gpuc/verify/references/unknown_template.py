@@ -23,4 +23,3 @@ ROWS = (
         "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
     ),
 )
-"""The fields of the references that the check covers."""
