@@ -44,6 +44,7 @@ def reported(*texts: str) -> list[str]:
             "OBJ020 nvidia.com/gpu: nvidia.com/gpu is 500m; extended resources are integers",
         ),
         ("resources: {limits: {gpu: 1}}", 'OBJ020 gpu: containers have no resource "gpu"'),
+        ("resources: {limits: {cpu: -1}}", "OBJ020 cpu: cpu is -1; expected 0 or more"),
         ("resources: {limits: {hugepages-2Mi: 10Gi}}", "OBJ020 resources: hugepages-2Mi also needs"),
         (
             "resources: {limits: {hugepages-2Mi: 3Mi, cpu: 1}}",
@@ -66,6 +67,7 @@ def test_refused_amounts_and_unknown_ports_are_reported(container: str, words: s
         "readinessProbe: {httpGet: {port: http}}",
         "livenessProbe: {tcpSocket: {port: 8080}}",
         "resources: {limits: nothing}",
+        "resources: {limits: {kubernetes.io/batch-cpu: 500m}}",
     ],
 )
 def test_accepted_amounts_and_ports(container: str) -> None:
