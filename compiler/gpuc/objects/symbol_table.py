@@ -34,28 +34,16 @@ CREATORS: tuple[tuple[str, str, str], ...] = (
 CLUSTER_SCOPED = frozenset(
     kind_of(kind)
     for kind in (
-        "karpenter.k8s.aws/EC2NodeClass",
-        "karpenter.sh/NodePool",
-        "kueue.x-k8s.io/AdmissionCheck",
-        "kueue.x-k8s.io/ClusterQueue",
-        "kueue.x-k8s.io/MultiKueueCluster",
-        "kueue.x-k8s.io/MultiKueueConfig",
-        "kueue.x-k8s.io/ProvisioningRequestConfig",
-        "kueue.x-k8s.io/ResourceFlavor",
-        "kueue.x-k8s.io/Topology",
-        "kueue.x-k8s.io/WorkloadPriorityClass",
-        "rbac.authorization.k8s.io/ClusterRole",
-        "templates.gatekeeper.sh/ConstraintTemplate",
-        "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
-        "node.k8s.io/RuntimeClass",
-        "resource.k8s.io/DeviceClass",
-        "scheduling.k8s.io/PriorityClass",
-        "storage.k8s.io/StorageClass",
-        "trainer.kubeflow.org/ClusterTrainingRuntime",
-        "Namespace",
+        "karpenter.k8s.aws/EC2NodeClass", "karpenter.sh/NodePool", "kueue.x-k8s.io/AdmissionCheck",
+        "kueue.x-k8s.io/ClusterQueue", "kueue.x-k8s.io/MultiKueueCluster", "kueue.x-k8s.io/MultiKueueConfig",
+        "kueue.x-k8s.io/ProvisioningRequestConfig", "kueue.x-k8s.io/ResourceFlavor", "kueue.x-k8s.io/Topology",
+        "kueue.x-k8s.io/WorkloadPriorityClass", "rbac.authorization.k8s.io/ClusterRole",
+        "templates.gatekeeper.sh/ConstraintTemplate", "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        "node.k8s.io/RuntimeClass", "resource.k8s.io/DeviceClass", "scheduling.k8s.io/PriorityClass",
+        "storage.k8s.io/StorageClass", "trainer.kubeflow.org/ClusterTrainingRuntime", "Namespace",
         "PersistentVolume",
     )
-)
+)  # fmt: skip
 """The referenced kinds that are cluster-scoped."""
 
 _BUILT_IN = {

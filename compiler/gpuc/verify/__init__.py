@@ -7,16 +7,17 @@ same name contains examples. gpuc discovers the modules. `gpuc lint` has more ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpuc.diagnostics.contract import Checks
+from gpuc.objects.object_finding import ObjectFinding
 
 if TYPE_CHECKING:
     from gpuc.manifest.manifest import Artifact
-    from gpuc.objects.object_finding import ObjectFinding
     from gpuc.verify.subject import Subject
 
+Findings = Iterator[ObjectFinding]
 CHECKS: Checks[Subject, ObjectFinding] = Checks("gpuc.verify")
 check = CHECKS.declare
 """Declares a function as the check of a rule. The first line of the docstring is the title, the rest is the reason."""

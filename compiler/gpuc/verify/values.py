@@ -15,7 +15,8 @@ from gpuc.objects.object_set import dig
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
 
-_CONFIGURATION = ("managerConfig", "controllerManagerConfigYaml")
+CONFIGURATION_TEXT = ("managerConfig", "controllerManagerConfigYaml")
+"""The path of Kueue's configuration in the values of its chart."""
 
 
 def value_errors(values: Values) -> Iterator[SchemaError]:
@@ -27,7 +28,7 @@ def value_errors(values: Values) -> Iterator[SchemaError]:
     """
     schema = chart(values.component)
     if schema is not None:
-        for error in schema_errors(_compiled(values.component), values.body, schema):
+        for error in schema_errors(schema_validator(values.component), values.body, schema):
             if error.kind is not ErrorKind.VALUE or dig(values.body, *error.path) is not None:
                 yield error
     if values.component == "kueue":
@@ -36,25 +37,19 @@ def value_errors(values: Values) -> Iterator[SchemaError]:
 
 def _configuration(values: Values) -> Iterator[SchemaError]:
     """Yields the errors of Kueue's configuration, a YAML text in the Helm values that the chart does not validate."""
-    text = dig(values.body, *_CONFIGURATION)
+    text = dig(values.body, *CONFIGURATION_TEXT)
     if not isinstance(text, str):
         return
     try:
         document = values.embedded[text] if text in values.embedded else load_yaml(text)
     except ValueError as error:
-        yield SchemaError(ErrorKind.VALUE, _CONFIGURATION, f"not YAML: {error}")
+        yield SchemaError(ErrorKind.VALUE, CONFIGURATION_TEXT, f"not YAML: {error}")
         return
-    for item in schema_errors(_configuration_validator(), document, kueue_configuration()):
-        yield item.under(*_CONFIGURATION)
+    for item in schema_errors(schema_validator("kueue configuration"), document, kueue_configuration()):
+        yield item.under(*CONFIGURATION_TEXT)
 
 
 @cache
-def _compiled(component: str) -> Draft202012Validator:
-    schema = chart(component)
-    assert schema is not None
-    return validator(schema)
-
-
-@cache
-def _configuration_validator() -> Draft202012Validator:
-    return validator(kueue_configuration())
+def schema_validator(name: str) -> Draft202012Validator:
+    """Returns the validator of a chart's values, by its component; or of the configuration of Kueue, by other names."""
+    return validator(chart(name) or kueue_configuration())

@@ -105,15 +105,14 @@ def _pod(pods: Pods) -> Iterator[ObjectFinding]:
     volumes = [str(dig(volume, "name")) for _, volume in items(dig(pod, "volumes"))]
     known = {*volumes, *(str(dig(claim, "metadata", "name")) for _, claim in items(claims))}
     names: list[str] = []
-    for field in ("initContainers", "containers"):
-        for index, container in items(dig(pod, field)):
-            names.append(str(dig(container, "name")))
-            for number, mount in items(dig(container, "volumeMounts")):
-                name = dig(mount, "name")
-                if isinstance(name, str) and name not in known:
-                    others = f"the volumes of the pod are {', '.join(sorted(known))}" if known else "it has no volumes"
-                    mount_path = (*path, field, index, "volumeMounts", number, "name")
-                    yield ObjectFinding(NO_VOLUME, manifest, mount_path, f'the pod has no volume "{name}"; {others}')
+    for container_path, container in pods.containers():
+        names.append(str(dig(container, "name")))
+        for number, mount in items(dig(container, "volumeMounts")):
+            name = dig(mount, "name")
+            if isinstance(name, str) and name not in known:
+                others = f"the volumes of the pod are {', '.join(sorted(known))}" if known else "it has no volumes"
+                mount_path = (*container_path, "volumeMounts", number, "name")
+                yield ObjectFinding(NO_VOLUME, manifest, mount_path, f'the pod has no volume "{name}"; {others}')
     for field, used_names in (("containers", names), ("volumes", volumes)):
         for name, count in Counter(used_names).items():
             if count > 1 and name != "None":

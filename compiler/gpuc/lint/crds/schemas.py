@@ -43,9 +43,9 @@ def crd_findings(folder: Path, manifests: Sequence[Manifest], unchecked: Counter
         contents = _read(folder, manifest.api, manifest.kind)
         if contents is None:
             continue
-        table, rules, formats = contents
+        table, compiled, rules, formats = contents
         fits_schema = True
-        for error in schema_errors(_compiled(folder, table.api, table.kind), manifest.body, table.schema):
+        for error in schema_errors(compiled, manifest.body, table.schema):
             if error.kind is not ErrorKind.QUANTITY:  # the API server accepts every spelling of a quantity
                 fits_schema = False
                 on_key = error.kind is ErrorKind.UNKNOWN
@@ -58,8 +58,8 @@ def crd_findings(folder: Path, manifests: Sequence[Manifest], unchecked: Counter
 
 
 @lru_cache(maxsize=4096)
-def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema, Schema] | None:
-    """Returns the table of a kind, the tree of its rules and the tree of its formats; None without a table.
+def _read(folder: Path, api: str, kind: str) -> tuple[Table, Any, Schema, Schema] | None:
+    """Returns a table with its validator, the tree of its rules and the tree of its formats; None without a table.
 
     Raises:
         UsageError: when the file is not a table that `gpuc crds import` wrote.
@@ -73,13 +73,6 @@ def _read(folder: Path, api: str, kind: str) -> tuple[Table, Schema, Schema] | N
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         table = Table(group, version, kind, read["plural"], read["namespaced"], read["schema"])
-        return table, read.get("rules", {}), read.get("shapes", {})
+        return table, validator(table.schema), read.get("rules", {}), read.get("shapes", {})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path} is not a table that `gpuc crds import` wrote: {error}") from error
-
-
-@lru_cache(maxsize=4096)
-def _compiled(folder: Path, api: str, kind: str) -> Any:
-    table = imported_table(folder, api, kind)
-    assert table is not None
-    return validator(table.schema)

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpuc.catalog.schemas import chart, kueue_configuration
-from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
+from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.diagnostics.place import place
@@ -20,12 +20,10 @@ from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
+from gpuc.verify.charts.null_field import null_fields
 from gpuc.verify.charts.unknown_key import unknown_key
 from gpuc.verify.charts.wrong_type import wrong_type
-from gpuc.verify.null_fields import null_fields
-
-if TYPE_CHECKING:
-    from jsonschema_rs import Draft202012Validator
+from gpuc.verify.values import CONFIGURATION_TEXT, schema_validator
 
 NO_CONFIG = declare_rule(
     "VAL003",
@@ -45,7 +43,6 @@ Locate = Callable[[Path, bool], Mark]
 """Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
 CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "Configuration")
 """apiVersion and kind of Kueue's configuration, which is a file, or a string in chart values or in a ConfigMap."""
-_TEXT_OF_KUEUE = ("managerConfig", "controllerManagerConfigYaml")
 
 
 @dataclass
@@ -160,11 +157,11 @@ def _value_findings(
     schema = chart(component)
     assert schema is not None, "pinned charts have tables"
     yield from _schema_findings(data, schema, component, locate, {*ignored, ("global",)})
-    text = dig(data, *_TEXT_OF_KUEUE)
+    text = dig(data, *CONFIGURATION_TEXT)
     if component == "kueue" and isinstance(text, str):
 
         def inner(path: Path, on_key: bool) -> Mark:
-            return locate((*_TEXT_OF_KUEUE, *path), on_key)
+            return locate((*CONFIGURATION_TEXT, *path), on_key)
 
         for _, document in read(text, "").documents:
             if isinstance(document, dict) and document.get("apiVersion") == CONFIGURATION[0]:
@@ -174,7 +171,7 @@ def _value_findings(
 def _schema_findings(
     data: dict[str, Any], schema: Schema, name: str, locate: Locate, ignored: Iterable[Path] = ()
 ) -> Iterator[Finding]:
-    for error in schema_errors(_compiled(name), _without_nulls(data), schema):
+    for error in schema_errors(schema_validator(name), _without_nulls(data), schema):
         is_unknown = error.kind is ErrorKind.UNKNOWN
         if error.path in ignored if is_unknown else _is_harmless(error, data):
             continue
@@ -244,9 +241,3 @@ def _pinned() -> dict[str, tuple[str, str]]:
 
     rows = [row for rows in load().releases.values() for row in rows.values() if chart(row.component) is not None]
     return {row.chart: (row.component, row.version) for row in rows}
-
-
-@cache
-def _compiled(name: str) -> Draft202012Validator:
-    schema = chart(name) or kueue_configuration()
-    return validator(schema)

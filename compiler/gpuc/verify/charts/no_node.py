@@ -1,20 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import node_terms, tolerations
-from gpuc.verify import check
+from gpuc.verify import Findings, check
 from gpuc.verify.pod_nodes import needed_nodes, refusal
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify.subject import Subject
 
 
 @check("VAL006", source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/")
-def no_node(subject: Subject) -> Iterator[ObjectFinding]:
+def no_node(subject: Subject) -> Findings:
     """With the Helm values of a component, nodes that need its pods do not take them.
 
     The pods of a controller stay Pending, or a DaemonSet does not run on the nodes that need it.

@@ -1,19 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.catalog.schemas import DERIVE, chart
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 
 @check("VAL001")
-def unknown_key(subject: Subject) -> Iterator[ObjectFinding]:
+def unknown_key(subject: Subject) -> Findings:
     """A Helm values file has a key that the pinned chart does not read.
 
     Helm silently ignores the key, and the setting has no effect.

@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 
 @check("VAL002")
-def wrong_type(subject: Subject) -> Iterator[ObjectFinding]:
+def wrong_type(subject: Subject) -> Findings:
     """A Helm value has a type, or a value of the right type, that the pinned chart does not accept.
 
     The chart fails to render, or renders the wrong object.

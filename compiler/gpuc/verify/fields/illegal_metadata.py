@@ -1,25 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.dns_name import (
-    LABEL,
-    LABEL_1035,
-    MAX_LABEL,
-    MAX_NAME,
-    PATH_SEGMENT,
-    SUBDOMAIN,
-    is_label_key,
-    is_label_value,
-)
+from gpuc.admission.validation.metadata import labels_and_annotations, structure_of_metadata
+from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, PATH_SEGMENT, SUBDOMAIN
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 _NAMES = {
     "Namespace": (LABEL, "a DNS label (RFC 1123)"),
@@ -31,11 +19,10 @@ _LABEL_VALUED = frozenset(
     ("ClusterQueue", "Job", "JobSet", "LocalQueue", "NodePool", "ResourceFlavor", "WorkloadPriorityClass")
 )
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
-_ANNOTATIONS_BYTES_MAX = 262_144
 
 
 @check("SCH006", source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
-def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
+def illegal_metadata(subject: Subject) -> Findings:
     """An object has a name, namespace, label or annotation that Kubernetes refuses.
 
     The API server refuses the object, and its Application does not sync.
@@ -45,7 +32,7 @@ def illegal_metadata(subject: Subject) -> Iterator[ObjectFinding]:
             yield from verify_metadata(manifest, namespaced=known.namespaced, as_written=subject.as_written)
 
 
-def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Iterator[ObjectFinding]:
+def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Findings:
     """Yields the findings about the metadata of an object.
 
     Args:
@@ -56,43 +43,23 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
     """
     is_unchecked = as_written and not (namespaced and manifest.namespace)
     namespace = () if is_unchecked else _namespace(manifest, namespaced)
-    errors = (*_name(manifest), *namespace, *_labels(manifest), *_annotations(manifest))
-    for path, message in errors:
-        yield ObjectFinding(illegal_metadata.rule, manifest, ("metadata", *path), message)
+    for path, message in (*_name(manifest), *namespace):
+        yield ObjectFinding(illegal_metadata.rule, manifest, ("metadata", path), message)
+    metadata = {"labels": manifest.labels, "annotations": manifest.annotations}
+    wrong_types = structure_of_metadata({"metadata": metadata}, strict=False)
+    for problem in (*wrong_types, *labels_and_annotations(("metadata",), metadata)):
+        yield ObjectFinding(illegal_metadata.rule, manifest, problem.path, problem.message, problem.fix)
 
 
-def _name(manifest: Manifest) -> Iterator[tuple[Path, str]]:
+def _name(manifest: Manifest) -> Iterator[tuple[str, str]]:
     pattern, form = _NAMES.get(manifest.kind, _SUBDOMAIN_NAME)
     most = MAX_LABEL if manifest.kind in _LABEL_VALUED else MAX_NAME
     if not pattern.fullmatch(manifest.name) or len(manifest.name) > most:
-        yield ("name",), f'"{manifest.name}" is not {form} of at most {most} characters'
+        yield "name", f'"{manifest.name}" is not {form} of at most {most} characters'
 
 
-def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[tuple[Path, str]]:
+def _namespace(manifest: Manifest, namespaced: bool) -> Iterator[tuple[str, str]]:
     if namespaced and not LABEL.fullmatch(manifest.namespace):
-        yield (
-            ("namespace",),
-            f'"{manifest.namespace}" is not a valid namespace, and {manifest.kind} is a namespaced kind',
-        )
+        yield "namespace", f'"{manifest.namespace}" is not a valid namespace, and {manifest.kind} is a namespaced kind'
     if not namespaced and manifest.namespace:
-        yield ("namespace",), f'{manifest.kind} is cluster-scoped and cannot have the namespace "{manifest.namespace}"'
-
-
-def _labels(manifest: Manifest) -> Iterator[tuple[Path, str]]:
-    for key, value in manifest.labels.items():
-        if not is_label_key(key):
-            yield ("labels", key), f'"{key}" is not a valid label key'
-        if value is not None and (not isinstance(value, str) or not is_label_value(value)):
-            yield ("labels", key), f"{value!r} is not a valid label value"
-
-
-def _annotations(manifest: Manifest) -> Iterator[tuple[Path, str]]:
-    total = 0
-    for key, value in manifest.annotations.items():
-        if not is_label_key(key.lower()):
-            yield ("annotations", key), f'"{key}" is not a valid annotation key'
-        if value is not None and not isinstance(value, str):
-            yield ("annotations", key), f"{value!r} is not a string"
-        total += len(key.encode()) + len(str(value).encode())
-    if total > _ANNOTATIONS_BYTES_MAX:
-        yield ("annotations",), f"the annotations have {total} bytes, at most {_ANNOTATIONS_BYTES_MAX} are allowed"
+        yield "namespace", f'{manifest.kind} is cluster-scoped and cannot have the namespace "{manifest.namespace}"'

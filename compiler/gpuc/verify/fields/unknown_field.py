@@ -1,18 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.catalog.schemas.schema_errors import ErrorKind
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 
 @check("SCH001")
-def unknown_field(subject: Subject) -> Iterator[ObjectFinding]:
+def unknown_field(subject: Subject) -> Findings:
     """An object has a field that its kind does not have.
 
     The API server drops the field, and the setting has no effect; or the API server refuses the object.

@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.manifest.manifest import Manifest
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 
 @check("SCH004")
-def unknown_kind(subject: Subject) -> Iterator[ObjectFinding]:
+def unknown_kind(subject: Subject) -> Findings:
     """An object has a kind or version for which gpuc has no schema.
 
     gpuc does not check the fields of the object.

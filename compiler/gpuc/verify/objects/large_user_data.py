@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.spec.node_settings import USER_DATA_MAX
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 KARPENTER_BYTES = 4096
 """Space for the part of Karpenter: the certificate of the API server (1.5 KiB), labels and taints of the node."""
 
 
 @check("KRP146", source="Amazon EC2 User Guide, instance user data")
-def large_user_data(subject: Subject) -> Iterator[ObjectFinding]:
+def large_user_data(subject: Subject) -> Findings:
     """The user data of a node is larger than EC2 allows.
 
     EC2 refuses the launch template, so no node starts.

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 _MEANINGFUL = frozenset(
     {
@@ -25,7 +23,7 @@ _SCHEMA = "openAPIV3Schema"
 
 
 @check("SCH007")
-def meaningless_value(subject: Subject) -> Iterator[ObjectFinding]:
+def meaningless_value(subject: Subject) -> Findings:
     """An object has a null, or an empty map or list that has no meaning.
 
     The API server drops the value, and Argo CD reports OutOfSync forever; or a selector selects all instead of none.

@@ -1,18 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 
 @check("SCH008")
-def object_twice(subject: Subject) -> Iterator[ObjectFinding]:
+def object_twice(subject: Subject) -> Findings:
     """gpuc emits an object twice, or emits objects of another file between the objects of one file.
 
     The later of two objects with the same kind, namespace and name overwrites the earlier object. The
@@ -22,7 +19,7 @@ def object_twice(subject: Subject) -> Iterator[ObjectFinding]:
     yield from _interleaved(subject.objects.manifests)
 
 
-def _duplicates(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
+def _duplicates(manifests: Sequence[Manifest]) -> Findings:
     first: dict[tuple[str, str, str, str], Manifest] = {}
     for manifest in manifests:
         group = manifest.api.rpartition("/")[0]
@@ -31,7 +28,7 @@ def _duplicates(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
             yield ObjectFinding(object_twice.rule, manifest, (), f"{before.file} already contains this object")
 
 
-def _interleaved(manifests: Sequence[Manifest]) -> Iterator[ObjectFinding]:
+def _interleaved(manifests: Sequence[Manifest]) -> Findings:
     ended: set[str] = set()
     current = ""
     for manifest in manifests:

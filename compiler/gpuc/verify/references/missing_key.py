@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path
@@ -10,17 +9,15 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
 from gpuc.objects.paths import matching_values, pattern
-from gpuc.verify import check
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify import Findings, check
+from gpuc.verify.subject import Subject
 
 
 @check(
     "REF007",
     source="https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/",
 )
-def missing_key(subject: Subject) -> Iterator[ObjectFinding]:
+def missing_key(subject: Subject) -> Findings:
     """A pod refers to a key that the ConfigMap or Secret does not have.
 
     The container does not start: the kubelet reports CreateContainerConfigError, or cannot mount the volume.
@@ -45,7 +42,7 @@ Between them: the field of the reference with the name of the object, and the pa
 """
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+def findings(index: Index) -> Findings:
     """Yields a finding for every reference to a key that does not exist.
 
     An object without any key causes no finding, because a program adds the keys.
@@ -79,7 +76,7 @@ def _keys(manifest: Manifest) -> set[str]:
     return {key for field in ("data", "binaryData", "stringData") for key, _ in pairs(dig(manifest.body, field))}
 
 
-def _key_finding(manifest: Manifest, path: Path, key: Any, known: set[str], target: str) -> Iterator[ObjectFinding]:
+def _key_finding(manifest: Manifest, path: Path, key: Any, known: set[str], target: str) -> Findings:
     if isinstance(key, str) and key not in known:
         suggestion = misspelt(key, known)
         message = f"in {target}: {missing('the key', key, known, suggestion)}"

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.contract import modules
+from gpuc.diagnostics.finding import Path, Rule
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
-from gpuc.objects.paths import matching_values, pattern
-from gpuc.objects.pods import Pods
+from gpuc.objects.paths import Pattern, matching_values, pattern
 from gpuc.verify.references.reference import ANY, POD, ObjectReference, Reference, check_reference, object_reference
 
-REFERENCES: tuple[Reference, ...] = tuple(row for module in modules(__package__) for row in getattr(module, "ROWS", ()))
-"""All fields in which objects refer to other objects: the ROWS of all modules in this folder."""
+REFERENCES: dict[Reference, Rule] = {
+    row: getattr(module, module.__name__.rpartition(".")[2]).rule
+    for module in modules(__package__)
+    for row in getattr(module, "ROWS", ())
+}
+"""All fields in which objects refer to other objects, with their rules: the ROWS of each module of this folder."""
 
-_BY_SOURCE: dict[str, list[tuple[Reference, tuple[str, ...]]]] = {}
+_BY_SOURCE: dict[str, list[tuple[Reference, Pattern]]] = {}
 for _row in REFERENCES:
     _BY_SOURCE.setdefault(_row.source, []).append((_row, pattern(_row.path)))
 
@@ -31,22 +37,21 @@ def object_references(index: Index) -> Iterator[ObjectReference]:
     for manifest in index.tree.manifests:
         api_group = group(manifest)
         rows = _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
-        group_rows = _BY_SOURCE.get(f"{api_group}/*", [])
-        if not (rows or group_rows or manifest.labels):
-            continue
-        document = manifest.document()
-        for reference, steps in (*rows, *group_rows, *(_BY_SOURCE[ANY] if manifest.labels else ())):
-            for path, value in matching_values(document, steps):
-                if resolved := object_reference(reference, manifest, path, value, document):
-                    yield resolved
+        rows = [*rows, *_BY_SOURCE.get(f"{api_group}/*", []), *(_BY_SOURCE[ANY] if manifest.labels else ())]
+        if rows:
+            yield from _references(rows, manifest, manifest.document(), ())
     for pods in index.pods:
-        yield from _pod_references(pods)
+        # The rows for ANY include the labels of a Pod object.
+        rows = [row for row in _BY_SOURCE[POD] if pods.path or row[1][0] != "metadata"]
+        yield from _references(rows, pods.manifest, pods.template, pods.path)
 
 
-def _pod_references(pods: Pods) -> Iterator[ObjectReference]:
-    for reference, steps in _BY_SOURCE[POD]:
-        if not pods.path and steps[0] == "metadata":
-            continue  # The rows for ANY include the labels of a Pod object.
-        for path, value in matching_values(pods.template, steps):
-            if resolved := object_reference(reference, pods.manifest, path, value, pods.template, under=pods.path):
+def _references(
+    rows: list[tuple[Reference, Pattern]], manifest: Manifest, document: Any, under: Path
+) -> Iterator[ObjectReference]:
+    """Yields the references of a document: an object, or the pod template at a path of the object."""
+    for reference, steps in rows:
+        for path, value in matching_values(document, steps):
+            rule = REFERENCES[reference]
+            if resolved := object_reference(reference, rule, manifest, path, value, document, under):
                 yield resolved

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
 from gpuc.cluster.index import Index
@@ -14,18 +11,16 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
-from gpuc.verify import check
+from gpuc.verify import Findings, check
 from gpuc.verify.pod_nodes import SYSTEM_NODES, pool_nodes, refusal
-
-if TYPE_CHECKING:
-    from gpuc.verify.subject import Subject
+from gpuc.verify.subject import Subject
 
 _DEFAULT_QUEUE = "default"
 """The LocalQueue of workloads without the queue label: kueue v0.19.2 pkg/controller/jobframework/defaults.go."""
 
 
 @check("REF086", source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/")
-def pods_without_node(subject: Subject) -> Iterator[ObjectFinding]:
+def pods_without_node(subject: Subject) -> Findings:
     """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool.
 
     The pods stay Pending, and a DaemonSet runs no pods. gpuc does not judge pods that name their node, and no pods in a
@@ -34,7 +29,7 @@ def pods_without_node(subject: Subject) -> Iterator[ObjectFinding]:
     return findings(subject.objects)
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+def findings(objects: ObjectSet) -> Findings:
     """Yields a finding for each pod template in a complete object set for whose pods no node exists."""
     index = Index(objects)
     if index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
@@ -50,7 +45,7 @@ def _changes_pods(manifest: Manifest) -> bool:
     return is_native or group(manifest) == "mutations.gatekeeper.sh"
 
 
-def _findings(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _findings(pods: Pods, index: Index) -> Findings:
     """Yields a finding about the pods of a template, unless a node takes them alone or with one of their flavors."""
     namespace = pods.manifest.namespace
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace}, "spec": pods.spec}

@@ -58,7 +58,6 @@ class Reference(NamedTuple):
     """The path of the field, as a pattern of compiler/gpuc/objects/paths.py."""
     target: str
     """The kind of the named object, for example "kueue.x-k8s.io/ClusterQueue" or "ConfigMap", or TYPED."""
-    rule: Rule
     namespace: str = SAME_NAMESPACE
     """The namespace of the named object: SAME_NAMESPACE, ANY_NAMESPACE, or a key.
 
@@ -72,6 +71,8 @@ class ObjectReference(NamedTuple):
     """A reference from an object to another object by name."""
 
     reference: Reference
+    rule: Rule
+    """The rule about a missing object."""
     manifest: Manifest
     """The object with the reference."""
     path: Path
@@ -89,19 +90,12 @@ _CERTAIN_GROUPS = frozenset((KARPENTER, KARPENTER_AWS, GROUP, TEMPLATES))
 _OFTEN_GENERATED = frozenset(
     kind_of(kind)
     for kind in (
-        "node.k8s.io/RuntimeClass",
-        "rbac.authorization.k8s.io/ClusterRole",
-        "resource.k8s.io/DeviceClass",
-        "scheduling.k8s.io/PriorityClass",
-        "storage.k8s.io/StorageClass",
-        "trainer.kubeflow.org/ClusterTrainingRuntime",
-        "ConfigMap",
-        "PersistentVolume",
-        "PersistentVolumeClaim",
-        "Secret",
-        "ServiceAccount",
+        "node.k8s.io/RuntimeClass", "rbac.authorization.k8s.io/ClusterRole", "resource.k8s.io/DeviceClass",
+        "scheduling.k8s.io/PriorityClass", "storage.k8s.io/StorageClass",
+        "trainer.kubeflow.org/ClusterTrainingRuntime", "ConfigMap", "PersistentVolume", "PersistentVolumeClaim",
+        "Secret", "ServiceAccount",
     )
-)
+)  # fmt: skip
 
 
 def confidence_of(kind: Kind) -> Confidence:
@@ -112,7 +106,7 @@ def confidence_of(kind: Kind) -> Confidence:
 
 
 def object_reference(
-    reference: Reference, manifest: Manifest, path: Path, value: Any, document: Any, under: Path = ()
+    reference: Reference, rule: Rule, manifest: Manifest, path: Path, value: Any, document: Any, under: Path = ()
 ) -> ObjectReference | None:
     """Returns the reference in a field of a document; None if the field refers to no object.
 
@@ -131,9 +125,8 @@ def object_reference(
     key, wanted = reference.when
     if kind is None or not is_name(value) or (key and dig(parent, key) != wanted) or dig(parent, "optional") is True:
         return None
-    return ObjectReference(
-        reference, manifest, (*under, *path), kind, value, _namespace(reference, kind, manifest, parent)
-    )
+    namespace = _namespace(reference, kind, manifest, parent)
+    return ObjectReference(reference, rule, manifest, (*under, *path), kind, value, namespace)
 
 
 def check_reference(reference: ObjectReference, index: Index) -> Iterator[ObjectFinding]:
@@ -169,10 +162,10 @@ Source: kustomize v5 api/internal/generators, api/hasher/hasher.go (encode)
 
 def _rule(reference: ObjectReference, *, is_complete: bool, has_others: bool, suggestion: str) -> Rule | None:
     if is_complete:
-        return reference.reference.rule
+        return reference.rule
     match confidence_of(reference.kind):
         case Confidence.CERTAIN:
-            return reference.reference.rule if has_others else NOT_IN_THESE_FILES
+            return reference.rule if has_others else NOT_IN_THESE_FILES
         case Confidence.LIKELY:
             return NOT_IN_THESE_FILES if has_others else None
         case Confidence.ONLY_IF_MISSPELLED:

@@ -1,24 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.verify import check
+from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import ANY, LOCAL_QUEUE, POD, Reference
-
-if TYPE_CHECKING:
-    from gpuc.objects.object_finding import ObjectFinding
-    from gpuc.verify.subject import Subject
+from gpuc.verify.subject import Subject
 
 _QUEUE = f"{{{GROUP}/queue-name}}"
 
 
-@check(
-    "REF002",
-    source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
-)
-def unknown_local_queue(subject: Subject) -> Iterator[ObjectFinding]:
+@check("REF002", source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)")
+def unknown_local_queue(subject: Subject) -> Findings:
     """A workload names a LocalQueue that does not exist in the namespace of the workload.
 
     Kueue suspends the workload and never admits it.
@@ -26,10 +17,8 @@ def unknown_local_queue(subject: Subject) -> Iterator[ObjectFinding]:
     return subject.unresolved(unknown_local_queue.rule)
 
 
-_RULE = unknown_local_queue.rule
 ROWS = (
-    Reference(ANY, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE, _RULE),
-    Reference(POD, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE, _RULE),
-    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", LOCAL_QUEUE, _RULE),
+    Reference(ANY, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
+    Reference(POD, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
+    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", LOCAL_QUEUE),
 )
-"""The fields of the references that the check covers."""

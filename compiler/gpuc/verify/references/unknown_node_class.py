@@ -1,18 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from gpuc.verify import check
+from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import TYPED, Reference
-
-if TYPE_CHECKING:
-    from gpuc.objects.object_finding import ObjectFinding
-    from gpuc.verify.subject import Subject
+from gpuc.verify.subject import Subject
 
 
 @check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
-def unknown_node_class(subject: Subject) -> Iterator[ObjectFinding]:
+def unknown_node_class(subject: Subject) -> Findings:
     """A NodePool or NodeOverlay refers to an object that does not exist.
 
     The NodePool is not ready and starts no node. A NodeOverlay for a missing NodePool has no effect.
@@ -20,15 +14,12 @@ def unknown_node_class(subject: Subject) -> Iterator[ObjectFinding]:
     return subject.unresolved(unknown_node_class.rule)
 
 
-_RULE = unknown_node_class.rule
 ROWS = (
-    Reference("karpenter.sh/NodePool", "spec.template.spec.nodeClassRef", TYPED, _RULE),
+    Reference("karpenter.sh/NodePool", "spec.template.spec.nodeClassRef", TYPED),
     Reference(
         "karpenter.sh/NodeOverlay",
         "spec.requirements[].values[]",
         "karpenter.sh/NodePool",
-        _RULE,
         when=("key", "karpenter.sh/nodepool"),
     ),
 )
-"""The fields of the references that the check covers."""

@@ -1,24 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.verify import check
+from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import ANY, POD, PRIORITY_CLASS, Reference
-
-if TYPE_CHECKING:
-    from gpuc.objects.object_finding import ObjectFinding
-    from gpuc.verify.subject import Subject
+from gpuc.verify.subject import Subject
 
 _PRIORITY = f"{{{GROUP}/priority-class}}"
 
 
-@check(
-    "REF003",
-    source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
-)
-def unknown_priority(subject: Subject) -> Iterator[ObjectFinding]:
+@check("REF003", source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority")
+def unknown_priority(subject: Subject) -> Findings:
     """A workload names a priority class that does not exist.
 
     Without the WorkloadPriorityClass, Kueue creates no Workload. Without the PriorityClass, the API server refuses the
@@ -27,11 +18,9 @@ def unknown_priority(subject: Subject) -> Iterator[ObjectFinding]:
     return subject.unresolved(unknown_priority.rule)
 
 
-_RULE = unknown_priority.rule
 ROWS = (
-    Reference(ANY, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS, _RULE),
-    Reference(POD, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS, _RULE),
-    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", PRIORITY_CLASS, _RULE),
-    Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass", _RULE),
+    Reference(ANY, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
+    Reference(POD, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
+    Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
+    Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass"),
 )
-"""The fields of the references that the check covers."""

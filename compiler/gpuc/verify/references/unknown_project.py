@@ -1,18 +1,12 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
-from gpuc.verify import check
+from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import ANY_NAMESPACE, Reference
-
-if TYPE_CHECKING:
-    from gpuc.objects.object_finding import ObjectFinding
-    from gpuc.verify.subject import Subject
+from gpuc.verify.subject import Subject
 
 
 @check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
-def unknown_project(subject: Subject) -> Iterator[ObjectFinding]:
+def unknown_project(subject: Subject) -> Findings:
     """An Application names an AppProject that does not exist.
 
     Argo CD reports InvalidSpecError and does not sync the Application.
@@ -20,15 +14,7 @@ def unknown_project(subject: Subject) -> Iterator[ObjectFinding]:
     return subject.unresolved(unknown_project.rule)
 
 
-_RULE = unknown_project.rule
 ROWS = (
-    Reference("argoproj.io/Application", "spec.project", "argoproj.io/AppProject", _RULE, ANY_NAMESPACE),
-    Reference(
-        "argoproj.io/ApplicationSet",
-        "spec.template.spec.project",
-        "argoproj.io/AppProject",
-        _RULE,
-        ANY_NAMESPACE,
-    ),
+    Reference("argoproj.io/Application", "spec.project", "argoproj.io/AppProject", ANY_NAMESPACE),
+    Reference("argoproj.io/ApplicationSet", "spec.template.spec.project", "argoproj.io/AppProject", ANY_NAMESPACE),
 )
-"""The fields of the references that the check covers."""

@@ -1,22 +1,15 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
-
 from gpuc.kubernetes.api_groups import RBAC
-from gpuc.verify import check
+from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import TYPED, Reference
-
-if TYPE_CHECKING:
-    from gpuc.objects.object_finding import ObjectFinding
-    from gpuc.verify.subject import Subject
+from gpuc.verify.subject import Subject
 
 
 @check(
-    "REF005",
-    source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
+    "REF005", source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding"
 )
-def unknown_role(subject: Subject) -> Iterator[ObjectFinding]:
+def unknown_role(subject: Subject) -> Findings:
     """A binding refers to a role or a service account that does not exist.
 
     The API server accepts the binding, but the binding grants no permissions.
@@ -24,20 +17,11 @@ def unknown_role(subject: Subject) -> Iterator[ObjectFinding]:
     return subject.unresolved(unknown_role.rule)
 
 
-_RULE = unknown_role.rule
 ROWS = (
-    Reference(f"{RBAC}/RoleBinding", "roleRef", TYPED, _RULE),
-    Reference(f"{RBAC}/ClusterRoleBinding", "roleRef", TYPED, _RULE),
+    Reference(f"{RBAC}/RoleBinding", "roleRef", TYPED),
+    Reference(f"{RBAC}/ClusterRoleBinding", "roleRef", TYPED),
     *(
-        Reference(
-            f"{RBAC}/{kind}",
-            "subjects[].name",
-            "ServiceAccount",
-            _RULE,
-            "namespace",
-            ("kind", "ServiceAccount"),
-        )
+        Reference(f"{RBAC}/{kind}", "subjects[].name", "ServiceAccount", "namespace", ("kind", "ServiceAccount"))
         for kind in ("RoleBinding", "ClusterRoleBinding")
     ),
 )
-"""The fields of the references that the check covers."""

@@ -81,7 +81,7 @@ def of_row(row: Reference, name: str, *others: str, is_complete: bool) -> list[A
     return [
         finding
         for finding in found
-        if finding.rule in (row.rule, NOT_IN_THESE_FILES) and finding.manifest.name == "source"
+        if finding.rule in (REFERENCES[row], NOT_IN_THESE_FILES) and finding.manifest.name == "source"
     ]
 
 
@@ -101,17 +101,17 @@ def test_a_misspelt_name_is_reported_with_its_fix(row: Reference) -> None:
         ]
         assert finding.fix == f"write {NAME}"
         sure = is_complete or confidence_of(target_of(row)) is Confidence.CERTAIN
-        assert finding.rule is (row.rule if sure else NOT_IN_THESE_FILES)
+        assert finding.rule is (REFERENCES[row] if sure else NOT_IN_THESE_FILES)
 
 
 @ROWS
 def test_another_name_is_reported_by_its_certainty(row: Reference) -> None:
     (finding,) = [finding for finding in of_row(row, OTHER, NAME, is_complete=True) if OTHER in finding.message]
-    assert finding.rule is row.rule
+    assert finding.rule is REFERENCES[row]
     assert finding.fix == ""
     part = [finding for finding in of_row(row, OTHER, NAME, is_complete=False) if OTHER in finding.message]
     wanted = {
-        Confidence.CERTAIN: [row.rule],
+        Confidence.CERTAIN: [REFERENCES[row]],
         Confidence.LIKELY: [NOT_IN_THESE_FILES],
         Confidence.ONLY_IF_MISSPELLED: [],
     }
@@ -125,7 +125,7 @@ def test_no_finding_in_partial_input_without_objects_of_the_kind(row: Reference)
 
 
 def test_every_missing_target_is_an_error() -> None:
-    assert {row.rule.severity for row in REFERENCES} == {Severity.ERROR}
+    assert {rule.severity for rule in REFERENCES.values()} == {Severity.ERROR}
 
 
 def test_work_looks_for_its_queue_in_its_own_namespace() -> None:

@@ -54,9 +54,9 @@ def test_the_production_cluster_has_many_kinds_of_references() -> None:
 def test_a_missing_target_is_reported_at_the_path_of_the_reference(use: ObjectReference) -> None:
     broken = with_value(use.manifest, use.path, f"{use.name}-gone")
     findings = findings_of(replaced(PROD, use.manifest, broken), is_complete=True, charts_of="prod-use1")
-    assert [
-        finding.path for finding in findings if finding.rule is use.reference.rule and finding.manifest is broken
-    ] == [use.path]
+    assert [finding.path for finding in findings if finding.rule is use.rule and finding.manifest is broken] == [
+        use.path
+    ]
 
 
 @pytest.mark.parametrize("use", OF_OUTPUT.values(), ids=OF_OUTPUT.keys())
@@ -72,7 +72,7 @@ def test_a_removed_target_is_reported_at_its_source(use: ObjectReference) -> Non
         if not (manifest in targets and (manifest.name == use.name or (where and manifest.name == use.name.lower())))
     ]
     findings = findings_of(gone, is_complete=True)
-    assert (use.reference.rule, use.path) in [
+    assert (use.rule, use.path) in [
         (finding.rule, finding.path) for finding in findings if finding.manifest is use.manifest
     ]
 

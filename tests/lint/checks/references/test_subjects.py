@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpuc.diagnostics.spelling import misspelt
-from gpuc.lint.checks.references.devices import intended_resource
+from gpuc.lint.checks.references.resources import intended_resource
 from tests.lint.checks.references.trees import ids, reported
 
 

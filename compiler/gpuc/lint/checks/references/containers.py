@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.admission.validation.probes import PROBES
+from gpuc.admission.validation.resources import requirements
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
-from gpuc.kubernetes.amounts import PAGES
-from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -32,7 +31,6 @@ NO_PORT = declare_rule(
     "The probe fails and the container is never ready; the Service sends no traffic to the pods; nothing is scraped.",
     "kubernetes v1.35, pkg/kubelet/prober and staging/src/k8s.io/endpointslice/utils.go (FindPort)",
 )
-_NATIVE = frozenset(("cpu", "memory", "ephemeral-storage"))
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -54,55 +52,13 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 
 def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
     limits, requests = (dict(pairs(dig(container, "resources", field))) for field in ("limits", "requests"))
-    for field, amounts in (("limits", limits), ("requests", requests)):
-        for name, value in amounts.items():
-            if message := _refusal(name, value):
-                yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, (*path, "resources", field, name), message)
-    for name, value in requests.items():
-        written_limit = limits.get(name, defaults.get(name))
-        request, limit = quantity(value), quantity(written_limit)
-        request_path = (*path, "resources", "requests", name)
-        if request is None:
-            continue
-        if name in _NATIVE or "kubernetes.io/" in str(name):
-            if limit is not None and request > limit:
-                origin = "" if name in limits else ", which the LimitRange of the namespace sets"
-                message = f"the request of {value} is more than the limit of {written_limit}{origin}"
-                yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, request_path, message)
-        elif name not in {**limits, **defaults}:
-            message = f"the container has no limit for {name}; devices and huge pages need a limit equal to the request"
-            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, request_path, message)
-        elif limit is not None and request != limit:
-            message = (
-                f"the request of {value} differs from the limit of {written_limit}; requests and limits of devices "
-            )
-            message += "and huge pages must be equal"
-            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, request_path, message)
-    yield from _huge_pages(pods, path, {**limits, **requests}, defaults)
-
-
-def _huge_pages(pods: Pods, path: Path, requested: dict[str, Any], defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
-    pages = next((name for name in requested if name.startswith("hugepages-")), None)
-    if pages is not None and not {"cpu", "memory"} & ({*requested} | {*defaults}):
-        message = "huge pages need a request for cpu or memory in the same container"
-        yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, (*path, "resources"), message)
-
-
-def _refusal(name: Any, value: Any) -> str:
-    """Returns the reason why the API server refuses an amount, or an empty string.
-
-    The reason does not depend on other amounts of the container.
-    """
-    amount = quantity(value)
-    if not isinstance(name, str) or name in _NATIVE or amount is None:
-        return ""
-    if page := PAGES.get(name):
-        return f"{value} is not a multiple of the page size" if amount % page else ""
-    if name.startswith("hugepages-"):
-        return ""
-    if "/" not in name:
-        return f"containers have no resource {name}; the name of a device has a domain, as in nvidia.com/gpu"
-    return f"{value} is not an integer" if amount % 1 else ""
+    added = {name: value for name, value in defaults.items() if name not in limits}
+    resources = {"limits": {**limits, **added}, "requests": requests}
+    for problem in requirements((*path, "resources"), resources, set()):
+        is_default = problem.path[-1] in added
+        origin = ", which the LimitRange of the namespace sets" if is_default else ""
+        if not is_default or problem.path[-2] == "requests":
+            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.path, problem.message + origin, problem.fix)
 
 
 def _defaults(index: Index) -> dict[str, dict[str, Any]]:

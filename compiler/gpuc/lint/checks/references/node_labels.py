@@ -16,7 +16,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, labels
 from gpuc.objects.pods import Pods
-from gpuc.objects.selectors import valid_requirements
+from gpuc.objects.selectors import NODE_TERMS, valid_requirements
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 FLAVOR_WITHOUT_NODES = declare_rule(
@@ -34,6 +34,7 @@ PODS_WITHOUT_NODES = declare_rule(
     "Karpenter starts no node for the pods, and they stay Pending.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
 )
+_NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all of them"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -51,45 +52,35 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 def _flavor(flavor: Manifest, index: Index) -> Iterator[ObjectFinding]:
     nodes, is_complete = index.nodes, index.tree.is_complete
     path: Path = ("spec", "nodeLabels")
-    wanted = labels(dig(flavor.body, *path))
-    if nodes.matching(wanted):
-        return
-    is_reported = False
-    for key, value in wanted.items():
-        if not nodes.giving(key, value):
-            is_reported = True
-            message, suggestion, on_key = _nothing_gives(key, [value], nodes)
-            if suggestion or nodes.is_complete:
-                rule = FLAVOR_WITHOUT_NODES if is_complete or suggestion else NOT_IN_THESE_FILES
-                yield ObjectFinding(rule, flavor, (*path, key), message, write(suggestion), on_key)
-    if not is_reported and nodes.is_complete:
-        rule = FLAVOR_WITHOUT_NODES if is_complete else NOT_IN_THESE_FILES
-        message = "node pools set each of these labels, but no node pool sets all of them"
-        yield ObjectFinding(rule, flavor, path, message)
+    for key, value in _unmet(dig(flavor.body, *path), nodes):
+        message, suggestion, on_key = _nothing_gives(key, [value], nodes) if key else (_NOT_TOGETHER, "", False)
+        if suggestion or nodes.is_complete:
+            rule = FLAVOR_WITHOUT_NODES if is_complete or suggestion else NOT_IN_THESE_FILES
+            yield ObjectFinding(rule, flavor, (*path, key) if key else path, message, write(suggestion), on_key)
 
 
 def _selector(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
-    nodes = index.nodes
-    wanted = labels(dig(pods.spec, "nodeSelector"))
     path: Path = (*pods.path, "spec", "nodeSelector")
-    if not wanted or nodes.matching(wanted):
-        return
-    is_reported = False
-    for key, value in wanted.items():
-        if not nodes.giving(key, value):
-            is_reported = True
+    for key, value in _unmet(dig(pods.spec, "nodeSelector"), index.nodes):
+        if key:
             yield from _unmatched(pods, (*path, key), key, [value], index)
-    if not is_reported and _is_for_pools(pods, index):
-        rule = PODS_WITHOUT_NODES if index.tree.is_complete else NOT_IN_THESE_FILES
-        message = "node pools set each of these labels, but no node pool sets all of them"
-        yield ObjectFinding(rule, pods.manifest, path, message)
+        elif _is_for_pools(pods, index):
+            rule = PODS_WITHOUT_NODES if index.tree.is_complete else NOT_IN_THESE_FILES
+            yield ObjectFinding(rule, pods.manifest, path, _NOT_TOGETHER)
+
+
+def _unmet(raw: Any, nodes: Pools) -> list[tuple[str, str]]:
+    """Returns the labels of a map that no node pool sets; two empty strings if no node pool sets all of them."""
+    wanted = labels(raw)
+    if not wanted or nodes.matching(wanted):
+        return []
+    return [label for label in wanted.items() if not nodes.giving(*label)] or [("", "")]
 
 
 def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
-    terms = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     unmet: list[tuple[Path, Any]] = []
-    for number, term in items(dig(pods.spec, *terms)):
-        path: Path = (*pods.path, "spec", *terms, number, "matchExpressions")
+    for number, term in items(dig(pods.spec, *NODE_TERMS)):
+        path: Path = (*pods.path, "spec", *NODE_TERMS, number, "matchExpressions")
         failing = (
             (position, requirement)
             for position, requirement in items(dig(term, "matchExpressions"))

@@ -23,19 +23,10 @@ PARTIAL_OVERLAY = declare_rule(
 )
 _SET_BY_PROVIDER = frozenset(
     (
-        "amd.com/gpu",
-        "aws.amazon.com/neuron",
-        "aws.amazon.com/neuroncore",
-        "cpu",
-        "ephemeral-storage",
-        "habana.ai/gaudi",
-        "memory",
-        "nvidia.com/gpu",
-        "pods",
-        "vpc.amazonaws.com/efa",
-        "vpc.amazonaws.com/pod-eni",
+        "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "cpu", "ephemeral-storage",
+        "habana.ai/gaudi", "memory", "nvidia.com/gpu", "pods", "vpc.amazonaws.com/efa", "vpc.amazonaws.com/pod-eni",
     )
-)
+)  # fmt: skip
 """Resources that Karpenter's provider sets itself (karpenter-provider-aws v1.14.1, pkg/providers/instancetype)."""
 
 

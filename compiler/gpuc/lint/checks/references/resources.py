@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.diagnostics.spelling import write
+from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.lint.checks.references.devices import intended_resource
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
@@ -56,18 +56,10 @@ _PREFIXES = ("requests.", "limits.")
 _STANDARD = frozenset(
     (
         *(f"{prefix}{name}" for prefix in ("", *_PREFIXES) for name in ("cpu", "memory", "ephemeral-storage")),
-        "configmaps",
-        "persistentvolumeclaims",
-        "pods",
-        "replicationcontrollers",
-        "requests.storage",
-        "resourcequotas",
-        "secrets",
-        "services",
-        "services.loadbalancers",
-        "services.nodeports",
+        "configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers", "requests.storage",
+        "resourcequotas", "secrets", "services", "services.loadbalancers", "services.nodeports",
     )
-)
+)  # fmt: skip
 """kubernetes v1.35, pkg/apis/core/helper/helpers.go (standardQuotaResources)."""
 _COUNTED_WITH_SLASH = (
     "count/",
@@ -76,6 +68,22 @@ _COUNTED_WITH_SLASH = (
     ".deviceclass.resource.k8s.io/",
     "kubernetes.io/",
 )
+
+_MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?\d+g\.\d+gb(?:\.[a-z.+-]+)?")
+"""Names of MIG devices under the mixed strategy (k8s-device-plugin v0.20.0, README.md)."""
+_MISSPELT_MIG = re.compile(r"nvidia\.com/mig[-_.]?(\d+)g[-_.]?(\d+)g(?:b|i|ib)?(\.shared)?", re.IGNORECASE)
+
+_DEVICES = frozenset(
+    (
+        "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice",
+        "google.com/tpu", "habana.ai/gaudi", "nvidia.com/gpu", "nvidia.com/gpu.shared", "vpc.amazonaws.com/efa",
+        "vpc.amazonaws.com/pod-eni",
+    )
+)  # fmt: skip
+"""Resources of device plugins in GPU clusters.
+
+Source: karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go, and the device plugins
+"""
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
@@ -207,3 +215,23 @@ def _quotas_covered(index: Index) -> Iterator[ObjectFinding]:
             if is_request and name not in covered_here | outside and str(value).strip() != "0":
                 message = f"the quota allows {name}, which ClusterQueue {', '.join(names)} does not cover"
                 yield ObjectFinding(NOT_COVERED, quota, ("spec", "hard", key), message, on_key=True)
+
+
+def _is_device(name: str) -> bool:
+    """Returns whether a device plugin provides a resource of this name."""
+    return name in _DEVICES or _MIG.fullmatch(name) is not None
+
+
+def intended_resource(name: str, offered: Collection[str]) -> str:
+    """Returns the resource that a misspelt name most likely means.
+
+    The result is an empty string if the name is correct, or similar to no known resource.
+
+    Args:
+        offered: names of further resources that objects of the input add to nodes.
+    """
+    if "/" not in name or _is_device(name) or name in offered:
+        return ""
+    if match := _MISSPELT_MIG.fullmatch(name):
+        return f"nvidia.com/mig-{match[1]}g.{match[2]}gb{match[3] or ''}"
+    return misspelt(name, {*_DEVICES, *offered})

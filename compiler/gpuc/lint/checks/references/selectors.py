@@ -61,17 +61,10 @@ POD_SELECTORS: tuple[tuple[str, str], ...] = (
 )
 """Kinds and paths of label selectors over pods in the object's own namespace. The selector of a Service is a map."""
 _ADDED_BY_CONTROLLERS = (
-    "apps.kubernetes.io/",
-    "batch.kubernetes.io/",
-    "controller-",
-    "job-name",
-    "jobset.sigs.k8s.io/",
-    "leaderworkerset.sigs.k8s.io/",
-    "pod-template-hash",
-    "ray.io/",
-    "statefulset.kubernetes.io/",
+    "apps.kubernetes.io/", "batch.kubernetes.io/", "controller-", "job-name", "jobset.sigs.k8s.io/",
+    "leaderworkerset.sigs.k8s.io/", "pod-template-hash", "ray.io/", "statefulset.kubernetes.io/",
     "training.kubeflow.org/",
-)
+)  # fmt: skip
 """Prefixes of labels that controllers add to pods."""
 _OF_JOBS = frozenset(JOB_NAME)
 _OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))

@@ -19,6 +19,8 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import Pods
+from gpuc.verify.references.names import REFERENCES
+from gpuc.verify.references.reference import POD
 
 UNREMOVED_TAINT = declare_rule(
     "REF025",
@@ -35,18 +37,8 @@ IDLE_REMOVER = declare_rule(
     "such taint.",
     "kubectl v0.35.4, pkg/cmd/taint/utils.go (deleteTaints)",
 )
-_MAPS = tuple(
-    pattern(path)
-    for path in (
-        "volumes[].configMap.name",
-        "volumes[].projected.sources[].configMap.name",
-        "containers[].envFrom[].configMapRef.name",
-        "containers[].env[].valueFrom.configMapKeyRef.name",
-        "initContainers[].envFrom[].configMapRef.name",
-        "initContainers[].env[].valueFrom.configMapKeyRef.name",
-    )
-)
-"""Fields in which pods name the ConfigMaps that they read."""
+_MAPS = [pattern(row.path) for row in REFERENCES if (row.source, row.target) == (POD, "ConfigMap")]
+"""Fields of a pod template that name the ConfigMaps of the pods."""
 _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
 
@@ -88,7 +80,9 @@ class Remover:
     def _strings(self) -> str:
         """All strings of the containers and of the ConfigMaps that the pods read."""
         spec = self._pods.spec
-        named = {name for path in _MAPS for _, name in matching_values(spec, path) if isinstance(name, str)}
+        named = {
+            name for path in _MAPS for _, name in matching_values(self._pods.template, path) if isinstance(name, str)
+        }
         maps = (self._objects.find("", "ConfigMap", name, self._pods.manifest.namespace) for name in sorted(named))
         parts = [dig(spec, "initContainers"), dig(spec, "containers")]
         parts += [dig(config_map.body, "data") for config_map in maps if config_map]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gpuc.cluster.index import Index
@@ -111,11 +111,10 @@ def _flavor(
 ) -> Iterator[ObjectFinding]:
     spec = dig(flavor.body, "spec")
     accepted = (*tolerations(dig(spec, "tolerations")), *added)
-    listed = {(taint.key, taint.value, taint.effect) for taint in taints(dig(spec, "nodeTaints"))}
+    listed = set(map(str, taints(dig(spec, "nodeTaints"))))
     unmet_taints: list[tuple[Pool, Taint]] = []
     for pool in pools:
-        unmet = [taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)]
-        unmet = [taint for taint in unmet if (taint.key, taint.value, taint.effect) not in listed]
+        unmet = [taint for taint in _unmet(pool, accepted) if str(taint) not in listed]
         if not unmet:
             return
         unmet_taints += [(pool, taint) for taint in unmet]
@@ -129,6 +128,10 @@ def _flavor(
             is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
             rule = LEFT_TO_ADMISSION if is_device_taint else certain
             yield ObjectFinding(rule, flavor, ("spec", *path), message, fix)
+
+
+def _unmet(pool: Pool, accepted: Sequence[Toleration]) -> list[Taint]:
+    return [taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)]
 
 
 def _with_key(pods: Pods) -> list[Toleration]:
@@ -150,12 +153,11 @@ def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
 
 def _unknown_taints(flavor: Manifest, pools: list[Pool]) -> Iterator[ObjectFinding]:
     """Yields findings about taints in nodeTaints that no node of the flavor has."""
-    actual = [taint for pool in pools for taint in (*pool.taints, *pool.startup_taints)]
-    existing = {(taint.key, taint.value, taint.effect) for taint in actual}
+    existing = sorted({str(taint) for pool in pools for taint in (*pool.taints, *pool.startup_taints)})
     names = ", ".join(pool.name for pool in pools[:3])
     for taint in taints(dig(flavor.body, "spec", "nodeTaints")):
-        if (taint.key, taint.value, taint.effect) not in existing:
-            others = f"; their taints are {', '.join(sorted({str(taint) for taint in actual}))}" if actual else ""
+        if str(taint) not in existing:
+            others = f"; their taints are {', '.join(existing)}" if existing else ""
             message = f"nodes of NodePool {names} do not have the taint {taint}{others}"
             yield ObjectFinding(UNKNOWN_NODE_TAINT, flavor, ("spec", "nodeTaints", taint.index), message)
 
@@ -167,8 +169,7 @@ def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
     pools = index.nodes.matching(labels) if rule and keys & index.nodes.values.keys() else []
     if rule is None or not pools or pods.queue:
         return
-    accepted = pods.tolerations
-    unmet = [[taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)] for pool in pools]
+    unmet = [_unmet(pool, pods.tolerations) for pool in pools]
     requested = {name for _, name in pods.resources()}
     if all(unmet) and not (not index.tree.is_complete and all(taint.key in requested for taint in unmet[0])):
         names = ", ".join(str(taint) for taint in unmet[0])

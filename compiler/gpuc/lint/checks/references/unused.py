@@ -10,6 +10,7 @@ from gpuc.cluster.index import Index
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
+from gpuc.kubernetes.api_groups import CONSTRAINTS, KARPENTER, KARPENTER_AWS, TEMPLATES
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Kind
@@ -51,17 +52,12 @@ KINDS: tuple[Unused, ...] = tuple(
         (f"{GROUP}/Topology", f"{GROUP}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
         (f"{GROUP}/AdmissionCheck", f"{GROUP}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
         (
-            "karpenter.k8s.aws/EC2NodeClass",
-            "karpenter.sh/NodePool",
+            f"{KARPENTER_AWS}/EC2NodeClass",
+            f"{KARPENTER}/NodePool",
             UNUSED_CAPACITY,
             "no NodePool names this node class",
         ),
-        (
-            "templates.gatekeeper.sh/ConstraintTemplate",
-            "constraints.gatekeeper.sh/*",
-            UNUSED,
-            "no constraint has the kind of this template",
-        ),
+        (f"{TEMPLATES}/ConstraintTemplate", f"{CONSTRAINTS}/*", UNUSED, "no constraint has the kind of this template"),
     )
 )
 
