@@ -11,7 +11,6 @@ from gpuc.catalog.schemas import Table, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.catalog.schemas.written import written
-from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Rule
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Manifest, Values
@@ -22,6 +21,8 @@ from gpuc.verify.values import value_errors
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
+
+    from gpuc.cluster.index import Index
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Subject:
     @cached_property
     def index(self) -> Index:
         """The index of the objects."""
+        from gpuc.cluster.index import Index  # imported here, because an explanation of a check loads no model
+
         return Index(self.objects)
 
     @cached_property

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS, TEMPLATES
@@ -16,6 +15,9 @@ from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig
 from gpuc.objects.symbol_table import CLUSTER_SCOPED, kind_of
+
+if TYPE_CHECKING:
+    from gpuc.cluster.index import Index
 
 NOT_IN_THESE_FILES = declare_rule(
     "REF090",
