@@ -276,13 +276,12 @@ def network(cluster: Cluster | None) -> Network:
     """Returns what the spec of a cluster declares; None for manifest files."""
     if cluster is None:
         return Network()
-    aws = cluster.aws
     try:
-        pods = read_ranges(aws.pod_cidrs) or None
+        pods = read_ranges(cluster.aws.pod_cidrs) or None
     except Invalid:
         pods = None
-    services = opened_services(cluster.datapath, aws.service_cidr, cluster.api_server_service)
-    return Network(aws.network_policy_engine, pods, services)
+    services = opened_services(cluster.datapath, cluster.aws.service_cidr, cluster.api_server_service)
+    return Network(cluster.aws.network_policy_engine, pods, services)
 
 
 def unisolated_tenants(cluster: Cluster | None) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -157,17 +157,16 @@ def _pairs(proof: Proof, paint: Paint) -> Iterator[str]:
 
 def _unisolated_namespaces(proof: Proof) -> Iterator[str]:
     """Yields the namespaces of open pairs that have no ingress policy, or no egress policy."""
-    unisolated: dict[str, set[str]] = {}
+    unisolated: dict[str, set[str]] = defaultdict(set)
     for verdict in proof.verdicts:
         for connection in verdict.connections if verdict.state is State.OPEN else ():
             for allowance in (connection.egress, connection.ingress):
                 if allowance.policy is None and not allowance.excluded:
-                    unisolated.setdefault(allowance.direction, set()).add(allowance.namespace)
-    for direction, namespaces in sorted(unisolated.items()):
-        if len(namespaces) > 1:
-            names = first_names(sorted(namespaces), _MAX_PAIRS)
-            yield visible(f"{len(namespaces)} namespaces have no {direction} policy: {names}")
-    if any(len(namespaces) > 1 for namespaces in unisolated.values()):
+                    unisolated[allowance.direction].add(allowance.namespace)
+    several = {direction: sorted(names) for direction, names in sorted(unisolated.items()) if len(names) > 1}
+    for direction, names in several.items():
+        yield visible(f"{len(names)} namespaces have no {direction} policy: {first_names(names, _MAX_PAIRS)}")
+    if several:
         yield ""
 
 
