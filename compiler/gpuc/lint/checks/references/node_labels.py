@@ -16,7 +16,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, labels
 from gpuc.objects.pods import Pods
-from gpuc.objects.selectors import valid_requirements
+from gpuc.objects.selectors import NODE_TERMS, valid_requirements
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 FLAVOR_WITHOUT_NODES = declare_rule(
@@ -86,10 +86,9 @@ def _selector(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
 
 
 def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
-    terms = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
     unmet: list[tuple[Path, Any]] = []
-    for number, term in items(dig(pods.spec, *terms)):
-        path: Path = (*pods.path, "spec", *terms, number, "matchExpressions")
+    for number, term in items(dig(pods.spec, *NODE_TERMS)):
+        path: Path = (*pods.path, "spec", *NODE_TERMS, number, "matchExpressions")
         failing = (
             (position, requirement)
             for position, requirement in items(dig(term, "matchExpressions"))
