@@ -15,13 +15,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gpuc.lint.load.loaded_files import LoadedFiles
-from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc.trace import ClusterIndex, trace_workload, workload_of
-from gpuc.trace.node_agents import node_agents
-from gpuc.trace.unserved import unserved, why_not_traced, workload_without_pods
+from gpuc.trace.node_agents import index_of
+from gpuc.trace.user_objects import unserved, why_not_traced, workload_without_pods
 from tests.conformance.check_result import CheckResult
 from tests.conformance.compared_plane import compared_plane
 from tests.conformance.compared_report import Comparison, Row, markdown
@@ -39,9 +38,7 @@ _COMPONENTS = {"Karpenter": "nodes", "scheduler": "nodes"}
 
 def cluster_index(spec: CompiledSpec) -> ClusterIndex:
     """Returns the index of a spec's objects, as `gpuc trace` reads them."""
-    objects = ObjectSet([*spec.synced, *node_agents(spec.cluster)], is_complete=True, values=spec.charts)
-    accounts = {str(name): account for name, account in spec.cluster.spec.kueue.controllers.items()}
-    return ClusterIndex(objects, accounts=accounts)
+    return index_of(spec.cluster, spec.synced, spec.charts)
 
 
 def trace_answer(index: ClusterIndex, document: Object) -> Answer:

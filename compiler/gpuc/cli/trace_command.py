@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path as File
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from gpuc.cli.arguments import parser_of
@@ -22,11 +21,10 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
-from gpuc.trace.autoscaling import with_replicas_of_autoscalers
 from gpuc.trace.described import described_workload
-from gpuc.trace.node_agents import traced_objects
+from gpuc.trace.node_agents import index_of
 from gpuc.trace.report import Traced, render
-from gpuc.trace.unserved import unserved, why_not_traced, workload_without_pods
+from gpuc.trace.user_objects import unserved, why_not_traced, with_replicas_of_autoscalers, workload_without_pods
 
 _NOT_JUDGED = 4
 """The exit code if no step fails, but a step could not be judged."""
@@ -86,7 +84,7 @@ def run_trace(arguments: list[str]) -> int:
         return 1
     for sentence in objects.unread:
         write_message(sentence)
-    index = ClusterIndex(objects.objects, accounts=objects.accounts)
+    index = objects.index
     unread: list[str] = []
     if options.file:
         loaded = load_objects([options.file])
@@ -107,12 +105,10 @@ def run_trace(arguments: list[str]) -> int:
 class Objects(NamedTuple):
     """The objects of the cluster for which a workload is traced."""
 
-    objects: ObjectSet
+    index: ClusterIndex
     locate: Locate
     unread: tuple[str, ...] = ()
     """A sentence for each part of the files that gpuc could not read. A step may fail because of such a part."""
-    accounts: Mapping[str, str] = MappingProxyType({})
-    """The ServiceAccounts of controllers that the spec names, as namespace/name by framework of Kueue."""
 
 
 def _objects(inputs: list[str]) -> Objects:
@@ -136,7 +132,7 @@ def _objects_in_files(paths: list[str]) -> Objects:
 
     loaded = load_objects(paths)
     objects = ObjectSet(loaded.manifests, is_complete=False, catalog=current_catalog())
-    return Objects(objects, loaded.locate, tuple(loaded.unread_summary))
+    return Objects(ClusterIndex(objects), loaded.locate, tuple(loaded.unread_summary))
 
 
 def _objects_of_spec(inputs: list[str]) -> Objects:
@@ -149,8 +145,7 @@ def _objects_of_spec(inputs: list[str]) -> Objects:
     if len(files) != 1:
         raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
-    accounts = {str(name): account for name, account in spec.cluster.spec.kueue.controllers.items()}
-    return Objects(traced_objects(spec.cluster, spec.synced, spec.charts), spec.locate, accounts=accounts)
+    return Objects(index_of(spec.cluster, spec.synced, spec.charts), spec.locate)
 
 
 def _print_errors(inputs: list[str]) -> None:

@@ -20,7 +20,7 @@ from gpuc.kubernetes.toleration import Taint, Toleration
 from gpuc.objects.object_set import dig, items, labels
 
 NODE_TERMS: Path = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-"""The path of the required node selector terms in a pod spec."""
+"""The path of the terms of required node affinity in the spec of a pod."""
 
 
 def equal_labels(raw: Any) -> Selector:
@@ -110,10 +110,11 @@ def node_terms(pod: Any) -> tuple[Selector, ...]:
     Source: k8s.io/component-helpers v0.35 scheduling/corev1/nodeaffinity/nodeaffinity.go
     """
     own = equal_labels(dig(pod, "nodeSelector"))
-    return tuple((*own, *_term(term)) for _, term in items(dig(pod, *NODE_TERMS))) or (own,)
+    return tuple((*own, *node_term(term)) for _, term in items(dig(pod, *NODE_TERMS))) or (own,)
 
 
-def _term(raw: Any) -> Selector:
+def node_term(raw: Any) -> Selector:
+    """Returns the selector of one term of required node affinity."""
     try:
         requirements = read_requirements(dig(raw, "matchExpressions"), NODE_OPERATORS)
     except Invalid:

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from gpuc.cluster.queue import Member, cluster_queue
 from gpuc.diagnostics.words import first_names
-from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.plan.change import Change
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import choose
-from gpuc.trace.kueue_scope import queue_of, why_unmanaged
+from gpuc.trace.kueue_scope import why_unmanaged
+from gpuc.trace.kueue_steps import local_queue
 from gpuc.trace.workload import Workload, queued_pods, workload_of
 
 
@@ -43,7 +43,7 @@ def uses(change: Change) -> list[Use]:
         workload = workload_of(manifest)
         if workload is None or why_unmanaged(index, workload):
             continue
-        local = index.objects.find(GROUP, "LocalQueue", queue_of(index, workload), workload.namespace)
+        local = local_queue(index, workload)
         name = cluster_queue(local) if local else ""
         if local is None or name not in index.quotas:
             continue

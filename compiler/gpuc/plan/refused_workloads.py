@@ -13,7 +13,7 @@ from gpuc.plan.change import Change, grouped
 from gpuc.plan.rights import state_with_roles
 from gpuc.plan.state import State
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.node_agents import traced_objects
+from gpuc.trace.node_agents import index_of
 from gpuc.trace.steps import Step
 from gpuc.trace.tracer import trace_workload
 from gpuc.trace.workload import workload_of
@@ -44,11 +44,6 @@ class RefusedWorkload:
         return self.step.manifest is not None and self.step.manifest.kind in ("ClusterQueue", "LocalQueue")
 
     @property
-    def name(self) -> str:
-        """Kind, namespace and name."""
-        return str(self.manifest)
-
-    @property
     def reason(self) -> str:
         """The object that decides, and its message, in one line."""
         is_named = self.step.manifest is None or self.step.manifest.name in self.step.message
@@ -58,7 +53,7 @@ class RefusedWorkload:
 
 def named(found: list[RefusedWorkload]) -> tuple[str, tuple[str, ...]]:
     """Returns the names of the first workloads in words, and a sentence with the other names if there are more."""
-    names = [workload.name for workload in found]
+    names = [str(workload.manifest) for workload in found]
     others = (f"the others: {', '.join(names[_NAMES:])}",) if len(names) > _NAMES else ()
     return first_names(names, _NAMES), others
 
@@ -101,7 +96,4 @@ def _refused(change: Change, manifests: Iterable[Manifest]) -> Iterator[RefusedW
 def _index(state: State) -> ClusterIndex:
     """Returns the objects of a state for traces, as `gpuc trace` reads them."""
     cluster, objects = state.cluster, state.objects
-    if cluster is None:
-        return ClusterIndex(objects)
-    accounts = {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
-    return ClusterIndex(traced_objects(cluster, objects.manifests, objects.values), accounts=accounts)
+    return index_of(cluster, objects.manifests, objects.values) if cluster else ClusterIndex(objects)

@@ -18,7 +18,7 @@ from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.suites.jobs import Work, job_of
 from gpuc.rehearse.topology_labels import BLOCK_NODES
 from gpuc.trace import ClusterIndex, Stage, TraceResult, trace_workload, workload_of
-from gpuc.trace.node_agents import traced_objects
+from gpuc.trace.node_agents import index_of
 from gpuc.trace.steps import Placement
 
 _BLOCKS = dict.fromkeys((level_label("block", 3), level_label("block", 4)), BLOCK_NODES)
@@ -27,7 +27,7 @@ _BLOCKS = dict.fromkeys((level_label("block", 3), level_label("block", 4)), BLOC
 @lru_cache(maxsize=4)
 def cluster_index(spec: CompiledSpec) -> ClusterIndex:
     """Returns the objects of a spec for traces. The nodes of a static pool are in blocks of equal size."""
-    return ClusterIndex(traced_objects(spec.cluster, spec.synced, spec.charts), _BLOCKS)
+    return index_of(spec.cluster, spec.synced, spec.charts, _BLOCKS)
 
 
 def expect(spec: CompiledSpec, queue: ClusterQueue, request: Request, usage: Usage = NOTHING) -> Outcome:

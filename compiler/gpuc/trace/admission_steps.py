@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
@@ -17,10 +18,12 @@ from gpuc.admission.rights import member_groups, rights
 from gpuc.admission.validation import validation_errors, with_defaults
 from gpuc.admission.validation.kueue import CHECK as KUEUE_WEBHOOK
 from gpuc.admission.validation.kueue import ELASTIC
+from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items
+from gpuc.trace.advice import for_local_queue
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.created import (
     MEMBER,
@@ -31,11 +34,11 @@ from gpuc.trace.created import (
     template_claims,
 )
 from gpuc.trace.kueue_scope import has_elastic_jobs, is_gated, manages
-from gpuc.trace.namespaces import namespace_steps
-from gpuc.trace.steps import Stage, Step
+from gpuc.trace.steps import Stage, Step, all_failures
 from gpuc.trace.workload import PodSet, Workload
 
 _MAX_NAMES = 4
+_FIELD: Path = ("metadata", "namespace")
 
 
 def object_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
@@ -130,17 +133,13 @@ def _creation_steps(
     yield from _steps(stages[0], reference_decisions(objects, request), path, pods)
 
 
-def _type(document: Body) -> tuple[str, str]:
-    """Returns the API group and the kind of an object."""
-    return str(document.get("apiVersion")).rpartition("/")[0], str(document.get("kind"))
-
-
 def _errors(cluster: ClusterIndex, request: Request) -> Iterator[Decision]:
     """Yields the errors of the API server and of the controllers' webhooks.
 
     Kueue's webhooks exist only for the kinds that Kueue manages. Only requests of users have strict field validation.
     """
-    is_managed = manages(cluster, *_type(request.document))
+    api_group, kind = str(request.document.get("apiVersion")).rpartition("/")[0], str(request.document.get("kind"))
+    is_managed = manages(cluster, api_group, kind)
     document = request.document if has_elastic_jobs(cluster) else _without_elastic_annotation(request.document)
     for decision in validation_errors(document, strict=request.user == MEMBER):
         if is_managed or decision.check != KUEUE_WEBHOOK:
@@ -164,9 +163,7 @@ def _steps(stage: Stage, decisions: Iterable[Decision], path: Path, pods: str = 
     """
     made = list(decisions)
     if denied := [decision for decision in made if decision.outcome == "denied"]:
-        failed = [_step(stage, decision, path, pods) for decision in denied]
-        yield from (step._replace(has_next=True) for step in failed[:-1])
-        yield failed[-1]
+        yield from all_failures(_step(stage, decision, path, pods) for decision in denied)
         return
     for decision in made:
         if decision.outcome in ("assumed", "unknown"):
@@ -206,3 +203,33 @@ def _place(path: Path, field: Path) -> Path:
     if not field:
         return ()
     return (*path, *field[1:]) if path[-1:] == ("rayClusterSpec",) else (*path, *field)
+
+
+def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+    """Yields a step for a namespace that does not exist, or perhaps not; no step for a namespace that exists.
+
+    Without all objects of the cluster, every namespace is assumed to exist.
+    """
+    objects, name = cluster.objects, workload.namespace
+    if not objects.is_complete or name in namespaces(objects).created:
+        return
+    accounts = {account.partition("/")[0] for account in cluster.accounts.values()}
+    if name and name in _named(objects) | accounts:
+        message = f"gpuc does not create namespace {name}, so gpuc does not know its labels and objects"
+        yield Step(Stage.API, "unknown", message, field=_FIELD)
+        return
+    message = f"namespace {name or '(none)'} does not exist"
+    yield Step(Stage.API, "failed", message, fix=for_local_queue(cluster, workload), field=_FIELD)
+
+
+@lru_cache(maxsize=4)
+def _named(objects: ObjectSet) -> frozenset[str]:
+    """Returns the namespaces that objects are in, that Applications and AppProjects name, or that may send traffic."""
+    peers = [
+        dig(peer, "namespaceSelector", "matchLabels", NAMESPACE_NAME)
+        for policy in objects.of("networking.k8s.io", "NetworkPolicy")
+        for _, rule in items(dig(policy.body, "spec", "ingress"))
+        for _, peer in items(dig(rule, "from"))
+    ]
+    owners = (manifest.namespace for manifest in objects.manifests)
+    return frozenset((*namespaces(objects).mentioned, *owners, *(peer for peer in peers if isinstance(peer, str))))

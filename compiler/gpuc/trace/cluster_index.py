@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gpuc.admission.mutating import admitted_pod
 from gpuc.admission.policies import Policies
+from gpuc.catalog.records import EKS, FLEET
 from gpuc.cluster.application import Delivery
-from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, Queues, from_objects
+from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PODS, Amounts, total
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.kubernetes.selector import Selector
+from gpuc.kubernetes.toleration import untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.pods import Pods, pods_of
-from gpuc.objects.selectors import selector
-from gpuc.trace.rooms import Room
+
+if TYPE_CHECKING:
+    from gpuc.catalog.records import Daemonset, InstanceType
 
 
 class ClusterIndex:
@@ -37,11 +41,8 @@ class ClusterIndex:
         """The number of nodes in one topology domain, by the node label of the level.
 
         The objects do not contain these numbers. For a level without a number, all nodes count as one domain."""
-        self.all_topology: dict[str, bool] = {}
-        """Cache: whether all flavors of a ClusterQueue have a topology, by the name of the queue."""
         self.pool_matches: dict[Any, Any] = {}
         """Cache: the node pools that accept pods, by the node selector terms and tolerations of the pods."""
-        self._selectors: dict[tuple[int, tuple[str, ...]], Selector] = {}
 
     @cached_property
     def admission_policies(self) -> Policies:
@@ -63,27 +64,15 @@ class ClusterIndex:
         """The Karpenter NodePools, indexed by the labels of their nodes."""
         return self.objects.once(Pools)
 
-    @property
-    def flavors(self) -> FlavorCapacity:
-        """The node pools of the ResourceFlavors."""
-        return self.objects.once(FlavorCapacity)
-
     @cached_property
     def rooms(self) -> dict[Pool, Room]:
         """The resources for pods on the nodes of each pool."""
-        return {pool: Room(pool, self.objects, self.daemonsets, self.charts) for pool in self.nodes.pools}
+        return {pool: Room(pool, self) for pool in self.nodes.pools}
 
     @cached_property
     def daemonsets(self) -> list[Pods]:
         """The pods of all DaemonSets."""
         return [pods for manifest in self.objects.of("apps", "DaemonSet") for pods in pods_of(manifest)]
-
-    def selector(self, manifest: Manifest, *path: str) -> Selector:
-        """Returns the LabelSelector at a path of an object."""
-        key = id(manifest), path
-        if key not in self._selectors:
-            self._selectors[key] = selector(dig(manifest.body, *path))
-        return self._selectors[key]
 
     def flavor(self, name: str) -> Manifest | None:
         """Returns the ResourceFlavor with a name; None if it does not exist."""
@@ -100,19 +89,66 @@ class ClusterIndex:
         flavor = self.flavor(name)
         return flavor is not None and dig(flavor.body, "spec", "topologyName") is not None
 
-    def in_namespace(self, kind: str, namespace: str) -> list[Manifest]:
-        """Returns the objects of a namespace; the kind is LimitRange or ResourceQuota."""
-        return self._in_namespace.get((kind, namespace), [])
-
-    @cached_property
-    def _in_namespace(self) -> dict[tuple[str, str], list[Manifest]]:
-        by_namespace: dict[tuple[str, str], list[Manifest]] = {}
-        for kind in ("LimitRange", "ResourceQuota"):
-            for manifest in self.objects.of("", kind):
-                by_namespace.setdefault((kind, manifest.namespace), []).append(manifest)
-        return by_namespace
-
-    @cached_property
-    def charts(self) -> frozenset[str]:
+    @property
+    def charts(self) -> set[str]:
         """The names of the Helm charts that Argo CD Applications install."""
-        return frozenset(Delivery(self.objects).charts)
+        return self.objects.once(Delivery).charts
+
+
+class Room:
+    """The room for pods on the nodes of a pool, by instance type."""
+
+    def __init__(self, pool: Pool, cluster: ClusterIndex) -> None:
+        self._pool = pool
+        self._cluster = cluster
+        self._by_type: dict[str, Amounts] = {}
+
+    @cached_property
+    def daemonset_pods(self) -> list[Pods]:
+        """The DaemonSet pods that run on nodes of the pool."""
+        return [
+            pods
+            for pods in self._cluster.daemonsets
+            if accepts(self._pool, pods) and not untolerated(self._pool.taints, pods.tolerations)
+        ]
+
+    @cached_property
+    def _requests(self) -> Amounts:
+        """The requests of the DaemonSet pods that run on nodes of the pool."""
+        objects, found = self._cluster.objects, self.daemonset_pods
+        admitted = (admitted_pod(objects, pods.manifest.namespace, pods.spec) for pods in found)
+        return total({**pod_requests(pod), PODS: 1} for pod in admitted)
+
+    def of(self, instance: InstanceType) -> Amounts:
+        """Returns the resources for pods on one node of an instance type."""
+        if instance.type not in self._by_type:
+            resources = self._pool.allocatable(instance)
+            used = total([self._requests, self._agent_requests(instance)])
+            self._by_type[instance.type] = {name: count - used.get(name, 0) for name, count in resources.items()}
+        return self._by_type[instance.type]
+
+    def _agent_requests(self, instance: InstanceType) -> Amounts:
+        """Returns the requests of the agents of EKS, of the fleet and of the installed charts on one node.
+
+        A DaemonSet of the fleet that is among the objects does not count: its own requests count.
+        """
+        kinds = {"all", *(["gpu"] if instance.gpu_count else []), *(["efa"] if self._pool.efa_interfaces else [])}
+        present = {pods.manifest.name for pods in self._cluster.daemonsets}
+        rows = [row for row in self._pool.catalog.daemonsets if row.nodes in kinds and self._is_installed(row)]
+        rows = [row for row in rows if row.component != FLEET or row.name not in present]
+        return {
+            CPU: sum(row.cpu_milli for row in rows),
+            MEMORY: sum(row.memory_mib for row in rows) * MIB,
+            PODS: sum(1 for row in rows if row.component in (EKS, FLEET)),
+        }
+
+    def _is_installed(self, row: Daemonset) -> bool:
+        """Returns whether EKS, the fleet or an installed chart contains the DaemonSet."""
+        releases = self._pool.catalog.releases.values()
+        charts = {release[row.component].chart for release in releases if row.component in release}
+        return row.component in (EKS, FLEET) or not charts.isdisjoint(self._cluster.charts)
+
+
+def accepts(pool: Pool, pods: Pods) -> bool:
+    """Returns whether a node of the pool can match the node selector of the pods."""
+    return any(pool.mismatch(term) is None for term in pods.terms)

@@ -11,6 +11,7 @@ from gpuc.kubernetes.controllers import UPSTREAM, user
 from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.trace.kueue_scope import framework
 from gpuc.trace.workload import CLAIM_TEMPLATES, PodSet, Workload
 
@@ -18,7 +19,6 @@ MEMBER = "gpuc:member"
 """The user name that the trace gives to the user of a workload. No object of a cluster names this user."""
 _SUFFIX = "-xxxxx"
 """The form of the random suffix of generated names."""
-_JOBSET_LABELS = ("jobset.sigs.k8s.io/jobset-name", "jobset.sigs.k8s.io/replicatedjob-name")
 _BUILTIN: Mapping[str, str] = {
     "CronJob": "cronjob-controller",
     "Job": "job-controller",
@@ -99,7 +99,7 @@ def pod_creation(
     own = str(dig(workload.document, "apiVersion")), workload.kind
     api, kind = _POD_OWNERS.get(workload.kind, own) if pods.path else _POD_OWNERS["CronJob"]
     name = _owner_name(workload, pods)
-    labels = {**pods.labels, **_labels(workload, pods, kind, name)}
+    labels: Body = {**pods.labels, **(dict.fromkeys(JOB_NAME, name) if kind == "Job" else {})}
     if flavors:
         labels[PODSET_LABEL] = pods.name
     if gated:
@@ -151,9 +151,7 @@ def _claim(workload: Workload, template: Any, name: str, labels: Body) -> Body:
     Args:
         labels: labels that the controller adds.
     """
-    declared = dict(pairs(dig(template, "metadata")))
-    all_labels = {**dict(pairs(declared.get("labels"))), **labels}
-    metadata = {**declared, "name": name, "namespace": workload.namespace, "labels": all_labels}
+    metadata = _metadata(workload, template, name, labels)
     spec = {"volumeMode": "Filesystem", **dict(pairs(dig(template, "spec")))}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
@@ -191,16 +189,6 @@ def _spec(pod: Any, flavors: Sequence[Manifest], gated: bool) -> Any:
     return spec
 
 
-def _labels(workload: Workload, pods: PodSet, owner_kind: str, owner_name: str) -> Body:
-    """Returns the labels that controllers add to a pod."""
-    labels: Body = {}
-    if owner_kind == "Job":
-        labels = {"job-name": owner_name, "batch.kubernetes.io/job-name": owner_name}
-    if workload.kind == "JobSet":
-        labels |= dict(zip(_JOBSET_LABELS, (workload.name, pods.name), strict=True))
-    return labels
-
-
 def _owner_name(workload: Workload, pods: PodSet) -> str:
     """Returns the name of the object that owns a pod."""
     match workload.kind:
@@ -229,7 +217,7 @@ def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
         case "JobSet":
             for index, job in items(dig(spec, "replicatedJobs")):
                 name = str(dig(job, "name"))
-                labels = dict(zip(_JOBSET_LABELS, (workload.name, name), strict=True))
+                labels = {JOBSET_NAME: workload.name, REPLICATED_JOB: name}
                 child = _child(workload, "JobSet", dig(job, "template"), f"{workload.name}-{name}-0", labels)
                 yield child, ("spec", "replicatedJobs", index, "template")
         case "Deployment":
@@ -258,9 +246,13 @@ def _child(
         "controller": True,
         "uid": "0",
     }
-    declared = dict(pairs(dig(template, "metadata")))
-    all_labels = {**dict(pairs(declared.get("labels"))), **(labels or {})}
-    metadata = {**declared, "name": name, "namespace": workload.namespace, "ownerReferences": [owner]}
-    if all_labels:
-        metadata["labels"] = all_labels
+    metadata = {**_metadata(workload, template, name, labels or {}), "ownerReferences": [owner]}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": dig(template, "spec")}
+
+
+def _metadata(workload: Workload, template: Any, name: str, labels: Mapping[str, str]) -> Body:
+    """Returns the metadata of an object from a template, with a name and labels of the controller."""
+    declared = dict(pairs(dig(template, "metadata")))
+    added = {**dict(pairs(declared.get("labels"))), **labels}
+    named = {**declared, "name": name, "namespace": workload.namespace}
+    return {**named, "labels": added} if added else named

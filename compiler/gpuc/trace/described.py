@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from gpuc.admission.documents import in_namespace
 from gpuc.admission.limit_ranges import container_defaults
 from gpuc.kubernetes.amounts import CPU, MEMORY
 from gpuc.kubernetes.api_groups import CONSTRAINTS
@@ -24,7 +25,6 @@ def described_workload(
     *,
     pods: int = 1,
     priority: str = "",
-    annotations: Mapping[str, str] | None = None,
 ) -> Workload:
     """Returns a Job with equal pods of one container.
 
@@ -34,14 +34,13 @@ def described_workload(
     Args:
         requests: the requests and limits of the container.
         node_labels: the node selector of the pods.
-        annotations: the annotations of the pods.
     """
     amounts = {**_default_requests(cluster, namespace), **requests}
     pod = {
         **_pod(cluster, namespace, amounts, str(node_labels.get(POOL_LABEL))),
         **({"nodeSelector": dict(node_labels)} if node_labels else {}),
     }
-    pod_sets = (PodSet(pod, pods, annotations=dict(annotations or {})),)
+    pod_sets = (PodSet(pod, pods),)
     return Workload(pod_sets, namespace, queue, "Job", "batch", "described", priority)
 
 
@@ -67,7 +66,7 @@ def _parameters(cluster: ClusterIndex, kind: str, name: str) -> list[Any]:
 
 def _default_requests(cluster: ClusterIndex, namespace: str) -> dict[str, str]:
     """Returns the default requests of cpu and memory of the LimitRanges, because policies demand explicit requests."""
-    defaults = [container_defaults(manifest)[0] for manifest in cluster.in_namespace("LimitRange", namespace)]
+    defaults = [container_defaults(manifest)[0] for manifest in in_namespace(cluster.objects, "LimitRange", namespace)]
     return {name: str(row[name]) for row in defaults for name in (CPU, MEMORY) if row.get(name) is not None}
 
 

@@ -117,9 +117,4 @@ def _untolerated(flavor: Manifest | None, pods: PodSet) -> Taint | None:
 
 def _is_all_topology(cluster: ClusterIndex, queue: Member) -> bool:
     """Returns whether all flavors of a queue have a topology."""
-    result = cluster.all_topology.get(queue.name)
-    if result is None:
-        names = queue.by_flavor
-        result = bool(names) and all(map(cluster.has_topology, names))
-        cluster.all_topology[queue.name] = result
-    return result
+    return bool(queue.by_flavor) and all(map(cluster.has_topology, queue.by_flavor))

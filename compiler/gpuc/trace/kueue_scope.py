@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
+from gpuc.admission.documents import in_namespace
+from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.namespace import namespaces
+from gpuc.kubernetes.amounts import Amounts, amount, described
 from gpuc.kubernetes.kueue import BATCH_JOB, FRAMEWORKS, GROUP, POD_FRAMEWORKS, QUEUE_LABEL, SPEC_FRAMEWORKS
 from gpuc.kubernetes.selector import matches
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import NAMESPACE_NAME, dig, items, pairs
 from gpuc.objects.selectors import selector
 from gpuc.trace import advice
 from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.nodes import PodDemand, matching_pools
 from gpuc.trace.steps import NO_KUEUE
 from gpuc.trace.workload import Workload
 
 _API = "config.kueue.x-k8s.io"
 _VALUES_PATH = ("kueue", "managerConfig", "controllerManagerConfigYaml")
-DEFAULT_QUEUE = "default"
+_DEFAULT_QUEUE = "default"
 """The LocalQueue that Kueue uses for a workload without a queue name, if the namespace has this LocalQueue.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/defaults.go
@@ -30,14 +35,7 @@ _WITHOUT_KUEUE = ("kube-system", "kueue-system")
 
 Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go
 """
-_KINDS = {
-    kind.lower(): kind
-    for kind in (
-        *("JobSet", "TrainJob", "MPIJob", "PyTorchJob", "RayJob", "RayCluster"),
-        *("LeaderWorkerSet", "Pod", "Deployment", "StatefulSet"),
-    )
-}
-"""Kinds by their names in integrations.frameworks."""
+_GPU_PREFIXES = ("nvidia.com/", "amd.com/")
 
 
 def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str:
@@ -70,13 +68,8 @@ def _how_to_queue(cluster: ClusterIndex, workload: Workload) -> str:
 
 def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
     """Returns the name of the LocalQueue of a workload; an empty string if the workload has no LocalQueue."""
-    has_default = cluster.objects.find(GROUP, "LocalQueue", DEFAULT_QUEUE, workload.namespace) is not None
-    return workload.queue or (DEFAULT_QUEUE if has_default else "")
-
-
-def is_managed_kind(cluster: ClusterIndex, workload: Workload) -> bool:
-    """Returns whether Kueue manages the kind of a workload. Without a configuration of Kueue, the result is True."""
-    return manages(cluster, workload.api_group, workload.kind)
+    has_default = cluster.objects.find(GROUP, "LocalQueue", _DEFAULT_QUEUE, workload.namespace) is not None
+    return workload.queue or (_DEFAULT_QUEUE if has_default else "")
 
 
 def manages(cluster: ClusterIndex, api_group: str, kind: str) -> bool:
@@ -105,7 +98,7 @@ def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
     configuration = _configuration(cluster)
     enabling = [name for name in _frameworks(configuration) if name in POD_FRAMEWORKS]
     is_selected = not _excluded(cluster, configuration, workload)
-    if configuration is None or not enabling or is_managed_kind(cluster, workload) or not is_selected:
+    if configuration is None or not enabling or manages(cluster, workload.api_group, workload.kind) or not is_selected:
         return "", ""
     if queue_of(cluster, workload):
         if workload.kind not in ("Pod", "ReplicaSet"):
@@ -147,7 +140,7 @@ def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
     configuration = _configuration(cluster)
     if configuration is None and cluster.objects.is_complete and not cluster.objects.of(GROUP, "ClusterQueue"):
         return NO_KUEUE
-    if not is_managed_kind(cluster, workload):
+    if not manages(cluster, workload.api_group, workload.kind):
         known = ", ".join(_frameworks(configuration))
         return f"Kueue does not manage kind {workload.kind}; Kueue's integrations.frameworks are {known}"
     if _excluded(cluster, configuration, workload):
@@ -172,7 +165,9 @@ def is_perhaps_suspended(cluster: ClusterIndex, workload: Workload) -> bool:
     pkg/controller/jobframework/utils.go, WorkloadShouldBeSuspended
     """
     is_chart = isinstance(dig(cluster.objects.values, *_VALUES_PATH), str)
-    is_excluded = is_managed_kind(cluster, workload) and _excluded(cluster, _configuration(cluster), workload)
+    is_excluded = manages(cluster, workload.api_group, workload.kind) and _excluded(
+        cluster, _configuration(cluster), workload
+    )
     has_webhook = workload.namespace not in _WITHOUT_KUEUE and workload.kind not in ("Pod", "ReplicaSet")
     return is_excluded and not is_chart and has_webhook and bool(workload.queue)
 
@@ -193,15 +188,6 @@ def _excluded(cluster: ClusterIndex, configuration: Any, workload: Workload) -> 
 def _frameworks(configuration: Any) -> list[str]:
     """Returns the names of the kinds that Kueue manages."""
     return [str(name) for _, name in items(dig(configuration, "integrations", "frameworks"))] or [BATCH_JOB]
-
-
-def managed_kind(cluster: ClusterIndex) -> tuple[str, str]:
-    """Returns the kind and the API group of a workload that Kueue manages: a Job, if Kueue manages Jobs."""
-    known = _frameworks(_configuration(cluster))
-    if BATCH_JOB in known or _configuration(cluster) is None:
-        return "Job", "batch"
-    api_group, _, kind = known[0].rpartition("/")
-    return _KINDS.get(kind, kind), api_group
 
 
 def framework(api_group: str, kind: str) -> str:
@@ -242,3 +228,33 @@ def _configuration_texts(cluster: ClusterIndex) -> Iterator[str]:
         yield from (
             str(text) for _, text in pairs(config_map.body.get("data")) if isinstance(text, str) and _API in text
         )
+
+
+def counting_quota(
+    cluster: ClusterIndex, workload: Workload, demands: Iterable[PodDemand]
+) -> tuple[str, Manifest | None]:
+    """Returns the ResourceQuota that counts the GPUs of pods outside of Kueue, in words and as an object.
+
+    Returns an empty string if no ResourceQuota limits the GPUs, or if Kueue counts a node pool of the pods. Kueue then
+    gives the same GPUs to queued workloads.
+    """
+    gpus, queued = set[str](), cluster.objects.once(FlavorCapacity).queued
+    for demand in demands:
+        names = {name for name, count in demand.pod.items() if count and name.startswith(_GPU_PREFIXES)}
+        pools = matching_pools(cluster, demand)[0] if names else []
+        if names and (not pools or any(match.pool.name in queued for match in pools)):
+            return "", None
+        gpus |= names
+    for quota in in_namespace(cluster.objects, "ResourceQuota", workload.namespace):
+        hard = _hard(quota, gpus)
+        if gpus and gpus == hard.keys():
+            return f"ResourceQuota {quota.name} of namespace {workload.namespace}, hard {described(hard)}", quota
+    return "", None
+
+
+def _hard(quota: Manifest, gpus: Iterable[str]) -> Amounts:
+    """Returns the limits above 0 of requests for GPUs; empty for a ResourceQuota that counts only some pods."""
+    if dig(quota.body, "spec", "scopes") or dig(quota.body, "spec", "scopeSelector"):
+        return {}
+    limits = ((name, amount(name, dig(quota.body, "spec", "hard", f"requests.{name}"))) for name in sorted(gpus))
+    return {name: most for name, most in limits if most}

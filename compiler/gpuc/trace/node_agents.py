@@ -13,6 +13,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.trace.cluster_index import ClusterIndex
 
 
 def node_agents(cluster: Cluster) -> Iterator[Manifest]:
@@ -36,14 +37,22 @@ def node_agents(cluster: Cluster) -> Iterator[Manifest]:
             yield Manifest("", path, "apps/v1", "DaemonSet", f"{agent.name}-{pool.name}", body, "kube-system")
 
 
-def traced_objects(cluster: Cluster, synced: Iterable[Manifest], values: Mapping[str, Any]) -> ObjectSet:
+def index_of(
+    cluster: Cluster,
+    synced: Iterable[Manifest],
+    values: Mapping[str, Any],
+    domain_nodes: Mapping[str, int] | None = None,
+) -> ClusterIndex:
     """Returns all objects of a cluster for traces, in which the requests of `nodeAgents` count once.
 
     Args:
         values: the Helm values by chart.
+        domain_nodes: as for ClusterIndex.
     """
     manifests = [*without_agent_requests(cluster, synced), *node_agents(cluster)]
-    return ObjectSet(manifests, is_complete=True, values=values, catalog=cluster.catalog)
+    objects = ObjectSet(manifests, is_complete=True, values=values, catalog=cluster.catalog)
+    accounts = {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
+    return ClusterIndex(objects, domain_nodes, accounts)
 
 
 def without_agent_requests(cluster: Cluster, synced: Iterable[Manifest]) -> list[Manifest]:

@@ -1,4 +1,4 @@
-"""The fields of a workload that select nodes, and the terms of node affinity that match no node."""
+"""The fields and volumes of a workload that select nodes, and the terms of node affinity that match no node."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.invalid import Invalid
+from gpuc.kubernetes.api_groups import STORAGE
 from gpuc.kubernetes.node_pool import is_restricted
-from gpuc.kubernetes.selector import NODE_OPERATORS, Requirement, equals
-from gpuc.objects.object_set import dig, items, labels
-from gpuc.objects.selectors import read_requirements
+from gpuc.kubernetes.selector import NODE_OPERATORS, Requirement, Selector, equals
+from gpuc.objects.object_set import ObjectSet, dig, items, labels
+from gpuc.objects.selectors import NODE_TERMS, node_term, valid_requirements
 from gpuc.trace.nodes import MatchingPool, UnschedulableReason
 from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import PodSet
 
-_AFFINITY: Path = ("affinity", "nodeAffinity")
-_REQUIRED: Path = (*_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
-_PREFERRED: Path = (*_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
+_PREFERRED: Path = ("affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
 
 
 class _Fault(NamedTuple):
@@ -38,19 +36,11 @@ def field_of(pods: PodSet, wanted: Requirement) -> Path:
     value = labels(dig(pods.pod, "nodeSelector")).get(wanted.key)
     if value is not None and equals(wanted.key, value) == wanted:
         return (*spec, "nodeSelector", wanted.key)
-    for number, term in items(dig(pods.pod, *_REQUIRED)):
+    for number, term in items(dig(pods.pod, *NODE_TERMS)):
         for index, row in items(dig(term, "matchExpressions")):
-            if _read(row) == wanted:
-                return (*spec, *_REQUIRED, number, "matchExpressions", index)
+            if [*valid_requirements([row], NODE_OPERATORS)] == [wanted]:
+                return (*spec, *NODE_TERMS, number, "matchExpressions", index)
     return ()
-
-
-def _read(row: Any) -> Requirement | None:
-    """Returns the requirement of an expression; None for an expression that no node matches."""
-    try:
-        return read_requirements([row], NODE_OPERATORS)[0]
-    except Invalid:
-        return None
 
 
 def reason_step(stage: Stage, reason: UnschedulableReason, pods: PodSet) -> Step:
@@ -76,7 +66,7 @@ def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: 
     pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go (PreScore); sigs.k8s.io/karpenter v1.14.1
     pkg/controllers/provisioning/provisioner.go (Validate), pkg/apis/v1/nodeclaim_validation.go (ValidateRequirement)
     """
-    terms = [list(_faults((*_REQUIRED, index), term)) for index, term in items(dig(pods.pod, *_REQUIRED))]
+    terms = [list(_faults((*NODE_TERMS, index), term)) for index, term in items(dig(pods.pod, *NODE_TERMS))]
     if terms and all(terms):
         return _step(pods, terms[0][0], "failed", "so no node matches")
     are_static = [match.pool.is_static for match in found]
@@ -100,7 +90,7 @@ def _faults(path: Path, term: Any) -> Iterator[_Fault]:
 def _comparisons(path: Path, term: Any) -> Iterator[_Fault]:
     """Yields the comparisons of a term with a value that is not an integer."""
     for index, row in items(dig(term, "matchExpressions")):
-        if dig(row, "operator") in ("Gt", "Lt") and _read(row) is None:
+        if dig(row, "operator") in ("Gt", "Lt") and not any(valid_requirements([row], NODE_OPERATORS)):
             key, operator, values = (dig(row, field) for field in ("key", "operator", "values"))
             shown = ", ".join(str(value) for _, value in items(values))
             message = f"nodeAffinity compares {key} with {operator} {shown}, which is not an integer"
@@ -110,9 +100,9 @@ def _comparisons(path: Path, term: Any) -> Iterator[_Fault]:
 def _restricted(pods: PodSet) -> Iterator[_Fault]:
     """Yields the requirements for labels by which Karpenter lets no pod select nodes."""
     keys: list[tuple[Path, Any]] = [(("nodeSelector", key), key) for key in labels(dig(pods.pod, "nodeSelector"))]
-    for number, term in items(dig(pods.pod, *_REQUIRED)):
+    for number, term in items(dig(pods.pod, *NODE_TERMS)):
         rows = items(dig(term, "matchExpressions"))
-        keys += [((*_REQUIRED, number, "matchExpressions", index), dig(row, "key")) for index, row in rows]
+        keys += [((*NODE_TERMS, number, "matchExpressions", index), dig(row, "key")) for index, row in rows]
     for path, key in keys:
         if is_restricted(str(key)):
             message = f"the pods select nodes by the label {key}, which Karpenter does not allow"
@@ -123,3 +113,41 @@ def _step(pods: PodSet, fault: _Fault, verdict: Literal["failed", "unknown"], co
     field = (*pods.path, "spec", *fault.path)
     message = f"{fault.message}, {consequence}"
     return Step(Stage.NODE_POOL, verdict, message, pods=pods.name, fix=fault.fix, field=field)
+
+
+def with_volume_terms(
+    objects: ObjectSet, pods: PodSet, namespace: str, terms: tuple[Selector, ...]
+) -> tuple[tuple[Selector, ...], str]:
+    """Returns the node selector terms of a pod with the requirements of its volumes.
+
+    Also returns a volume of which the input does not show the zone, in words; or an empty string.
+    """
+    for claim in _claims(objects, pods, namespace):
+        volume, name = dig(claim, "volumeName"), dig(claim, "storageClassName")
+        alternatives: tuple[Selector, ...] = ()
+        if isinstance(volume, str) and volume:
+            manifest = objects.find("", "PersistentVolume", volume)
+            if manifest is None:
+                return terms, f"the input does not show the zone of PersistentVolume {volume}"
+            rows = items(dig(manifest.body, "spec", "nodeAffinity", "required", "nodeSelectorTerms"))
+            alternatives = tuple(node_term(row) for _, row in rows)
+        elif isinstance(name, str) and (manifest := objects.find(STORAGE, "StorageClass", name)) is not None:
+            alternatives = tuple(_topology(row) for _, row in items(dig(manifest.body, "allowedTopologies")))
+        terms = tuple((*term, *more) for term in terms for more in alternatives or ((),))
+    return terms, ""
+
+
+def _claims(objects: ObjectSet, pods: PodSet, namespace: str) -> Iterator[Any]:
+    """Yields the specs of the PersistentVolumeClaims of a pod that are in the input or that have a template."""
+    yield from (dig(claim, "spec") for claim in pods.claims)
+    for _, volume in items(dig(pods.pod, "volumes")):
+        claim = dig(volume, "persistentVolumeClaim", "claimName")
+        if isinstance(claim, str) and (manifest := objects.find("", "PersistentVolumeClaim", claim, namespace)):
+            yield dig(manifest.body, "spec")
+        yield dig(volume, "ephemeral", "volumeClaimTemplate", "spec")
+
+
+def _topology(raw: Any) -> Selector:
+    """Returns the requirements of one entry of allowedTopologies."""
+    rows = items(dig(raw, "matchLabelExpressions"))
+    return node_term({"matchExpressions": [{**row, "operator": "In"} for _, row in rows if isinstance(row, dict)]})

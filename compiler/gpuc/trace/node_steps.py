@@ -5,21 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gpuc.cluster.instance_labels import instance_labels
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import STARTUP_TAINTS
 from gpuc.cluster.queue import Member
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import topology_refusal
 from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
 from gpuc.kubernetes.node_pool import AWS, HOSTNAME
+from gpuc.kubernetes.startup_agents import agent_of
+from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
-from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.exclusive import exclusive_step
+from gpuc.trace.cluster_index import ClusterIndex, accepts
 from gpuc.trace.flavors import topology_level
-from gpuc.trace.node_capacity import capacity_step, unknown_resources
-from gpuc.trace.node_fields import reason_step, selection_step
+from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resources
+from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
 from gpuc.trace.nodes import (
     MatchingPool,
     PodDemand,
@@ -28,12 +32,9 @@ from gpuc.trace.nodes import (
     pod_demand,
     pods_per_node,
 )
-from gpuc.trace.other_nodes import other_nodes
 from gpuc.trace.packing import Load, packing_steps
-from gpuc.trace.spreading import Spread, spread, unjudged_field, used_port
-from gpuc.trace.startup import startup_step
+from gpuc.trace.spreading import Spread, exclusive_step, spread, unjudged_field, used_port
 from gpuc.trace.steps import Placement, Stage, Step, TraceResult
-from gpuc.trace.volumes import with_volume_terms
 from gpuc.trace.workload import PodSet, Workload
 
 if TYPE_CHECKING:
@@ -219,3 +220,36 @@ def _newest_and_smallest(catalog: Catalog, name: str) -> tuple[int, int, str]:
     labels = instance_labels(catalog, name)
     generation, cores = labels.get(f"{AWS}instance-generation", "0"), labels.get(f"{AWS}instance-cpu", "0")
     return -int(generation), int(cores), name
+
+
+def removing_agent(cluster: ClusterIndex, pool: Pool, taint: Taint) -> str:
+    """Returns the agent that removes a startup taint: a known agent, or a DaemonSet that tolerates the taint.
+
+    Returns an empty string if the input has no such agent.
+    """
+    if known := agent_of(taint.key):
+        return known
+    for pods in cluster.daemonsets:
+        if accepts(pool, pods) and untolerated((taint, *pool.taints), pods.tolerations) is None:
+            return str(pods.manifest)
+    return ""
+
+
+def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Iterator[Step]:
+    """Checks that agents remove the startup taints of a pool; yields no step for a pool without startup taints.
+
+    Args:
+        pods: the name of the pod set.
+    """
+    removals = []
+    for taint in (taint for taint in pool.startup_taints if taint.keeps_off):
+        agent = removing_agent(cluster, pool, taint)
+        if not agent:
+            message = f"no DaemonSet tolerates the startup taint {taint}, so no agent can remove it"
+            path: Path = (*STARTUP_TAINTS, taint.index)
+            verdict: Literal["failed", "unknown"] = "failed" if cluster.objects.is_complete else "unknown"
+            yield Step(Stage.STARTUP, verdict, message, pool.manifest, path, pods)
+            return
+        removals.append(f"{agent} removes {taint}")
+    if removals:
+        yield Step(Stage.STARTUP, "passed", "; ".join(removals), pool.manifest, STARTUP_TAINTS, pods)

@@ -19,8 +19,7 @@ from gpuc.kubernetes.toleration import Toleration, missing_tolerations, untolera
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import equal_labels, node_terms, tolerations
-from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.rooms import Room
+from gpuc.trace.cluster_index import ClusterIndex, Room
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType

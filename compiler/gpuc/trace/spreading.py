@@ -1,7 +1,8 @@
-"""Rules of pods about their nodes and zones that depend on other pods: affinity, spreading and ports of the node.
+"""Rules of pods about their nodes and zones that depend on other pods: affinity, spreading, ports, exclusive placement.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/scheduler/framework/plugins: interpodaffinity/filtering.go,
-podtopologyspread/filtering.go, nodeports/node_ports.go
+podtopologyspread/filtering.go, nodeports/node_ports.go; sigs.k8s.io/jobset v0.12.0 pkg/webhooks/pod_webhook.go
+(setExclusiveAffinities, setNodeSelector), pkg/controllers/jobset_controller.go
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, HOSTNAME, ZONE, normal
 from gpuc.kubernetes.selector import matches
 from gpuc.objects.object_set import dig, items
-from gpuc.objects.selectors import selector
+from gpuc.objects.selectors import NODE_TERMS, selector
 from gpuc.trace.nodes import MatchingPool
-from gpuc.trace.workload import PodSet
+from gpuc.trace.steps import Stage, Step
+from gpuc.trace.workload import PodSet, Workload, count_or
 
 _AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
 _BY_CONTROLLERS = (
@@ -30,6 +33,8 @@ _UNJUDGED = {
     "schedulingGates": "the pods wait until a controller removes the gates",
 }
 """Fields of a pod for which the trace does not decide whether nodes accept the pods."""
+_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_BY_NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 
 
 @dataclass(frozen=True)
@@ -55,8 +60,7 @@ def unjudged_field(pods: PodSet) -> str:
             return f"{key} of the pods: {reason}"
     if dig(pods.pod, "schedulerName") not in (None, "", "default-scheduler"):
         return f"schedulerName of the pods: scheduler {dig(pods.pod, 'schedulerName')} chooses the nodes"
-    terms = items(dig(pods.pod, "affinity", "nodeAffinity", _AFFINITY, "nodeSelectorTerms"))
-    if any(dig(term, "matchFields") for _, term in terms):
+    if any(dig(term, "matchFields") for _, term in items(dig(pods.pod, *NODE_TERMS))):
         return "matchFields of nodeAffinity: the pods select nodes by name"
     return ""
 
@@ -118,7 +122,7 @@ def _spread_rules(pods: PodSet, count: int, pool_zones: Sequence[frozenset[str]]
         if dig(row, "whenUnsatisfiable") == "ScheduleAnyway":
             continue
         is_own, key = _selects(dig(row, "labelSelector"), pods), normal(str(dig(row, "topologyKey")))
-        skew = _number(dig(row, "maxSkew"), 1)
+        skew = count_or(dig(row, "maxSkew"), 1)
         if key not in (HOSTNAME, ZONE, CAPACITY_TYPE):
             # The scheduler refuses nodes without the label, also if the constraint does not count the pods themselves.
             yield _unknown("topologySpreadConstraints", f"the input does not show the values of {key}")
@@ -140,7 +144,7 @@ def _zone_rule(row: Any, count: int, skew: int, zones: int) -> Iterator[Spread]:
     Args:
         zones: the number of zones of the node pools; 0 if it is unknown.
     """
-    domains = _number(dig(row, "minDomains"), 1)
+    domains = count_or(dig(row, "minDomains"), 1)
     if domains > 1 and zones == 0 and count > skew:
         yield _unknown("minDomains", "the input does not show the zones of the nodes")
     elif 0 < zones < domains:
@@ -179,5 +183,22 @@ def used_port(match: MatchingPool, pod: Any) -> str:
     return ""
 
 
-def _number(value: Any, default: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else default
+def exclusive_step(workload: Workload, pods: PodSet) -> Step | None:
+    """Returns a step with verdict "unknown" for exclusive placement that the trace does not evaluate; else None.
+
+    A single job has no other job to avoid. Its pods need one zone, or one pod needs one node, which adds no limit.
+    """
+    if workload.kind != "JobSet":
+        return None
+    job: Path = pods.path[:3]
+    jobs = sum(count_or(dig(row, "replicas"), 1) for _, row in items(dig(workload.document, "spec", "replicatedJobs")))
+    for path in ((*job, "template", "metadata", "annotations"), ("metadata", "annotations")):
+        annotations = dig(workload.document, *path)
+        if (key := dig(annotations, _TOPOLOGY)) is None:
+            continue
+        is_judged = normal(str(key)) == ZONE or (normal(str(key)) == HOSTNAME and pods.count == 1)
+        if is_judged and jobs == 1 and dig(annotations, _BY_NODE_SELECTOR) is None:
+            continue
+        message = f"the trace does not evaluate exclusive placement: every job of the JobSet needs its own {key}"
+        return Step(Stage.NODE, "unknown", message, pods=pods.name, field=(*path, _TOPOLOGY))
+    return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple
@@ -86,6 +87,12 @@ class Step(NamedTuple):
     def failed(self) -> bool:
         """Whether the workload does not pass the stage."""
         return self.verdict == "failed"
+
+
+def all_failures(steps: Iterable[Step]) -> list[Step]:
+    """Returns failed steps of one stage, all of which the trace shows before it ends."""
+    failed = list(steps)
+    return [*(step._replace(has_next=True) for step in failed[:-1]), *failed[-1:]]
 
 
 @dataclass

@@ -8,29 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.cluster.queue import GROUPS, Member, cluster_queue
-from gpuc.kubernetes.amounts import Amounts, described
-from gpuc.kubernetes.flavor import Choice
+from gpuc.admission.validation.cron_schedule import never_fires
+from gpuc.cluster.queue import GROUPS, cluster_queue
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import NOTHING, Key, Usage
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.trace import advice
 from gpuc.trace.admission_steps import limit_steps, object_steps, pod_steps
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.counted import counting_quota
-from gpuc.trace.flavors import choose, refusal_location
-from gpuc.trace.kueue_scope import how_to_manage, is_perhaps_suspended, why_gated, why_unmanaged
-from gpuc.trace.local_queue import cluster_queue_step, local_queue, local_queue_step, priority_steps
+from gpuc.trace.flavors import choose
+from gpuc.trace.kueue_scope import counting_quota, how_to_manage, is_perhaps_suspended, why_gated, why_unmanaged
+from gpuc.trace.kueue_steps import (
+    cluster_queue_step,
+    local_queue,
+    local_queue_step,
+    priority_steps,
+    quota_steps,
+    start_steps,
+)
 from gpuc.trace.node_steps import topology_steps, workload_node_steps
 from gpuc.trace.nodes import PodDemand, pod_demand
-from gpuc.trace.start import start_steps
 from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, TraceResult
-from gpuc.trace.stopped import stopped_steps
 from gpuc.trace.workload import PodSet, Workload, created_pods, queued_pods
 
 _MAX_COPIES = 10_000
 """The maximum number of replicas for which the trace checks the quota."""
+_OWN_CONTROLLERS = ("kubernetes.io/job-controller", "jobset.sigs.k8s.io/jobset-controller")
+_DEADLINE = "activeDeadlineSeconds"
 
 
 def trace_workload(
@@ -149,7 +155,7 @@ def _kueue_steps(
     for pods, requests in pod_sets:
         choice = choose(cluster, queue, pods, requests, used, usage)
         result.attempts[pods.name] = choice.attempts
-        yield from admission_steps(cluster, queue, pods, requests, choice)
+        yield from quota_steps(cluster, queue, pods, requests, choice)
         result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
         flavors_of[pods.name] = [flavor for name in choice.names if (flavor := cluster.flavor(name)) is not None]
     for pods, requests in pod_sets:
@@ -177,47 +183,32 @@ def _copies(cluster: ClusterIndex, workload: Workload, created: list[PodSet], re
             return
 
 
-def admission_steps(
-    cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, choice: Choice
-) -> Iterator[Step]:
-    """Checks that the queue covers the resources, that a flavor fits the pods, and that the quota is large enough.
+def stopped_steps(workload: Workload, *, is_queued: bool) -> Iterator[Step]:
+    """Yields a failed step for a workload that starts no pods, although the API server accepts it.
+
+    The reason is a number of 0 pods, a suspended workload that Kueue does not start, a schedule without a day, or a
+    deadline of 0.
 
     Args:
-        requests: the requests of one pod.
-        choice: the flavors that Kueue chooses for the pods.
+        is_queued: whether Kueue manages the workload, and so sets and removes spec.suspend.
+
+    Source: k8s.io/kubernetes v1.35.4 pkg/controller/job/job_controller.go (pastActiveDeadline, controllerName)
     """
-    manifest, groups = queue.manifest, GROUPS
-    refused = [attempt for attempt in choice.attempts if attempt.refused_by]
-    reasons = "; ".join(reason for attempt in refused for reason in attempt.reasons)
-    uncovered = [attempt.reasons[0] for attempt in refused if attempt.refused_by == "resource"]
-    if uncovered:
-        fix = advice.for_resources(cluster, queue, (reason.split()[1] for reason in uncovered))
-        yield Step(Stage.RESOURCES, "failed", "; ".join(uncovered), manifest, groups, pods.name, fix)
-    message = f"{manifest} covers every requested resource"
-    yield Step(Stage.RESOURCES, "passed", message, manifest, groups, pods.name)
-    exceeded = [attempt for attempt in refused if attempt.refused_by == "quota"]
-    if not choice.flavors and not exceeded and (refused or any(requests.values())):
-        location = refusal_location(cluster, queue, pods, refused[0]) if refused else (manifest, groups)
-        fix = advice.for_flavor(cluster, queue, pods, refused)
-        yield Step(Stage.FLAVOR, "failed", reasons or f"{manifest} has no flavor", *location, pods.name, fix)
-        return
-    if exceeded and not choice.flavors:
-        names = ", ".join(attempt.flavor for attempt in exceeded)
-        location = refusal_location(cluster, queue, pods, exceeded[0])
-        yield Step(Stage.FLAVOR, "passed", f"flavor {names} fits the pods", manifest, location[1][:-1], pods.name)
-        fix = advice.for_quota(queue, requests, refused)
-        yield Step(Stage.QUOTA, "failed", reasons, *location, pods.name, fix)
-        return
-    chosen = next(
-        (attempt for attempt in choice.attempts if attempt.flavor in choice.names and not attempt.refused_by), None
-    )
-    flavor, path = manifest, groups
-    if chosen is not None:
-        flavor, path = cluster.flavor(chosen.flavor), refusal_location(cluster, queue, pods, chosen)[1]
-    names = ", ".join(choice.names)
-    message = f"Kueue chooses flavor {names}" if names else "the pods request no resources"
-    yield Step(Stage.FLAVOR, "passed", message, flavor, ("spec",), pods.name)
-    message = f"the nominal quota of {manifest} is large enough"
-    if choice.borrowed:
-        message = f"{manifest} borrows {described(choice.borrowed)} from its cohort"
-    yield Step(Stage.QUOTA, "passed", message, manifest, path, pods.name)
+    spec = dig(workload.document, "spec") if workload.pod_sets else None
+    job = dig(spec, "jobTemplate", "spec") if workload.kind == "CronJob" else spec
+    subject = f"{workload.kind} {workload.name}"
+    if not workload.pod_sets or not workload.copies:
+        yield Step(Stage.SUSPENDED, "failed", "the number of pods of the workload is 0")
+    elif dig(spec, "suspend") is True and (workload.kind == "CronJob" or not is_queued):
+        message = f"spec.suspend of {subject} is true, so the workload starts no pods"
+        yield Step(Stage.SUSPENDED, "failed", message, fix="remove spec.suspend", field=("spec", "suspend"))
+    elif workload.kind == "CronJob" and never_fires(str(dig(spec, "schedule"))):
+        message = f"schedule {dig(spec, 'schedule')} has no day, so the CronJob starts no Jobs"
+        yield Step(Stage.SUSPENDED, "failed", message, field=("spec", "schedule"))
+    elif workload.kind in ("Job", "CronJob") and dig(job, _DEADLINE) == 0:
+        message = f"{_DEADLINE} is 0, so the Job controller ends the Job when it starts"
+        yield Step(Stage.SUSPENDED, "failed", message, fix=f"remove {_DEADLINE}", field=("spec", _DEADLINE))
+    manager = dig(job, "managedBy")
+    if isinstance(manager, str) and manager not in _OWN_CONTROLLERS:
+        message = f"managedBy gives {subject} to controller {manager}, which gpuc does not know"
+        yield Step(Stage.SUSPENDED, "unknown", message, fix="remove managedBy", field=("spec", "managedBy"))

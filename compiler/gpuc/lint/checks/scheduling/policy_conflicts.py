@@ -19,7 +19,7 @@ from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.created import object_creations, pod_creation
 from gpuc.trace.described import described_workload
-from gpuc.trace.kueue_scope import managed_kind
+from gpuc.trace.kueue_scope import manages
 from gpuc.trace.workload import Workload
 
 REFUSED = declare_rule(
@@ -114,7 +114,7 @@ def _violations(
 
 def _requests(cluster: ClusterIndex, workload: Workload) -> Iterator[Request]:
     """Yields the requests that create a Job and its pod; only the pod if Kueue manages other kinds than Job."""
-    if managed_kind(cluster)[0] == "Job":
+    if manages(cluster, "batch", "Job"):
         yield from (creation.request for creation in object_creations(workload, (), cluster.accounts))
     pods = workload.pod_sets[0]
     yield pod_creation(workload, pods, (), gated=False, accounts=cluster.accounts).request
