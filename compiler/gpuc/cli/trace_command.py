@@ -84,7 +84,7 @@ def run_trace(arguments: list[str]) -> int:
         return 1
     for sentence in objects.unread:
         write_message(sentence)
-    index = objects.index
+    index = objects.cluster
     unread: list[str] = []
     if options.file:
         loaded = load_objects([options.file])
@@ -105,7 +105,7 @@ def run_trace(arguments: list[str]) -> int:
 class Objects(NamedTuple):
     """The objects of the cluster for which a workload is traced."""
 
-    index: ClusterIndex
+    cluster: ClusterIndex
     locate: Locate
     unread: tuple[str, ...] = ()
     """A sentence for each part of the files that gpuc could not read. A step may fail because of such a part."""
