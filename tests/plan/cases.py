@@ -23,7 +23,6 @@ from gpuc.source import read
 ROOT = Path(__file__).parents[2]
 IMPACTS = ROOT / "compiler/gpuc/plan/impacts"
 CASES = sorted(IMPACTS.glob("*/*.yaml"))
-MODULES = sorted(file for file in IMPACTS.glob("*/*.py") if not file.name.startswith("_"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 WORKLOADS = "# Workloads."
 """The first line of a document with an object that runs in the cluster."""
