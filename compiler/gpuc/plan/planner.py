@@ -13,7 +13,6 @@ from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.suppressions import IMPACT, acceptances, candidates
 from gpuc.diagnostics.words import counted
 from gpuc.model import Cluster
-from gpuc.plan.causes import mark_of, place_of
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.cost_changes import (
     ALWAYS,
@@ -27,6 +26,7 @@ from gpuc.plan.cost_changes import (
     usd,
 )
 from gpuc.plan.impact import IMPACTS, Impact, Level, Raised
+from gpuc.plan.object_changes import mark_of, place_of
 from gpuc.plan.pool_sizes import pool_sizes
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
 

@@ -3,10 +3,19 @@
 from gpuc.cluster.pool_fields import BUDGETS, CONSOLIDATION, IDLE_TIME, LIFETIME
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.plan.change import Change
-from gpuc.plan.drift import Scope
-from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.replaced_nodes import replaced_impacts
-from gpuc.plan.replacement import DRIFTED, EMPTY, closed_hours, is_closed, pace
+from gpuc.plan.drift import Scope, drifts
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.replacement import (
+    DRIFTED,
+    EMPTY,
+    closed_hours,
+    details,
+    is_closed,
+    nodes_of,
+    nodes_text,
+    pace,
+    replaced_words,
+)
 
 
 @impact(
@@ -25,7 +34,7 @@ def nodes_replaced(change: Change) -> Impacts:
     because they do not tolerate a new taint, stays until its pods change; a static pool replaces it all the same. The
     nodes of a static pool drift without a replacement if its limit leaves no place for the new node.
     """
-    yield from replaced_impacts(change, Scope.ALL, "replaced")
+    yield from _replaced(change, Scope.ALL, "replaced")
 
 
 @impact(
@@ -42,7 +51,7 @@ def some_nodes_replaced(change: Change) -> Impacts:
     exception: if its reservation ends, a reserved node becomes an on-demand node. Karpenter compares these properties
     with the new requirements. Other nodes stay.
     """
-    yield from replaced_impacts(change, Scope.SOME, "perhaps replaced")
+    yield from _replaced(change, Scope.SOME, "perhaps replaced")
 
 
 @impact(
@@ -57,8 +66,20 @@ def nodes_perhaps_replaced(change: Change) -> Impacts:
     gpuc cannot know which images, subnets and security groups have the tags, or which nodes have a label. If other
     resources match than until now, the nodes drift.
     """
-    for raised in replaced_impacts(change, Scope.UNKNOWN, "perhaps replaced"):
+    for raised in _replaced(change, Scope.UNKNOWN, "perhaps replaced"):
         yield raised._replace(details=("gpuc cannot compute which nodes match", *raised.details))
+
+
+def _replaced(change: Change, scope: Scope, outcome: str) -> Impacts:
+    """Yields an impact for each node pool of which Karpenter replaces nodes, all of them or those that do not match."""
+    for drift in drifts(change, scope):
+        first = drift.reasons[0]
+        reasons = ", ".join(reason.words for reason in drift.reasons)
+        nodes = nodes_text(nodes_of(drift.pairs)) if scope is Scope.ALL else "nodes that no longer match"
+        message = f"{replaced_words(nodes, drift.pairs, change.after.cluster, drift.misfits)}: {reasons}"
+        predicts = (Prediction(f"nodes of pool {drift.name}", outcome),)
+        sentences = tuple(details(drift.pairs, change, drift.misfits))
+        yield Raised(f"node pool {drift.name}", message, first.manifest, first.path, sentences, predicts)
 
 
 @impact(

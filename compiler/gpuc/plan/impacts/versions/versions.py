@@ -7,9 +7,16 @@ from gpuc.diagnostics.words import first_names
 from gpuc.objects.object_set import dig
 from gpuc.plan.applications import component_of, kept_applications
 from gpuc.plan.change import Change
-from gpuc.plan.chart_changes import changed_installations, chart_changes, numbers, values_of_other_team
+from gpuc.plan.chart_changes import (
+    changed_installations,
+    chart_changes,
+    is_only_audit,
+    numbers,
+    restart_effect,
+    restarting_values,
+    values_of_other_team,
+)
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.programs import is_only_audit, restart_effect, restarting_values
 
 
 @impact(
