@@ -3,23 +3,25 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
+from gpuc.admission.pod_security import LEVELS
 from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.controllers import user
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, items
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.policy_changes import (
     PolicyChange,
     by_policy,
-    coverage_changes,
-    level_changes,
     perhaps_refused,
     policy_changes,
     policy_data_changes,
+    policy_settings,
     template_changes,
 )
-from gpuc.plan.policy_settings import policy_settings
 from gpuc.plan.refused_workloads import RefusedWorkload, by_decision, named, refused_templates, refused_workloads
 
 
@@ -115,7 +117,7 @@ def gatekeeper_checks_more(change: Change) -> Impacts:
 
     Running pods stay. While Gatekeeper does not run, a cluster that refuses requests starts no pods again.
     """
-    yield from coverage_changes(change, checks_more=True)
+    yield from _coverage_changes(change, checks_more=True)
 
 
 @impact("IMP311", Level.NONE, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
@@ -124,7 +126,7 @@ def gatekeeper_checks_less(change: Change) -> Impacts:
 
     Nothing that runs is disturbed. The policies of Gatekeeper do not protect the cluster from these requests.
     """
-    yield from coverage_changes(change, checks_more=False)
+    yield from _coverage_changes(change, checks_more=False)
 
 
 @impact("IMP307", Level.RESTRICTS, source="kubernetes.io/docs/concepts/security/pod-security-admission")
@@ -134,7 +136,7 @@ def pod_security_rises(change: Change) -> Impacts:
     Running pods stay. The API server refuses new pods that violate the level, also those that a controller creates
     again. `gpuc plan --workloads DIR` names the workloads.
     """
-    yield from level_changes(change, rises=True)
+    yield from _level_changes(change, rises=True)
 
 
 @impact("IMP308", Level.NONE, source="kubernetes.io/docs/concepts/security/pod-security-admission")
@@ -143,7 +145,7 @@ def pod_security_falls(change: Change) -> Impacts:
 
     Nothing that runs is disturbed. Pods of the namespace can get more privileges on their nodes.
     """
-    yield from level_changes(change, rises=False)
+    yield from _level_changes(change, rises=False)
 
 
 _ARGO_CD = "argocd/argocd-application-controller"
@@ -229,3 +231,52 @@ def template_refused(change: Change) -> Impacts:
         )
         message = f"copies of {names} {verb} now: {first.reason}"
         yield Raised("workload templates", message, first.step.manifest or first.manifest, first.step.path, others)
+
+
+_FAILURE: Path = ("validatingWebhookFailurePolicy",)
+
+
+_DEFAULT = "Ignore"
+"""The failure policy without a Helm value. Source: gatekeeper 3.23.0 charts/gatekeeper/values.yaml"""
+
+
+def _coverage_changes(change: Change, *, checks_more: bool) -> Iterator[Raised]:
+    """Yields the changes of a Gatekeeper of both states with which it decides about more requests, or about fewer."""
+    kept = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
+    for pair in change.kept("config.gatekeeper.sh", "Config"):
+        before, after = (dict(_ignored(manifest)) for manifest in (pair.before, pair.after))
+        some, others, manifest = (before, after, pair.before) if checks_more else (after, before, pair.after)
+        if found := [name for name in some if name not in others and (name in kept or "*" in name)]:
+            message = f"{'checks' if checks_more else 'ignores'} the requests of {kind_of(found, 'namespace')}"
+            yield Raised("component gatekeeper", message, manifest, some[found[0]])
+    values = change.values_of("gatekeeper")
+    if values and values.changes(*_FAILURE):
+        old, new = (value or _DEFAULT for value in values.values(*_FAILURE))
+        if old != new and (new == "Fail") == checks_more:
+            verb = "refuses" if checks_more else "allows"
+            message = f"the API server {verb} requests while Gatekeeper does not answer"
+            manifest = values.before if values.manifest.override(_FAILURE) is None else values.manifest
+            yield Raised("component gatekeeper", message, manifest, _FAILURE)
+
+
+def _ignored(manifest: Manifest | None) -> Iterator[tuple[str, Path]]:
+    """Yields the namespaces that the webhook ignores, with their paths in the Config."""
+    for index, entry in items(dig(manifest.body, "spec", "match") if manifest else ()):
+        processes = [process for _, process in items(dig(entry, "processes"))]
+        if "webhook" in processes or "*" in processes:
+            for number, name in items(dig(entry, "excludedNamespaces")):
+                yield str(name), ("spec", "match", index, "excludedNamespaces", number)
+
+
+LABEL = "pod-security.kubernetes.io/enforce"
+
+
+def _level_changes(change: Change, *, rises: bool) -> Iterator[Raised]:
+    """Yields an impact for each namespace of both states whose level rises, or falls."""
+    path = ("metadata", "labels", LABEL)
+    for pair in change.kept("", "Namespace"):
+        before, after = (value or LEVELS[0] for value in pair.values(*path))
+        is_known = before != after and {before, after} <= set(LEVELS)
+        if is_known and (LEVELS.index(after) > LEVELS.index(before)) == rises:
+            message = f"enforces Pod Security level {after} instead of {before}"
+            yield Raised(f"namespace {pair.name}", message, pair.after, path)

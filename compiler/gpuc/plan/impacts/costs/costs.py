@@ -4,12 +4,10 @@ from gpuc.plan.change import Change
 from gpuc.plan.cost_changes import cost_impacts, described_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
+_PRICES = "AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing"
 
-@impact(
-    "IMP701",
-    Level.COSTS,
-    source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
-)
+
+@impact("IMP701", Level.COSTS, source=_PRICES)
 def pool_costs_more(change: Change) -> Impacts:
     """A node pool costs more, at its maximum number of nodes or for nodes that always run.
 
@@ -22,11 +20,7 @@ def pool_costs_more(change: Change) -> Impacts:
     yield from cost_impacts(change, "pools", 1)
 
 
-@impact(
-    "IMP704",
-    Level.NONE,
-    source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
-)
+@impact("IMP704", Level.NONE, source=_PRICES)
 def pool_costs_less(change: Change) -> Impacts:
     """A node pool costs less, at its maximum number of nodes or for nodes that always run.
 
@@ -37,11 +31,7 @@ def pool_costs_less(change: Change) -> Impacts:
     yield from cost_impacts(change, "pools", -1)
 
 
-@impact(
-    "IMP702",
-    Level.COSTS,
-    source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
-)
+@impact("IMP702", Level.COSTS, source=_PRICES)
 def tenant_costs_more(change: Change) -> Impacts:
     """The quota of a tenant costs more if all of it is used.
 
@@ -53,11 +43,7 @@ def tenant_costs_more(change: Change) -> Impacts:
     yield from cost_impacts(change, "tenants", 1)
 
 
-@impact(
-    "IMP705",
-    Level.NONE,
-    source="AWS Pricing Calculator, assumptions; Amazon EC2 User Guide, Capacity Reservation pricing and billing",
-)
+@impact("IMP705", Level.NONE, source=_PRICES)
 def tenant_costs_less(change: Change) -> Impacts:
     """The quota of a tenant costs less if all of it is used.
 

@@ -11,10 +11,10 @@ from gpuc.plan.chart_changes import changed_installations, chart_changes
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pruning import kinds_text
 
+_DELETION = "argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
 
-@impact(
-    "IMP506", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
-)
+
+@impact("IMP506", Level.RESTRICTS, source=_DELETION)
 def application_removed(change: Change) -> Impacts:
     """An Application is removed, and what it has installed stays.
 
@@ -85,9 +85,7 @@ def component_moves(change: Change) -> Impacts:
             yield Raised(f"component {component}", message, new.manifest, ("spec", "destination", "namespace"), details)
 
 
-@impact(
-    "IMP524", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
-)
+@impact("IMP524", Level.RESTRICTS, source=_DELETION)
 def chart_handed_over(change: Change) -> Impacts:
     """Argo CD no longer installs the chart of a component, because another team does.
 

@@ -16,6 +16,8 @@ from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import is_definition, kinds_text, moved_objects, removed_objects
 
+_OWNER = "argo-cd v3.5.1 controller/sync.go, FailOnSharedResource; controller/state.go, CompareAppState"
+
 
 @impact("IMP503", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning")
 def objects_pruned(change: Change) -> Impacts:
@@ -160,11 +162,7 @@ def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]
         yield f"Applications that the root Application does not create or change until then: {', '.join(names)}"
 
 
-@impact(
-    "IMP521",
-    Level.DISRUPTS,
-    source="argo-cd v3.5.1 controller/sync.go, FailOnSharedResource; controller/state.go, CompareAppState",
-)
+@impact("IMP521", Level.DISRUPTS, source=_OWNER)
 def object_created_again(change: Change) -> Impacts:
     """An object moves to another Application, so Argo CD deletes it and creates it again.
 
@@ -181,11 +179,7 @@ def object_created_again(change: Change) -> Impacts:
             yield Raised(str(moved.manifest), message, moved.manifest, (), details)
 
 
-@impact(
-    "IMP522",
-    Level.RESTRICTS,
-    source="argo-cd v3.5.1 controller/sync.go, FailOnSharedResource; controller/state.go, CompareAppState",
-)
+@impact("IMP522", Level.RESTRICTS, source=_OWNER)
 def object_stays_with_application(change: Change) -> Impacts:
     """An object moves to another Application, but its old Application does not release it.
 

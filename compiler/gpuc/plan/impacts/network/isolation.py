@@ -1,23 +1,27 @@
 """Impacts on network paths of tenants."""
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
-from gpuc.isolation.proof import State, Verdict
+from gpuc.isolation.proof import State as PairState
+from gpuc.isolation.proof import Verdict, unisolated_tenants, verdicts
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS
+from gpuc.kubernetes.ports import described
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
-from gpuc.plan.network_paths import (
-    at_isolation,
+from gpuc.plan.path_changes import (
     changes_network,
-    isolation_raised,
+    closed,
     isolation_that_stays,
     network_after,
-    pair_states,
-    pair_verdicts,
-    pairs_raised,
-    unisolated_changes,
+    opened,
+    reachability,
+    unisolated,
 )
-from gpuc.plan.path_changes import closed, opened
+from gpuc.plan.state import State as ClusterState
 from gpuc.plan.tenant_changes import tenants
 
 
@@ -31,8 +35,8 @@ def isolation_begins(change: Change) -> Impacts:
     """
     effect = "have only the connections that NetworkPolicies allow"
     if changes_network(change):
-        for tenant, _, names in unisolated_changes(network_after(change), change.before):
-            yield isolation_raised(change, tenant, names, effect)
+        for tenant, _, names in _unisolated_changes(network_after(change), change.before):
+            yield _isolation_raised(change, tenant, names, effect)
 
 
 _EFFECTS = {INGRESS: "get connections from everywhere", EGRESS: "connect to every address"}
@@ -46,9 +50,9 @@ def isolation_ends(change: Change) -> Impacts:
     disrupts, although nothing that runs is disturbed: the border of the tenant is gone.
     """
     if changes_network(change):
-        for tenant, directions, names in unisolated_changes(change.before, network_after(change)):
+        for tenant, directions, names in _unisolated_changes(change.before, network_after(change)):
             effects = " and ".join(_EFFECTS[direction] for direction in directions)
-            yield isolation_raised(change, tenant, names, f"can {effects}")
+            yield _isolation_raised(change, tenant, names, f"can {effects}")
 
 
 @impact("IMP404", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -78,9 +82,9 @@ def tenants_connect(change: Change) -> Impacts:
     disrupts, although nothing that runs is disturbed: every later attack or mistake crosses the border of a tenant.
     """
     if changes_network(change):
-        before, after = pair_states(change.before), pair_verdicts(network_after(change))
-        opened = {pair: found for pair, found in after.items() if found.state is State.OPEN is not before[pair]}
-        yield from pairs_raised(change, opened.values(), "can", _place)
+        before, after = _pair_states(change.before), _pair_verdicts(network_after(change))
+        opened = {pair: found for pair, found in after.items() if found.state is PairState.OPEN is not before[pair]}
+        yield from _pairs_raised(change, opened.values(), "can", _place)
 
 
 def _place(verdict: Verdict) -> Raised | None:
@@ -99,13 +103,13 @@ def tenants_separated(change: Change) -> Impacts:
     to the pod.
     """
     if changes_network(change):
-        before, after = pair_verdicts(change.before), pair_verdicts(network_after(change))
+        before, after = _pair_verdicts(change.before), _pair_verdicts(network_after(change))
         found = [
             verdict
             for pair, verdict in before.items()
-            if pair in after and verdict.state is not State.BLOCKED is after[pair].state
+            if pair in after and verdict.state is not PairState.BLOCKED is after[pair].state
         ]
-        yield from pairs_raised(change, found, "can no longer")
+        yield from _pairs_raised(change, found, "can no longer")
 
 
 @impact("IMP402", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -115,13 +119,13 @@ def tenants_declared(change: Change) -> Impacts:
     Tenants without network isolation have declared that other tenants without network isolation may connect.
     """
     if changes_network(change):
-        before, after = pair_states(change.before), pair_verdicts(network_after(change))
+        before, after = _pair_states(change.before), _pair_verdicts(network_after(change))
         found = [
             verdict
             for pair, verdict in after.items()
-            if verdict.state is State.DECLARED and before[pair] is State.BLOCKED
+            if verdict.state is PairState.DECLARED and before[pair] is PairState.BLOCKED
         ]
-        yield from pairs_raised(change, found, "can")
+        yield from _pairs_raised(change, found, "can")
 
 
 @impact("IMP408", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
@@ -149,4 +153,77 @@ def policies_stay(change: Change) -> Impacts:
             path = path if tenant in removed_tenants else (*path, "namespaces", removed[0])
             yield raised._replace(manifest=None, path=path)
         else:
-            yield at_isolation(change, raised, tenant)
+            yield _at_isolation(change, raised, tenant)
+
+
+@lru_cache(maxsize=4)
+def _pair_verdicts(state: ClusterState) -> dict[tuple[str, str], Verdict]:
+    """Returns the result of the isolation proof for each pair of tenants."""
+    found = verdicts(reachability(state), unisolated_tenants(state.cluster))
+    return {(verdict.client, verdict.server): verdict for verdict in found}
+
+
+def _pair_states(state: ClusterState) -> dict[tuple[str, str], PairState]:
+    """Returns the results of the isolation proof; blocked for a pair that does not exist."""
+    return defaultdict(lambda: PairState.BLOCKED, {pair: found.state for pair, found in _pair_verdicts(state).items()})
+
+
+def _unisolated_changes(
+    isolated: ClusterState, other: ClusterState
+) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Yields the namespaces that are isolated in a state and not in the other, by tenant: tenant, directions, names."""
+    before, after = unisolated(isolated), unisolated(other)
+    owners = reachability(isolated).tenancy.tenants
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for name in sorted(owners):
+        directions = tuple(direction for direction in after if name in after[direction] - before[direction])
+        if directions:
+            found[owners[name], directions].append(name)
+    for (tenant, lost), names in found.items():
+        yield tenant, lost, tuple(names)
+
+
+def _pairs_raised(
+    change: Change,
+    found: Iterable[Verdict],
+    verb: str,
+    place: Callable[[Verdict], Raised | None] = lambda verdict: None,
+) -> Iterator[Raised]:
+    """Yields an impact for each pair of tenants; one impact for both directions with the same ports.
+
+    Args:
+        verb: "can" or "can no longer".
+        place: returns an impact with the object and the path of a pair, if no isolation of the spec changes; None for
+            the Namespace of the server.
+    """
+    by_pair = {(verdict.client, verdict.server): verdict for verdict in found}
+    for (client, server), verdict in by_pair.items():
+        ports = described(verdict.ports)
+        back = by_pair.get((server, client))
+        if back is not None and described(back.ports) == ports:
+            if client > server:
+                continue
+            subject, message = f"tenants {client} and {server}", f"their pods {verb} connect to each other on {ports}"
+        else:
+            subject, message = f"tenant {client}", f"its pods {verb} connect to pods of tenant {server} on {ports}"
+        connection = verdict.connections[0]
+        details = (f"for example from namespace {connection.client} to namespace {connection.server}",)
+        raised = place(verdict) or Raised("", "", change.after.objects.find("", "Namespace", connection.server))
+        raised = raised._replace(subject=subject, message=message, details=details)
+        yield _at_isolation(change, raised, client, server)
+
+
+def _at_isolation(change: Change, raised: Raised, *tenants: str) -> Raised:
+    """Returns an impact at the isolation of the first of some tenants whose isolation changes in the spec."""
+    for tenant in tenants:
+        path: Path = ("spec", "tenants", tenant, "isolation")
+        if path in change.changed_paths(*path):
+            return raised._replace(manifest=None, path=path)
+    return raised
+
+
+def _isolation_raised(change: Change, tenant: str, namespaces: Sequence[str], effect: str) -> Raised:
+    """Returns an impact on the pods of namespaces of a tenant whose isolation begins or ends."""
+    message = f"pods of {kind_of(namespaces, 'namespace')} {effect}"
+    namespace = change.after.objects.find("", "Namespace", namespaces[0])
+    return _at_isolation(change, Raised(f"tenant {tenant}", message, namespace), tenant)

@@ -1,12 +1,16 @@
 """Impacts on cohorts, and the order and preemption of workloads."""
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from typing import NamedTuple
 
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.quantity import quantity
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.kueue_settings import preemption_changes, weight_changes
+from gpuc.plan.impacts.queues.kueue import configuration_changes
 from gpuc.plan.quota_changes import QuotaChange, loses, parent_path, parents, queue_name, quota_changes
 from gpuc.plan.tenant_changes import tenant_of
 
@@ -123,7 +127,7 @@ def fair_share_grows(change: Change) -> Impacts:
     The queue gets more of the idle quota of its cohort, and the other queues get less. Workloads that they run with
     borrowed quota can be preempted, if the queue may reclaim quota.
     """
-    for weight in weight_changes(change):
+    for weight in _weight_changes(change):
         if weight.after > weight.before:
             message = (
                 f"weight in fair sharing grows from {weight.before} to {weight.after}: other queues get less idle quota"
@@ -138,7 +142,7 @@ def fair_share_shrinks(change: Change) -> Impacts:
     The queue gets less of the idle quota of its cohort. Queues with a smaller share can preempt workloads that the
     queue runs with borrowed quota.
     """
-    for weight in weight_changes(change):
+    for weight in _weight_changes(change):
         if weight.after < weight.before:
             message = f"weight in fair sharing falls from {weight.before} to {weight.after}: it gets less idle quota"
             details = (
@@ -155,7 +159,7 @@ def preemption_widens(change: Change) -> Impacts:
     A preempted workload is evicted: its pods end, and it waits in its queue again. Workloads that wait already can
     preempt as soon as the change is applied.
     """
-    yield from preemption_changes(change, wider=True)
+    yield from _preemption_changes(change, wider=True)
 
 
 @impact("IMP227", Level.RESTRICTS, source="kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go")
@@ -164,7 +168,7 @@ def preemption_narrows(change: Change) -> Impacts:
 
     Workloads of the queue wait longer, until running workloads end.
     """
-    yield from preemption_changes(change, wider=False)
+    yield from _preemption_changes(change, wider=False)
 
 
 @impact("IMP229", Level.NONE, source="kueue v0.19.2 apis/kueue/v1beta2/clusterqueue_types.go, QueueingStrategy")
@@ -245,3 +249,81 @@ def priority_removed(change: Change) -> Impacts:
         if pair.is_removed:
             message = "is removed: new jobs that name it are refused or stay suspended; running workloads keep it"
             yield Raised(f"priority {pair.name}", message, pair.before)
+
+
+_POLICIES = ("Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any")
+"""The policies of Kueue; the first one preempts nothing.
+
+Source: kueue v0.19.2 apis/kueue/v1beta2/clusterqueue_types.go, PreemptionPolicy and BorrowWithinCohortPolicy
+"""
+
+
+_WORDS = {
+    "Never": "never",
+    "LowerPriority": "lower-priority",
+    "LowerOrNewerEqualPriority": "lower-or-newer",
+    "Any": "any",
+}
+
+
+_PREEMPTION: dict[str, tuple[Path, str]] = {
+    "withinQueue": (("withinClusterQueue",), "workloads{} of the queue"),
+    "reclaim": (("reclaimWithinCohort",), "workloads{} of other queues that use quota of the queue"),
+    "borrowing": (("borrowWithinCohort", "policy"), "workloads{} of other queues while the queue borrows"),
+}
+
+
+_WHICH = {
+    "LowerPriority": " with lower priority",
+    "LowerOrNewerEqualPriority": " with lower priority, or newer ones with the same priority,",
+}
+
+
+def _preemption_changes(change: Change, *, wider: bool) -> Iterator[Raised]:
+    """Yields an impact for each policy of a ClusterQueue with which Kueue may preempt more workloads, or fewer."""
+    for pair in change.kept(GROUP, "ClusterQueue"):
+        for key, (place, which) in _PREEMPTION.items():
+            path: Path = ("spec", "preemption", *place)
+            before, after = (str(value or "Never") for value in pair.values(*path))
+            if before == after or not {before, after} <= set(_POLICIES):
+                continue
+            text = f"preempt.{key} changes from {_WORDS[before]} to {_WORDS[after]}"
+            effect = f"Kueue preempts {'no ' if after == 'Never' else ''}{which.format(_WHICH.get(after, ''))}"
+            if (_POLICIES.index(after) > _POLICIES.index(before)) == wider:
+                yield Raised(f"queue {queue_name(pair)}", f"{text}: {effect}", pair.after, path)
+
+
+_WEIGHT = Fraction(1)
+"""The weight of a queue or cohort without a weight.
+
+Source: kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, parseFairWeight
+"""
+
+
+class _WeightChange(NamedTuple):
+    """Another weight of a queue or cohort."""
+
+    pair: Pair
+    subject: str
+    before: float
+    after: float
+
+
+def _weight_changes(change: Change) -> Iterator[_WeightChange]:
+    """Yields each weight that differs. A change of fair sharing is left out.
+
+    The weight of a ClusterQueue has an effect only in a cohort, and the weight of a cohort only below a parent.
+    """
+    if any(len(set(map(bool, found.values("fairSharing")))) == 2 for found in configuration_changes(change)):
+        return
+    for kind in ("ClusterQueue", "Cohort"):
+        for pair in change.kept(GROUP, kind):
+            weights = pair.values("spec", "fairSharing", "weight")
+            before, after = (_WEIGHT if value is None else quantity(value) for value in weights)
+            subject = f"queue {queue_name(pair)}" if kind == "ClusterQueue" else f"cohort {pair.name}"
+            if all(parents(pair)) and before is not None and after is not None and before != after:
+                yield _WeightChange(pair, subject, *(_number(float(value)) for value in (before, after)))
+
+
+def _number(value: float) -> float:
+    return int(value) if value.is_integer() else value

@@ -1,17 +1,59 @@
 """Impacts on Kueue, its configuration and its flavors."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.kubernetes.kueue import GROUP, POD_FRAMEWORKS
 from gpuc.model.names import TENANT_KEY
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.plan.change import Change, Pair
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.kueue_settings import FRAMEWORKS, VALUES, ConfigurationChange, configuration_changes
-from gpuc.plan.quota_changes import flavor_text
+from gpuc.plan.quota_changes import GPU_PREFIXES, flavor_text, queue_name, tree
+
+VALUES: Path = ("managerConfig", "controllerManagerConfigYaml")
+"""The path of the configuration in the values of the chart.
+
+Source: kueue v0.19.2 charts/kueue/values.yaml
+"""
+FRAMEWORKS = ("integrations", "frameworks")
+"""The path of the kinds of jobs in the configuration."""
+
+
+class ConfigurationChange(NamedTuple):
+    """Two different configurations."""
+
+    pair: Pair
+    """The Helm values of Kueue."""
+    before: Any
+    after: Any
+
+    def raised(self, message: str, *path: str, details: Iterable[str] = ()) -> Raised:
+        """Returns an impact of the change of a field."""
+        return Raised("component kueue", message, self.pair.after, (*VALUES, *path), tuple(details))
+
+    def frameworks(self, *, added: bool) -> list[str]:
+        """Returns the kinds of jobs that Kueue begins to manage, or does not manage any more."""
+        before, after = (value or () for value in self.values(*FRAMEWORKS))
+        some, others = (after, before) if added else (before, after)
+        return [name for name in some if name not in others]
+
+    def values(self, *path: str) -> tuple[Any, Any]:
+        """Returns the values at a path before and after the change; None where the path does not exist."""
+        return dig(self.before, *path), dig(self.after, *path)
+
+
+def configuration_changes(change: Change) -> Iterator[ConfigurationChange]:
+    """Yields the configurations of Kueue, if both states have Kueue and the configurations differ."""
+    pair = change.values_of("kueue")
+    if pair and pair.changes(*VALUES):
+        texts = zip((change.before, change.after), pair.values(*VALUES), strict=True)
+        before, after = (document(state.objects, text) for state, text in texts)
+        if before and after and before != after:
+            yield ConfigurationChange(pair, before, after)
 
 
 @impact(
@@ -244,3 +286,33 @@ def topology_added(change: Change) -> Impacts:
             )
             path = ("spec", "topologyName")
             yield Raised(flavor_text(change, pair.name), message, pair.after, path, details)
+
+
+@impact(
+    "IMP243",
+    Level.RESTRICTS,
+    source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, findFlavorForPodSets",
+)
+def resource_leaves_queue(change: Change) -> Impacts:
+    """Queues no longer have a quota of a resource on any node pool, for example because their pools lose EFA.
+
+    Kueue admits no workload that requests a resource without a quota, so these workloads wait until they are changed.
+    Running workloads continue. Other impacts describe quotas of GPUs.
+    """
+    kept = change.kept(GROUP, "ClusterQueue")
+    for lost, queues in grouped(kept, lambda pair: _lost_resources(change, pair.name)).items():
+        if not lost:
+            continue
+        names = list(dict.fromkeys(queue_name(pair) for pair in queues))  # several ClusterQueues can be one queue
+        message = (
+            f"no workload that requests {' or '.join(lost)} is admitted any more: no pool of the queue has a quota"
+        )
+        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in names)
+        yield Raised(kind_of(names, "queue"), message, queues[0].after, ("spec", "resourceGroups"), (), predicts)
+
+
+def _lost_resources(change: Change, name: str) -> tuple[str, ...]:
+    """Returns the resources other than GPUs that the resource groups of a ClusterQueue do not cover any more."""
+    before, after = (dict.fromkeys(tree(state)[name].covered) for state in (change.before, change.after))
+    is_used = any(not name.startswith(GPU_PREFIXES) for name in after)
+    return tuple(name for name in before if is_used and name not in after and not name.startswith(GPU_PREFIXES))

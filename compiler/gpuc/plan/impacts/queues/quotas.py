@@ -29,6 +29,8 @@ from gpuc.plan.quota_changes import (
 )
 from gpuc.plan.replacement import pool_of
 
+_FITS = "kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, fitsResourceQuota"
+
 
 @impact("IMP202", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
 def nominal_quota_grows(change: Change) -> Impacts:
@@ -270,9 +272,7 @@ def pool_order_changes(change: Change) -> Impacts:
             yield Raised(f"queue {queue_name(pair)}", message, manifest, path)
 
 
-@impact(
-    "IMP207", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, fitsResourceQuota"
-)
+@impact("IMP207", Level.DISRUPTS, source=_FITS)
 def pool_stops_admission(change: Change) -> Impacts:
     """Queues admit no new workloads to a node pool, because their quota on the pool is 0.
 
@@ -296,9 +296,7 @@ def pool_stops_admission(change: Change) -> Impacts:
         yield raised._replace(subject=quotas[0].place)
 
 
-@impact(
-    "IMP208", Level.RESTRICTS, source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, fitsResourceQuota"
-)
+@impact("IMP208", Level.RESTRICTS, source=_FITS)
 def node_resources_shrink(change: Change) -> Impacts:
     """The quotas on a node pool have less of a resource, although the spec sets the same number of nodes.
 
