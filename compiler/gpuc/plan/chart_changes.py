@@ -22,8 +22,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.plan.applications import chart_of, component_of, kept_applications
-from gpuc.plan.change import Change, Pair
-from gpuc.plan.difference import FieldChange
+from gpuc.plan.change import Change, FieldChange, Pair
 from gpuc.plan.impact import Raised
 
 _IMAGE = ("image", "repository", "version")

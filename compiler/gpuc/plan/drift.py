@@ -22,8 +22,7 @@ from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Change, Pair, PoolPair
-from gpuc.plan.difference import MISSING, FieldChange
+from gpuc.plan.change import MISSING, Change, FieldChange, Pair, PoolPair
 from gpuc.plan.node_hash import hashed_fields
 from gpuc.plan.quantities import advertised_changes
 from gpuc.plan.replacement import pool_of

@@ -14,8 +14,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import GPU, mig_profile
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.applications import chart_of, component_of
-from gpuc.plan.change import Change, Pair, grouped
-from gpuc.plan.difference import IDENTITIES, MISSING, FieldChange
+from gpuc.plan.change import IDENTITIES, MISSING, Change, FieldChange, Pair, grouped
 from gpuc.spec.reference import effects, field_at, path_text
 
 _COMPONENTS = ("spec", "components")

@@ -5,9 +5,8 @@ from gpuc.diagnostics.words import counted
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.pool_sizes import PoolSize, pool_sizes
 from gpuc.plan.pruning import is_left
-from gpuc.plan.replacement import nodes_text, smaller_limits
+from gpuc.plan.replacement import PoolSize, nodes_text, pool_sizes, smaller_limits
 
 
 @impact("IMP104", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go")

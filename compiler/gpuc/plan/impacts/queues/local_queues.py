@@ -20,12 +20,12 @@ from gpuc.plan.quota_changes import loses, queue_name, queues, quota_changes, qu
 from gpuc.plan.state import State
 from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
 
-NONE, HOLD, DRAIN = "None", "Hold", "HoldAndDrain"
+_NONE, _HOLD, _DRAIN = "None", "Hold", "HoldAndDrain"
 
 _ACTIVE = "kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState"
 
 
-def removed_queues(change: Change, *, after_leaving: bool) -> Iterator[Raised]:
+def _removed_queues(change: Change, *, after_leaving: bool) -> Iterator[Raised]:
     """Yields an impact for each queue that is removed.
 
     Args:
@@ -35,9 +35,9 @@ def removed_queues(change: Change, *, after_leaving: bool) -> Iterator[Raised]:
         if not all(pair.is_removed for pair in pairs):
             continue
         local = _removed_local_queues(change, [pair.name for pair in pairs])
-        has_left = bool(local) and all(pair.values("spec", "stopPolicy")[0] == HOLD for pair in local)
+        has_left = bool(local) and all(pair.values("spec", "stopPolicy")[0] == _HOLD for pair in local)
         if has_left == after_leaving:
-            outcomes = dict.fromkeys(outcome_without_queue(change, pair.manifest.namespace) for pair in local)
+            outcomes = dict.fromkeys(_outcome_without_queue(change, pair.manifest.namespace) for pair in local)
             predicts = tuple(
                 Prediction(f"workloads of queue {name}", outcome)
                 for outcome in outcomes
@@ -81,7 +81,7 @@ def _deletion(change: Change, pairs: list[Pair]) -> str:
     )
 
 
-def outcome_without_queue(change: Change, namespace: str) -> str:
+def _outcome_without_queue(change: Change, namespace: str) -> str:
     """Returns "refused" if the policy queue-required denies such workloads in a namespace after the change.
 
     Otherwise Kueue creates a Workload that it never admits, and the result is "waiting".
@@ -94,7 +94,7 @@ def outcome_without_queue(change: Change, namespace: str) -> str:
     return "waiting"
 
 
-class Stop(NamedTuple):
+class _Stop(NamedTuple):
     """Queues that get another stopPolicy for the same reason."""
 
     subject: str
@@ -116,22 +116,22 @@ class Stop(NamedTuple):
         return (*workloads, *inactive)
 
 
-def stop_changes(change: Change, before: frozenset[str], after: frozenset[str]) -> Iterator[Stop]:
-    """Yields the queues whose stopPolicy changes from one of some values to one of other values.
+def _stop_changes(change: Change, policy: str) -> Iterator[_Stop]:
+    """Yields the queues whose stopPolicy becomes a value.
 
     Source: kueue v0.19.2 apis/kueue/v1beta2/clusterqueue_types.go, localqueue_types.go, StopPolicy
     """
     kept = [pair for kind in ("ClusterQueue", "LocalQueue") for pair in change.kept(GROUP, kind)]
-    stopped = [pair for pair in kept if _policy(pair, 0) in before and _policy(pair, 1) in after]
+    stopped = [pair for pair in kept if _policy(pair, 0) != policy == _policy(pair, 1)]
     for subject, pairs in grouped(stopped, lambda pair: _subject(change, pair)).items():
         names = {str(pair.values("spec", "clusterQueue")[1]) for pair in pairs}
         others = [local for local in change.pairs(GROUP, "LocalQueue") if local.after and local not in pairs]
         is_complete = not any(local.values("spec", "clusterQueue")[1] in names for local in others)
-        yield Stop(subject, tuple(pairs), is_complete or any(pair.manifest.kind == "ClusterQueue" for pair in pairs))
+        yield _Stop(subject, tuple(pairs), is_complete or any(pair.manifest.kind == "ClusterQueue" for pair in pairs))
 
 
 def _policy(pair: Pair, state: int) -> str:
-    return str(pair.values("spec", "stopPolicy")[state] or NONE)
+    return str(pair.values("spec", "stopPolicy")[state] or _NONE)
 
 
 def _subject(change: Change, pair: Pair) -> str:
@@ -175,7 +175,7 @@ def queue_removed(change: Change) -> Impacts:
     Running workloads continue. Workloads that wait in the queue are never admitted. Kueue keeps a ClusterQueue that is
     deleted until its last running workload has ended.
     """
-    yield from removed_queues(change, after_leaving=False)
+    yield from _removed_queues(change, after_leaving=False)
 
 
 @impact("IMP242", Level.NONE, source="kueue v0.19.2 pkg/controller/core/clusterqueue_controller.go, Reconcile")
@@ -185,7 +185,7 @@ def left_queue_removed(change: Change) -> Impacts:
     The queue admits no workloads already. Running workloads continue, and Kueue keeps a ClusterQueue that is deleted
     until the last of them has ended.
     """
-    yield from removed_queues(change, after_leaving=True)
+    yield from _removed_queues(change, after_leaving=True)
 
 
 @impact("IMP219", Level.NONE, source="kueue v0.19.2 pkg/controller/core/localqueue_controller.go, Update")
@@ -194,7 +194,7 @@ def queue_starts(change: Change) -> Impacts:
 
     Kueue tries the workloads that wait in the queue.
     """
-    for stop in stop_changes(change, frozenset({HOLD, DRAIN}), frozenset({NONE})):
+    for stop in _stop_changes(change, _NONE):
         yield Raised(stop.subject, "workloads are admitted again", stop.pairs[0].after, ("spec", "stopPolicy"))
 
 
@@ -204,7 +204,7 @@ def queue_stops(change: Change) -> Impacts:
 
     Running workloads continue. Workloads that wait, and workloads that Kueue evicts, stay suspended.
     """
-    for stop in stop_changes(change, frozenset({NONE, DRAIN}), frozenset({HOLD})):
+    for stop in _stop_changes(change, _HOLD):
         namespaces = sorted({pair.manifest.namespace for pair in stop.pairs} - {""})
         where = f" in {', '.join(namespaces)}" if namespaces and not stop.subject.startswith("namespace") else ""
         first = stop.pairs[0]
@@ -224,7 +224,7 @@ def queue_drains(change: Change) -> Impacts:
 
     The jobs are suspended and their pods end. No workload is admitted until stopPolicy is None.
     """
-    for stop in stop_changes(change, frozenset({NONE, HOLD}), frozenset({DRAIN})):
+    for stop in _stop_changes(change, _DRAIN):
         namespaces = sorted({pair.manifest.namespace for pair in stop.pairs} - {""})
         where = f" in {', '.join(namespaces)}" if namespaces else ""
         message = f"all running workloads{where} are evicted, and none is admitted, because of stopPolicy HoldAndDrain"
@@ -307,7 +307,7 @@ def local_queue_removed(change: Change) -> Impacts:
             "suspended until they get another queue",
             *users_text("in the queue", users),
         )
-        outcomes = [(name, outcome_without_queue(change, name)) for name in namespaces]
+        outcomes = [(name, _outcome_without_queue(change, name)) for name in namespaces]
         predicts = tuple(Prediction(f"workloads of namespace {name}", outcome) for name, outcome in outcomes)
         message = f"loses access to queue {queue}{where}: no new workload is admitted"
         yield Raised(owner, message, pairs[0].before, (), details, predicts)
