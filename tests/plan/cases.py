@@ -16,8 +16,7 @@ from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.state import no_state
-from gpuc.plan.states import state_after
+from gpuc.plan.state import no_state, state_after
 from gpuc.source import read
 
 ROOT = Path(__file__).parents[2]
