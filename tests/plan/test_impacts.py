@@ -40,6 +40,7 @@ def test_an_impact_has_a_title_a_reason_and_cases(name: str, check: Check[Change
 
 def test_every_impact_has_a_case_and_every_case_an_impact() -> None:
     assert [f"{file.parent.name}/{file.stem}" for file in CASES] == sorted(CHECKS)
+    assert len({check.rule.id for check in CHECKS.values()}) == len(CHECKS)
     assert MARK.findall("max: 3  #! IMP101") == ["IMP101"]
 
 
