@@ -14,7 +14,7 @@ from gpuc.diagnostics.finding import StageError
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan import state as plan
-from gpuc.plan.states import state_after
+from gpuc.plan.state import state_after
 from gpuc.rehearse.transition.run import compiled_from
 from gpuc.source import Source
 from tests.conftest import EXAMPLES, root_of

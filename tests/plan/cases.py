@@ -16,14 +16,12 @@ from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.state import no_state
-from gpuc.plan.states import state_after
+from gpuc.plan.state import no_state, state_after
 from gpuc.source import read
 
 ROOT = Path(__file__).parents[2]
 IMPACTS = ROOT / "compiler/gpuc/plan/impacts"
 CASES = sorted(IMPACTS.glob("*/*.yaml"))
-MODULES = sorted(file for file in IMPACTS.glob("*/*.py") if not file.name.startswith("_"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 WORKLOADS = "# Workloads."
 """The first line of a document with an object that runs in the cluster."""

@@ -13,8 +13,7 @@ from gpuc.catalog.records import Purchase
 from gpuc.plan.change import Change
 from gpuc.plan.cost_changes import Cost, CostChange, Part, newly_priced, pool_changes, pool_costs, tenant_costs
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.state import State
-from gpuc.plan.states import state_after
+from gpuc.plan.state import State, state_after
 from tests.plan.cases import HEAD, compiled
 
 SPEC = f"{HEAD}extends: [training.yaml]\n"

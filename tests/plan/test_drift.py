@@ -9,10 +9,8 @@ import pytest
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.plan.change import Change, Pair
-from gpuc.plan.difference import MISSING, FieldChange
-from gpuc.plan.drift import Scope, drifts
-from gpuc.plan.drift_words import field_words
+from gpuc.plan.change import MISSING, Change, FieldChange, Pair
+from gpuc.plan.drift import Scope, drifts, field_words
 from gpuc.plan.state import HELM_VALUES, State
 
 POOL = Manifest("", (), "karpenter.sh/v1", "NodePool", "train", {

@@ -6,14 +6,18 @@ get exactly one impact with this id. Lines of the first spec that the second sta
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 
 import pytest
 
-from tests.plan.cases import CASES, MARK, MODULES, Case, cases, impacts_of
+from gpuc.diagnostics.contract import Check
+from gpuc.plan.change import Change
+from gpuc.plan.impact import IMPACTS, Raised
+from tests.plan.cases import CASES, MARK, Case, cases, impacts_of
 
 ALL = cases()
+CHECKS = {f"{check.find.__module__.split('.')[-2]}/{check.find.__name__}": check for check in IMPACTS.discover()}
+"""The impacts by topic and name, which are the folder and the name of the case file."""
 
 
 @pytest.mark.parametrize("case", ALL, ids=[case.name for case in ALL])
@@ -24,23 +28,19 @@ def test_impacts_are_at_their_marks(case: Case, tmp_path: Path) -> None:
     assert marks == case.marks, [(impact.id, impact.mark, impact.subject, impact.message) for impact in found]
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda file: file.stem)
-def test_an_impact_has_a_name_a_title_a_reason_and_cases(module: Path) -> None:
-    imported = importlib.import_module(f"gpuc.plan.impacts.{module.parent.name}.{module.stem}")
-    rule = getattr(imported, module.stem).rule
-    assert rule.title.endswith(".")
-    assert rule.why.endswith(".")
-    assert rule.level
-    of_module = [case for case in ALL if _file(case) == f"{module.parent.name}/{module.stem}"]
-    assert any(not case.marks for case in of_module), "no change without the impact"
-    assert {identifier for case in of_module for _, _, identifier in case.marks} == {rule.id}
+@pytest.mark.parametrize(("name", "check"), CHECKS.items(), ids=list(CHECKS))
+def test_an_impact_has_a_title_a_reason_and_cases(name: str, check: Check[Change, Raised]) -> None:
+    assert check.rule.title.endswith(".")
+    assert check.rule.why.endswith(".")
+    assert check.rule.level
+    of_impact = [case for case in ALL if _file(case) == name]
+    assert any(not case.marks for case in of_impact), "no change without the impact"
+    assert {identifier for case in of_impact for _, _, identifier in case.marks} == {check.rule.id}
 
 
 def test_every_impact_has_a_case_and_every_case_an_impact() -> None:
-    def names(files: list[Path]) -> list[str]:
-        return [f"{file.parent.name}/{file.stem}" for file in files]
-
-    assert names(CASES) == names(MODULES)
+    assert [f"{file.parent.name}/{file.stem}" for file in CASES] == sorted(CHECKS)
+    assert len({check.rule.id for check in CHECKS.values()}) == len(CHECKS)
     assert MARK.findall("max: 3  #! IMP101") == ["IMP101"]
 
 

@@ -19,8 +19,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
 from gpuc.plan.planner import plan_cluster
-from gpuc.plan.state import State
-from gpuc.plan.states import manifest_state, state_after
+from gpuc.plan.state import State, manifest_state, state_after
 from tests.plan.cases import HEAD, compiled
 
 QUEUE = "apiVersion: kueue.x-k8s.io/{version}\nkind: ClusterQueue\nmetadata: {{name: red}}\nspec: {spec}\n"

@@ -16,9 +16,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.planner import ClusterPlan, Plans
-from gpuc.plan.report.markdown import MARKER, render
-from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
-from gpuc.plan.report.page import Block, fitted, fixed
+from gpuc.plan.report.markdown import MARKER, Block, code, escaped, fenced, fitted, fixed, html_code, render
 from gpuc.plan.state import State
 from tests.ci.markdown import effects, parsed
 from tests.plan.repository import fleet

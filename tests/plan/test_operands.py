@@ -12,7 +12,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.plan import operands
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.impacts.nodes.driver_changes import driver_changes
+from gpuc.plan.impacts.nodes.gpus import driver_changes
 from gpuc.plan.operands import DEVICE_PLUGIN, MIG_MANAGER, MPS, TOOLKIT, OperandChange
 from gpuc.plan.state import State
 

@@ -8,7 +8,7 @@ import pytest
 
 from gpuc.plan.change import Change
 from gpuc.plan.pruning import NOT_PERMITTED, removed_objects
-from gpuc.plan.states import state_after
+from gpuc.plan.state import state_after
 from tests.plan.cases import HEAD, compiled
 
 SPEC = f"{HEAD}extends: [training.yaml]\n"

@@ -8,7 +8,7 @@ import pytest
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Pair
-from gpuc.plan.policy_settings import setting_changes
+from gpuc.plan.policy_changes import setting_changes
 
 _HOSTS = {"namespace": "a", "names": ["a.example"], "suffixes": [".a.example"]}
 _ALL = {"most": 8, "pool": "", "resource": "r"}

@@ -10,8 +10,7 @@ from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact
 from gpuc.plan.planner import plan_cluster
 from gpuc.plan.pruning import moved_objects, reason_to_leave
-from gpuc.plan.state import no_state
-from gpuc.plan.states import state_after
+from gpuc.plan.state import no_state, state_after
 from tests.plan.cases import HEAD, cases, change_of, compiled
 
 WITH_ALERTS = """extends: [minimal.yaml]

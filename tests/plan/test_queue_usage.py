@@ -11,7 +11,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Change
 from gpuc.plan.planner import plan_cluster
 from gpuc.plan.queue_usage import total_use, uses
-from gpuc.plan.states import state_after
+from gpuc.plan.state import state_after
 from tests.plan.cases import HEAD, compiled
 
 QUEUE = "kueue.x-k8s.io/queue-name"

@@ -96,7 +96,7 @@ def run_diff(arguments: list[str]) -> int:
 
     from gpuc.cli.arguments import parser_of
     from gpuc.plan.planner import plan_cluster
-    from gpuc.plan.states import manifest_state
+    from gpuc.plan.state import manifest_state
 
     options: DiffOptions = parser_of("diff").parse(arguments, DiffOptions())
     with report_files(options.output) as outputs:
@@ -117,8 +117,7 @@ def _changes(
 ) -> Iterable[Change]:
     """Yields the change of each cluster. Adds the errors of specs to `findings`."""
     from gpuc.pipeline.stages import compiled_spec
-    from gpuc.plan.state import no_state
-    from gpuc.plan.states import state_after, state_before
+    from gpuc.plan.state import no_state, state_after, state_before
 
     old_files = _spec_files(before)
     for name, file in files.items():
@@ -148,7 +147,7 @@ def _selected(root: Path, before: Path, specs: list[str]) -> dict[str, str]:
     specs: spec files, and names of clusters of either state; empty for all clusters of both states.
     """
     from gpuc.cli.specs import select
-    from gpuc.plan.states import clusters_with_output
+    from gpuc.plan.state import clusters_with_output
 
     present = _spec_files(root)
     removed = [name for name in clusters_with_output(before) if name not in present]

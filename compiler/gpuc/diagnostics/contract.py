@@ -1,9 +1,9 @@
-"""Discovery of checks. A check is a module with one function, and a case file with examples.
+"""Discovery of checks. A check is a function and a case file with examples.
 
-The function has the name of its module. The first line of its docstring is the title of the rule, and the rest is the
-reason. The case file has the name of the module and the suffix .yaml. It contains good and bad examples, separated by
-`---`. Each line for which gpuc reports a finding ends with `#! ID`. gpuc discovers the modules in the folders of a
-package, so no list names them.
+The first line of the docstring of the function is the title of the rule, and the rest is the reason. The case file has
+the name of the function and the suffix .yaml. It contains good and bad examples, separated by `---`. Each line for
+which gpuc reports a finding ends with `#! ID`. A module has the name of its only check, or several impacts of one
+subject. gpuc discovers the modules in the folders of a package, so no list names them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Impacts: what a change does to nodes, running work, tenants, money and isolation. A module is one impact."""
+"""Impacts: what a change does to nodes, running work, tenants, money and isolation. An impact is a function."""
 
 from __future__ import annotations
 

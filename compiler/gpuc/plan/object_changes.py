@@ -1,17 +1,156 @@
-"""The objects that change, field by field, by the value of the spec that causes the change."""
+"""The objects that change, field by field, and the value of the spec that caused each change, with its line."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
 from typing import Any
 
+from gpuc.cluster.application import is_application
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
-from gpuc.plan.causes import place_of
-from gpuc.plan.change import Change, Pair, grouped
-from gpuc.plan.difference import IDENTITIES, MISSING, FieldChange
+from gpuc.model.names import GPU, mig_profile
+from gpuc.objects.object_set import dig, group
+from gpuc.plan.applications import chart_of, component_of
+from gpuc.plan.change import IDENTITIES, MISSING, Change, FieldChange, Pair, grouped
+from gpuc.spec.reference import effects, field_at, path_text
+
+_COMPONENTS = ("spec", "components")
+
+
+def cause(change: Change, manifest: Manifest, path: Path = ()) -> Path:
+    """Returns the path in the spec that caused the change of a field of an object.
+
+    Among the changed values of the spec, the first rule that finds one applies: a customization of the user sets the
+    field; the value is below the element from which gpuc emitted the object, and has a measured effect on the field
+    (spec/effects.json); the value has a measured effect on the field; the value is below the element; the value has a
+    measured effect on the kind. Without such a value, the result is the element from which gpuc emitted the object.
+
+    Values of another element of the same section, for example of another node pool, are never the cause. If several
+    values fit a rule, the result is the value whose path names the most of the parts of the object: its name
+    and namespace, and the names of the list items on the path of the field, for example the flavor of a quota.
+    """
+    if own := manifest.override(path):
+        return own
+    names = _names(manifest, path)
+    component = _component(change, manifest)
+    names.add(component)
+
+    def affects(value: Path, field: Path) -> bool:
+        return _affects(value, manifest, field, component)
+
+    origin = manifest.origin
+    paths = sorted(_candidates(change, origin[:3]), key=lambda value: -len(names.intersection(value)))
+    below = {value for value in paths if value[: len(origin)] == origin}
+    tests: tuple[Callable[[Path], bool], ...] = (
+        lambda value: value in below and affects(value, path),
+        lambda value: bool(path) and affects(value, path),
+        lambda value: value in below,
+        lambda value: affects(value, ()),
+    )
+    for test in tests:
+        if found := next(filter(test, paths), None):
+            return found
+    return origin
+
+
+@lru_cache(maxsize=1024)
+def _candidates(change: Change, element: Path) -> tuple[Path, ...]:
+    """Returns the changed values of the spec, without those of other elements of the same section."""
+    paths = change.changed_paths()
+    return tuple(path for path in paths if path[:2] != element[:2] or path[: len(element)] == element)
+
+
+def mark_of(change: Change, path: Path) -> tuple[Mark | None, bool]:
+    """Returns the position of a path of the spec, and whether it is in the state before.
+
+    A value that the change removes has a position only in the state before.
+    """
+    before, after = change.before.source, change.after.source
+    if after is not None and (path in after.marks or before is None or path not in before.marks):
+        return after.locate(path), False
+    return (before.locate(path), True) if before is not None else (None, False)
+
+
+def place_of(change: Change, manifest: Manifest, path: Path) -> tuple[Path, Mark | None, bool]:
+    """Returns the path in the spec that caused the change of a field of an object, its position, and `is_before`.
+
+    A field of an object that people wrote has its position in the file of the object. The path is empty without a spec.
+    """
+    has_spec = change.before.source is not None or change.after.source is not None
+    caused_by = cause(change, manifest, path) if has_spec else ()
+    for state in (change.after, change.before):
+        if mark := state.locate(manifest, path):
+            pair = change.pair(group(manifest), manifest.kind, manifest.name, manifest.namespace)
+            return caused_by, mark, pair is not None and pair.after is not manifest
+    return caused_by, *mark_of(change, caused_by)
+
+
+def _component(change: Change, manifest: Manifest) -> str:
+    """Returns the component whose chart an Application installs; an empty string for another object."""
+    return component_of(change, manifest.name) if is_application(manifest) and chart_of(manifest) else ""
+
+
+def _names(manifest: Manifest, path: Path) -> set[str]:
+    """Returns the names of an object and of the list items on a path; for GPU resources, keys of quotas."""
+    names = {manifest.name, manifest.namespace, *map(str, manifest.origin[2::2])}
+    value: Any = manifest.document()
+    for step in path:
+        value = dig(value, step)
+        if isinstance(step, int):
+            found = (str(dig(value, field)) for field in ("name", "key"))
+            names |= {mig_profile(name) or name for name in found}
+    if GPU in names:
+        names.add("gpus")
+    return names
+
+
+def _affects(path: Path, manifest: Manifest, field: Path, component: str) -> bool:
+    """Returns whether the value at a path of the spec has a measured effect on a field of an object."""
+    file = "/".join(manifest.file.split("/")[2:]) if manifest.file.startswith("out/") else manifest.file
+    wanted = _effect_place(field)
+    return any(
+        kind == manifest.kind
+        and _is_in(pattern, file, path, component)
+        and (not wanted or any(place and wanted.startswith(place) for place in places))
+        for kind, pattern, *places in _effects(path)
+    )
+
+
+@cache
+def _effects(path: Path) -> tuple[tuple[str, ...], ...]:
+    """Returns the measured effects of the field at a path: kind, file and the places in the object.
+
+    A section has the effects of its fields, because a text may stand for the section.
+    """
+    found = field_at(path)
+    name = path_text(found[0]) if found else ""
+    entries = [entry for field, entry in effects().items() if field == name or field.startswith(f"{name}.")]
+    return tuple(tuple(row) for entry in entries if name for row in entry.get("effects", ()))
+
+
+def _is_in(pattern: str, file: str, path: Path, component: str) -> bool:
+    """Returns whether a measured effect of a value of the spec is in a file.
+
+    The effects on the Application of a chart are measured with the chart of one component, and hold for all: those of
+    the component itself and of general values on each Application, those of other components only on many Applications.
+    """
+    if not component:
+        return fnmatchcase(file, pattern)
+    is_other = path[:2] == _COMPONENTS and path[2:3] != (component,)
+    return "*" in pattern and fnmatchcase(file, pattern) if is_other else pattern.startswith("apps/")
+
+
+@lru_cache(maxsize=8192)
+def _effect_place(path: Path) -> str:
+    """Returns a path in the form of effects.json, without the numbers of list items."""
+    text = ""
+    for step in path:
+        if isinstance(step, str):
+            text += f"[{step}]" if "." in step or "/" in step else f".{step}"
+    return text.removeprefix(".")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, pairs
-from gpuc.plan.change import Change, Pair, PoolPair
-from gpuc.plan.difference import FieldChange
+from gpuc.plan.change import Change, FieldChange, Pair, PoolPair
 
 TOOLKIT, DEVICE_PLUGIN, MPS = "the container toolkit", "the device plugin", "the MPS control daemon"
 MIG_MANAGER = "the MIG manager"

@@ -11,19 +11,91 @@ from typing import NamedTuple
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names, kind_of
 from gpuc.isolation.outside import peer_text
-from gpuc.isolation.proof import REASON_ANNOTATION
-from gpuc.isolation.tenancy import TENANT_LABEL
+from gpuc.isolation.proof import REASON_ANNOTATION, Reachability, network
+from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.kubernetes.addresses import Ranges, subtract
-from gpuc.kubernetes.network_policy import EGRESS, Peer
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import Ports, described, without
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.network_policies import Policy
+from gpuc.objects.network_policies import GROUP, Policy
 from gpuc.objects.object_set import NAMESPACE_NAME
+from gpuc.objects.other_policies import CILIUM, enforced_policies
+from gpuc.objects.other_policies import KIND as CILIUM_POLICY
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Raised
-from gpuc.plan.network_paths import changes_network, isolation_that_stays, network_after, reachability, unisolated
+from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State
+
+_KINDS = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY), ("", "Namespace"))
+"""The kinds that decide about network paths."""
+
+
+def changes_network(change: Change) -> bool:
+    """Returns whether a NetworkPolicy or a namespace differs, so that paths can open or close."""
+    return any(pair.fields for kind in _KINDS for pair in change.pairs(*kind)) or (
+        network(change.before.cluster) != network(change.after.cluster)
+    )
+
+
+@lru_cache(maxsize=4)
+def network_after(change: Change) -> State:
+    """Returns the state after, with the policies that Argo CD leaves in the cluster.
+
+    Without the policies that allow connections, a policy that stays can cut its pods off.
+    """
+    return with_left(change, _KINDS[:2])
+
+
+@lru_cache(maxsize=4)
+def reachability(state: State) -> Reachability:
+    """Returns the possible connections between tenants in a state."""
+    facts, objects = network(state.cluster), state.objects
+    policies = enforced_policies(objects, facts.engine)
+    is_complete = objects.is_complete
+    return Reachability(policies, labelled_tenancy(objects), facts.pods, facts.services, are_all_policies=is_complete)
+
+
+def isolation_that_stays(change: Change) -> Iterator[tuple[str, tuple[str, ...], Manifest]]:
+    """Yields the policies that stay and cut pods off: tenant, namespaces, policy.
+
+    Argo CD leaves the policy that isolates the pods, and prunes all policies that allow connections. If these stay too,
+    the pods keep their connections. Argo CD can leave the namespaces too, if they or their tenant are removed.
+    """
+    state, intended = network_after(change), _isolating(change.after)
+    owners = labelled_tenancy(with_left(change, _KINDS[2:]).objects).tenants
+    found: dict[tuple[str, str, str], dict[str, Manifest]] = defaultdict(dict)
+    for (direction, name), policy in _isolating(state).items():
+        is_lost = _allows(change.before, name) and not _allows(state, name)
+        if name in owners and (direction, name) not in intended and is_lost:
+            found[owners[name], policy.manifest.kind, policy.manifest.name][name] = policy.manifest
+    for (tenant, _, _), manifests in found.items():
+        names = tuple(sorted(manifests))
+        yield tenant, names, manifests[names[0]]
+
+
+def unisolated(state: State) -> dict[str, frozenset[str]]:
+    """Returns the namespaces of tenants without a policy that isolates all pods, by direction."""
+    isolating, names = _isolating(state), reachability(state).tenancy.tenants
+    return {
+        direction: frozenset(name for name in names if (direction, name) not in isolating)
+        for direction in (INGRESS, EGRESS)
+    }
+
+
+def _isolating(state: State) -> dict[tuple[str, str], Policy]:
+    """Returns a policy that isolates all pods of a namespace, by direction and namespace."""
+    policies = reachability(state).policies
+    return {
+        (direction, policy.namespace): policy for policy in policies if not policy.pods for direction in policy.rules
+    }
+
+
+def _allows(state: State, namespace: str) -> bool:
+    """Returns whether a policy of a namespace allows connections."""
+    policies = (policy for policy in reachability(state).policies if policy.namespace == namespace)
+    return any(any(policy.rules.values()) for policy in policies)
+
 
 _ALL = "all addresses"
 

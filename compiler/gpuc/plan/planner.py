@@ -13,7 +13,6 @@ from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.suppressions import IMPACT, acceptances, candidates
 from gpuc.diagnostics.words import counted
 from gpuc.model import Cluster
-from gpuc.plan.causes import mark_of, place_of
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.cost_changes import (
     ALWAYS,
@@ -27,8 +26,9 @@ from gpuc.plan.cost_changes import (
     usd,
 )
 from gpuc.plan.impact import IMPACTS, Impact, Level, Raised
-from gpuc.plan.pool_sizes import pool_sizes
+from gpuc.plan.object_changes import mark_of, place_of
 from gpuc.plan.quantities import pool_sentences, quota_sentences, tenant_sentences
+from gpuc.plan.replacement import pool_sizes
 
 NOT_NEEDED = declare_rule(
     "ACC002", Severity.WARNING, "An entry of `accept` matches no impact of the change.",

@@ -1,14 +1,14 @@
-"""Admission before and after a change: policies with their stages and expressions, Gatekeeper, and Pod Security."""
+"""The policies before and after a change: their stages and expressions, and what their settings refuse and allow."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc.admission.pod_security import LEVELS
 from gpuc.diagnostics.finding import Path
-from gpuc.diagnostics.words import kind_of
+from gpuc.diagnostics.words import first_names, kind_of
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.manifest.manifest import Manifest
@@ -158,48 +158,189 @@ def _rank(stage: str) -> int:
     return _STAGES.index(stage)
 
 
-_FAILURE: Path = ("validatingWebhookFailurePolicy",)
-_DEFAULT = "Ignore"
-"""The failure policy without a Helm value. Source: gatekeeper 3.23.0 charts/gatekeeper/values.yaml"""
+_ALLOWED = {
+    "GpucExposure": {"hosts"},
+    "GpucGpuQuota": {"controllers", "pools"},
+    "GpucGpuResources": {"resources"},
+    "GpucImages": {"registries"},
+    "GpucOwnedWorkloads": {"controllers"},
+    "GpucPoolSelector": {"pools"},
+    "GpucQueueRequired": {"controllers", "pools", "priorities", "queues"},
+    "GpucTolerationFence": {"taints"},
+}
+"""The settings that list what objects may use. Source: the expressions in policies/*/policy.yaml."""
+_REQUIRED = {
+    "GpucGpuQueue": {"gpuQueues"},
+    "GpucMpsClients": {"pools"},
+    "GpucNcclProfile": {"profiles"},
+    "GpucPoolSelector": {"choices"},
+}
+"""The settings for whose entries a policy requires something of objects."""
+_MOST = {"GpucGpuLimits": {"limits"}, "GpucGpuQuota": {"graceSeconds"}}
+"""The settings that are maxima."""
+_SILENT = {
+    "GpucGpuQueue": {"cpuQueues"},
+    "GpucNetworkPolicyFence": {"egressBlocks", "egressNamespaces", "ingressBlocks", "ingressNamespaces", "tenant"},
+}
+"""The settings that only a message uses, or that follow from network paths. The impacts on networks name the paths."""
+_IN_POOL = " in pool "
+_ENTRIES = 4
+"""The maximum number of entries in a message."""
 
 
-def coverage_changes(change: Change, *, checks_more: bool) -> Iterator[Raised]:
-    """Yields the changes of a Gatekeeper of both states with which it decides about more requests, or about fewer."""
-    kept = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
-    for pair in change.kept("config.gatekeeper.sh", "Config"):
-        before, after = (dict(_ignored(manifest)) for manifest in (pair.before, pair.after))
-        some, others, manifest = (before, after, pair.before) if checks_more else (after, before, pair.after)
-        if found := [name for name in some if name not in others and (name in kept or "*" in name)]:
-            message = f"{'checks' if checks_more else 'ignores'} the requests of {kind_of(found, 'namespace')}"
-            yield Raised("component gatekeeper", message, manifest, some[found[0]])
-    values = change.values_of("gatekeeper")
-    if values and values.changes(*_FAILURE):
-        old, new = (value or _DEFAULT for value in values.values(*_FAILURE))
-        if old != new and (new == "Fail") == checks_more:
-            verb = "refuses" if checks_more else "allows"
-            message = f"the API server {verb} requests while Gatekeeper does not answer"
-            manifest = values.before if values.manifest.override(_FAILURE) is None else values.manifest
-            yield Raised("component gatekeeper", message, manifest, _FAILURE)
+@dataclass(frozen=True)
+class SettingChange:
+    """What a policy refuses or allows because one of its settings changes."""
+
+    words: str
+    """For example "no longer allows registries nvcr.io/"."""
+    refuses_more: bool
+    path: Path
+    """The path of the setting in the constraint."""
 
 
-def _ignored(manifest: Manifest | None) -> Iterator[tuple[str, Path]]:
-    """Yields the namespaces that the webhook ignores, with their paths in the Config."""
-    for index, entry in items(dig(manifest.body, "spec", "match") if manifest else ()):
-        processes = [process for _, process in items(dig(entry, "processes"))]
-        if "webhook" in processes or "*" in processes:
-            for number, name in items(dig(entry, "excludedNamespaces")):
-                yield str(name), ("spec", "match", index, "excludedNamespaces", number)
+@dataclass(frozen=True)
+class PolicySettings:
+    """The same changes of settings in the constraints of one policy."""
+
+    name: str
+    stage: str
+    """warn or deny."""
+    words: tuple[str, ...]
+    tenants: tuple[str, ...]
+    """The tenants whose objects the policy checks; empty for all tenants."""
+    manifest: Manifest
+    path: Path
+
+    def raised(self, effect: str = "") -> Raised:
+        """Returns an impact: what changes, the tenants, and the effect."""
+        tenants = f" for {kind_of(self.tenants, 'tenant')}" if self.tenants else ""
+        return Raised(f"policy {self.name}", f"{'; '.join(self.words)}{tenants}{effect}", self.manifest, self.path)
 
 
-LABEL = "pod-security.kubernetes.io/enforce"
+def policy_settings(change: Change, *, refuses_more: bool) -> Iterator[PolicySettings]:
+    """Yields what policies with the stage warn or deny refuse, or allow, because of their settings.
+
+    The same changes for several tenants are together.
+    """
+    groups: dict[tuple[str, str, tuple[str, ...]], list[tuple[PolicyChange, Path]]] = defaultdict(list)
+    namespaces = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
+    for policy in policy_changes(change):
+        if policy.pair.is_changed and policy.after != "dryrun":
+            settings = setting_changes(policy.pair, namespaces)
+            found = [setting for setting in settings if setting.refuses_more == refuses_more]
+            if policy.scope and refuses_more:
+                found.append(SettingChange("checks other objects", True, policy.scope))
+            if found:
+                words = tuple(setting.words for setting in found)
+                groups[policy.name, policy.after, words].append((policy, found[0].path))
+    for (name, stage, words), places in groups.items():
+        tenants = tuple(policy.tenant for policy, _ in places if policy.tenant)
+        first, path = places[0]
+        yield PolicySettings(name, stage, words, tenants, first.pair.manifest, path)
 
 
-def level_changes(change: Change, *, rises: bool) -> Iterator[Raised]:
-    """Yields an impact for each namespace of both states whose level rises, or falls."""
-    path = ("metadata", "labels", LABEL)
-    for pair in change.kept("", "Namespace"):
-        before, after = (value or LEVELS[0] for value in pair.values(*path))
-        is_known = before != after and {before, after} <= set(LEVELS)
-        if is_known and (LEVELS.index(after) > LEVELS.index(before)) == rises:
-            message = f"enforces Pod Security level {after} instead of {before}"
-            yield Raised(f"namespace {pair.name}", message, pair.after, path)
+def setting_changes(pair: Pair, namespaces: set[str]) -> Iterator[SettingChange]:
+    """Yields the changes of the settings of a constraint of Gatekeeper.
+
+    Args:
+        namespaces: the namespaces that both states have. Entries of other namespaces refuse and allow nothing.
+    """
+    kind = pair.manifest.kind
+    before, after = (value if isinstance(value, dict) else {} for value in pair.values("spec", "parameters"))
+    for name in dict.fromkeys((*after, *before)):
+        if before.get(name) == after.get(name) or name in _SILENT.get(kind, ()):
+            continue
+        path = ("spec", "parameters", name)
+        old, new = (_entries(value, namespaces) for value in (before.get(name), after.get(name)))
+        if name in _MOST.get(kind, ()):
+            yield from _maxima(old, new, name, path)
+        elif name in _ALLOWED.get(kind, ()):
+            yield from _listed(old, new, path, f"no longer allows {name}", f"allows {name}")
+        elif name in _REQUIRED.get(kind, ()):
+            yield from _listed(
+                new, old, path, f"has a requirement for {name}", f"has no requirement any more for {name}"
+            )
+            yield from _other_values(old, new, path)
+        elif scalar := _scalar(before.get(name), after.get(name)):
+            yield SettingChange(f"setting {name} is {scalar}", True, path)
+        else:
+            yield SettingChange(f"setting {name} changes", True, path)
+
+
+def _listed(
+    some: Mapping[str, float], others: Mapping[str, float], path: Path, refuses: str, allows: str
+) -> Iterator[SettingChange]:
+    """Yields what a policy refuses for the entries that only the first list has, and allows for those of the second."""
+    for found, words, refuses_more in (
+        ([entry for entry in some if entry not in others], refuses, True),
+        ([entry for entry in others if entry not in some], allows, False),
+    ):
+        if found:
+            yield SettingChange(f"{words} {first_names(found, _ENTRIES)}", refuses_more, path)
+
+
+def _other_values(old: Mapping[str, float], new: Mapping[str, float], path: Path) -> Iterator[SettingChange]:
+    """Yields the entries of both lists for which the policy requires another number."""
+    for entry, number in new.items():
+        if entry in old and old[entry] != number:
+            words = f"requires {number:g} instead of {old[entry]:g} for {entry}"
+            yield SettingChange(words, True, path)
+
+
+def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path: Path) -> Iterator[SettingChange]:
+    """Yields the changes of maxima. In a pool, the maximum of the pool and the maximum of all pools count."""
+    for entry in dict.fromkeys((*new, *old)):
+        of = entry or name
+        general = entry.partition(_IN_POOL)[0]
+        before, after = (_least(most, entry, general) for most in (old, new))
+        if before == after:
+            continue
+        if after is None:
+            yield SettingChange(f"has no maximum of {of} any more", False, path)
+        elif before is None:
+            yield SettingChange(f"allows at most {after:g} {of}", True, path)
+        else:
+            yield SettingChange(f"allows at most {after:g} {of} instead of {before:g}", after < before, path)
+
+
+def _least(most: Mapping[str, float], *entries: str) -> float | None:
+    """Returns the smallest maximum of the entries; None if none of them has a maximum."""
+    return min((most[entry] for entry in entries if entry in most), default=None)
+
+
+def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
+    """Returns the entries of a setting in words, each with its number; 0 for an entry without a number."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return {"": value}
+    found: dict[str, float] = {}
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, dict):
+            if item.get("namespace", "") in ("", *namespaces):
+                found |= _of_map(item)
+        elif item is not None:
+            found[str(item)] = 0
+    return found
+
+
+def _of_map(item: dict[str, Any]) -> dict[str, float]:
+    """Returns the entries of a map: one for each text of a list in the map, or one for the complete map."""
+    texts = [str(item["namespace"])] if item.get("namespace") else []
+    rows = sorted(item.items(), key=lambda row: str(row[0]))
+    texts += [str(value) for key, value in rows
+              if isinstance(value, str) and value and key not in ("namespace", "pool")]  # fmt: skip
+    if item.get("pool"):
+        texts = [f"{' '.join(texts)}{_IN_POOL}{item['pool']}" if texts else str(item["pool"])]
+    number = next((value for value in item.values() if isinstance(value, int)), 0)
+    lists = [(key, value) for key, value in rows if isinstance(value, list)]
+    if not lists:
+        return {("=" if set(item) == {"key", "value"} else " ").join(texts): number}
+    prefix = f"{' '.join(texts)}: " if texts else ""
+    return {f"{prefix}{'*' if key == 'suffixes' else ''}{text}": number for key, values in lists for text in values}
+
+
+def _scalar(before: Any, after: Any) -> str:
+    """Returns the change of a text, a number or a truth value; an empty text for other values."""
+    if isinstance(before, str | int | float) and isinstance(after, str | int | float):
+        return f"{after} instead of {before}"
+    return ""

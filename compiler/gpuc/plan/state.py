@@ -1,23 +1,33 @@
-"""The state of a cluster before or after a change: its objects, Helm values and spec."""
+"""The state of a cluster before or after a change: its objects, Helm values and spec, from Git, a spec or manifests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpuc.cluster.application import ARGO, Application, applications
 from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.finding import Path as SpecPath
-from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
+from gpuc.diagnostics.usage import UsageError
+from gpuc.documents.reader import DUPLICATE_KEY, read
+from gpuc.lint.load.load_objects import load_objects
+from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written, manifest_of
+from gpuc.manifest.output_file import OutputFile, output_files
 from gpuc.objects.object_set import ObjectSet
+from gpuc.write.filesystem import RefusedError, SafeDir
+from gpuc.write.lockfile import is_output, lock_file, parse
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
     from gpuc.model import Cluster
     from gpuc.pipeline.fleet_policies import FleetPolicies
+    from gpuc.pipeline.stages import CompiledSpec
     from gpuc.source import Source
 
 HELM_VALUES = "Helm values"
@@ -88,7 +98,8 @@ def state_of(name: str, artifacts: Iterable[Artifact], cluster: Cluster | None, 
     texts: dict[str, str] = {}
     for artifact in artifacts:
         if isinstance(artifact, Values):
-            values.append(values_manifest(artifact))
+            chart = Manifest(artifact.file, artifact.origin, "", HELM_VALUES, artifact.component, artifact.body)
+            values.append(replace(chart, overrides=artifact.overrides))
         elif isinstance(artifact, Text):
             texts[artifact.file] = artifact.text
         elif artifact.file.startswith(f"out/{name}/workloads/"):
@@ -108,13 +119,6 @@ def state_of(name: str, artifacts: Iterable[Artifact], cluster: Cluster | None, 
         cluster,
         source,
         lambda manifest, path: manifest.written.locate(path, False) if manifest.written else None,
-    )
-
-
-def values_manifest(values: Values) -> Manifest:
-    """Returns the Helm values of a component as a manifest."""
-    return Manifest(
-        values.file, values.origin, "", HELM_VALUES, values.component, values.body, overrides=values.overrides
     )
 
 
@@ -139,3 +143,178 @@ def resolved_spec(
         return resolve(parse(source), source.file, catalog, fleet.policies), source
     except StageError:
         return None, source
+
+
+_METADATA = {"name", "namespace", "labels", "annotations"}
+
+
+def state_after(compiled: CompiledSpec) -> State:
+    """Returns the state that a compiled spec describes."""
+    return state_of(compiled.cluster.name, compiled.artifacts, compiled.cluster, compiled.source)
+
+
+def state_before(root: Path, name: str, file: str, after: CompiledSpec | None) -> State:
+    """Returns the committed state of a cluster. A cluster without a gpuc.lock does not exist.
+
+    Args:
+        root: the folder with the files of the state before.
+        file: the spec file of the cluster.
+        after: the compiled spec of the state after, whose objects are used for the files that have not changed.
+
+    Raises:
+        UsageError: when gpuc.lock or a file that it lists cannot be read: without its objects, the plan would be wrong.
+    """
+    known: dict[str, OutputFile] = {}
+    if after is not None:
+        known = output_files(after.artifacts, after.cluster.file)
+    with _readable(root) as folder:
+        lock = folder.read(lock_file(name))
+        if lock is None:
+            return no_state(name)
+        artifacts = list(_artifacts(folder, name, lock, known))
+    if not artifacts:
+        raise _unreadable(lock_file(name), "lists no file that exists")
+    cluster, source = None, None
+    if (root / file).is_file():
+        cluster, source = resolved_spec(root, file, *_fleet(root))
+    return state_of(name, artifacts, cluster, source)
+
+
+def clusters_with_output(root: Path) -> list[str]:
+    """Returns the names of the clusters that have a gpuc.lock below a folder, sorted.
+
+    Raises:
+        UsageError: when out/ or a gpuc.lock cannot be read.
+    """
+    with _readable(root) as folder:
+        names = [name for name, is_folder in folder.entries("out") if is_folder]
+        return [name for name in names if is_output(lock_file(name)) and folder.read(lock_file(name)) is not None]
+
+
+@contextmanager
+def _readable(root: Path) -> Iterator[SafeDir]:
+    """Yields the files of the state before. Raises a UsageError for a file that cannot be read."""
+    try:
+        with SafeDir(root) as folder:
+            yield folder
+    except (OSError, RefusedError) as error:
+        raise UsageError(f"the state before cannot be read: {error}") from None
+
+
+def _fleet(root: Path) -> tuple[FleetPolicies | None, Catalog | None]:
+    """Returns the policies and the catalog of a committed fleet; None for those with errors."""
+    from gpuc.pipeline.fleet_catalog import fleet_catalog
+    from gpuc.pipeline.fleet_policies import fleet_policies
+
+    policies, catalog = None, None
+    with suppress(StageError):
+        policies = fleet_policies(root)
+    with suppress(StageError):
+        catalog = fleet_catalog(root).catalog
+    return policies, catalog
+
+
+def _artifacts(folder: SafeDir, name: str, lock: bytes, known: Mapping[str, OutputFile]) -> Iterator[Artifact]:
+    """Yields the content of all files that the gpuc.lock of a cluster lists."""
+    try:
+        entries = _entries(lock, name)
+    except ValueError as error:
+        raise _unreadable(lock_file(name), str(error)) from None
+    for file, entry in entries.items():
+        content = folder.read(file)
+        if content is None:
+            continue
+        same = known.get(file)
+        is_same = same is not None and same.digest() == entry["data"]
+        if same and is_same and hashlib.sha256(content).hexdigest() == entry["sha256"]:
+            yield from same.artifacts
+        else:
+            yield from _read(file, content.decode("utf-8", "replace"), entry.get("from", ()))
+
+
+def _entries(lock: bytes, name: str) -> dict[str, dict[str, Any]]:
+    """Returns the entries of the files in a gpuc.lock, by path.
+
+    Raises:
+        ValueError: when the text is not a gpuc.lock of the cluster.
+    """
+    parse(lock, name)
+    entries: dict[str, dict[str, Any]] = json.loads(lock)["files"]
+    for entry in entries.values():
+        for row in entry.get("from", ()):
+            if not (isinstance(row["path"], list) and all(isinstance(step, str | int) for step in row["path"])):
+                raise ValueError("was not written by gpuc")
+    return entries
+
+
+def _unreadable(file: str, reason: str) -> UsageError:
+    return UsageError(f"the state before cannot be read: {file} {reason}")
+
+
+def _read(file: str, text: str, rows: Sequence[Mapping[str, Any]]) -> Iterator[Artifact]:
+    """Yields the objects of a file, the values of a chart, or a text."""
+    origins: list[SpecPath] = [tuple(row["path"]) for row in rows]
+    first = origins[0] if origins else ()
+    if rows and all("kind" not in row for row in rows):
+        if file.rsplit("/", 1)[-1] == "values.yaml" or "/values/" in file:
+            yield Values(file, first, _component(file), next(_documents(file, text), {}))
+        else:
+            yield Text(file, first, text)
+        return
+    for index, document in enumerate(_documents(file, text)):
+        yield _manifest(file, origins[index] if index < len(origins) else first, document)
+
+
+def _component(file: str) -> str:
+    """Returns the component of a file of Helm values: out/C/COMPONENT/values.yaml, clusters/C/values/COMPONENT.yaml."""
+    *_, folder, name = file.split("/")
+    return folder if name == "values.yaml" else name.removesuffix(".yaml")
+
+
+def _documents(file: str, text: str) -> Iterator[dict[str, Any]]:
+    """Yields the maps in a file.
+
+    Raises:
+        UsageError: when the file is not YAML, or a document is not a map.
+    """
+    parsed = read(text, file)
+    for finding in parsed.findings:
+        if finding.id != DUPLICATE_KEY.id:  # the last value counts, as for the API server
+            raise UsageError(f"the state before cannot be read: {finding.mark}: {finding.message}")
+    for _, document in parsed.documents:
+        if isinstance(document, dict):
+            yield document
+        elif document is not None:
+            raise _unreadable(file, "has a document that is not a map")
+
+
+def _manifest(file: str, origin: SpecPath, document: dict[str, Any]) -> Manifest:
+    """Returns the manifest of an object.
+
+    Raises:
+        UsageError: when the document is not an object.
+    """
+    api, kind, metadata = document.get("apiVersion"), document.get("kind"), document.get("metadata")
+    if not (isinstance(metadata, dict) and isinstance(api, str) and isinstance(kind, str)):
+        raise _unreadable(file, "has a document that is not a Kubernetes object")
+    written = None if metadata.keys() <= _METADATA else Written(file, document, lambda path, on_key: Mark(file, 1, 1))
+    return replace(manifest_of(document, file, origin), written=written)
+
+
+def manifest_state(path: str) -> tuple[State, list[str]]:
+    """Returns the state that a file or folder of manifests describes, and sentences about what could not be read.
+
+    Raises:
+        UsageError: when the path does not exist, or has no objects: the plan would be that of a removed cluster.
+    """
+    loaded = load_objects([path])
+    unread = [*loaded.unread_summary]
+    if not loaded.manifests:
+        raise UsageError("; ".join([f"{path} has no Kubernetes objects", *unread]))
+    known = {id(manifest) for manifest in loaded.manifests}
+
+    def locate(manifest: Manifest, field: SpecPath) -> Mark | None:
+        return loaded.locate(manifest, field) if id(manifest) in known else None
+
+    state = State("", ObjectSet(loaded.manifests, is_complete=False), locate=locate)
+    return state, unread

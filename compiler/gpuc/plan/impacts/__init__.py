@@ -1,1 +1,1 @@
-"""The impacts by topic. A folder is a topic, and a module is one impact with a case file."""
+"""The impacts by topic. A folder is a topic, a function is one impact, and its case file has its name."""

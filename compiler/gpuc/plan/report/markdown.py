@@ -1,15 +1,23 @@
-"""The plan as Markdown for a comment on a pull request: first what a reviewer decides, then the objects, folded."""
+"""The plan as Markdown for a comment on a pull request: first what a reviewer decides, then the objects, folded.
+
+Texts of specs and manifests are untrusted: they have no effect on GitHub, and look as they are written.
+
+Sources: https://docs.github.com/en/get-started/writing-on-github (pages "Basic writing and formatting syntax" and
+"Autolinked references and URLs"), and cmark-gfm extensions/autolink.c.
+"""
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
+from gpuc.diagnostics.report.terminal import visible
 from gpuc.diagnostics.words import first_names
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import CauseGroup, ChangedField, groups_by_cause
 from gpuc.plan.planner import ClusterPlan, Plans, objects_change
-from gpuc.plan.report.markdown_text import code, escaped, fenced, html_code
-from gpuc.plan.report.page import Block, fitted, fixed
 from gpuc.plan.report.words import (
     cause_text,
     change_lines,
@@ -22,6 +30,106 @@ from gpuc.plan.report.words import (
     same_fields,
     same_objects,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines of a page that are shown together."""
+
+    text: str
+    rank: int
+    """Blocks with a smaller number get room first. The order on the page is another one."""
+    short: str | None = None
+    """The lines if the text has no room, not longer than the text; None if the block is left out then."""
+    impacts: tuple[Impact, ...] = ()
+    """The impacts that the block describes."""
+
+
+def fixed(text: str, rank: int) -> Block:
+    """Returns a block that has no shorter form."""
+    return Block(text, rank, text)
+
+
+def fitted(blocks: Sequence[Block], limit: int) -> list[str | None]:
+    """Returns what the page shows of each block: the text, the short form, or None.
+
+    First the short forms get room, up to the first one that has none. The rest of the room is for texts.
+
+    Args:
+        blocks: the blocks in the order of the page.
+        limit: the size of the page in bytes.
+    """
+    shown: list[str | None] = [None] * len(blocks)
+    order = sorted(range(len(blocks)), key=lambda index: blocks[index].rank)
+    room = limit
+    for index in order:
+        short = blocks[index].short
+        if short is None:
+            continue
+        if _size(short) > room:
+            break
+        shown[index] = short
+        room -= _size(short)
+    for index in order:
+        block = blocks[index]
+        more = _size(block.text) - _size(shown[index])
+        if (block.short is None or shown[index] is not None) and more <= room:
+            shown[index] = block.text
+            room -= more
+    return shown
+
+
+def _size(text: str | None) -> int:
+    return 0 if text is None else len(text.encode()) + 1  # the line break after the block
+
+
+_BLOCK = re.compile(r"^(\d*)(?=[>+.)-])")
+"""The start of a text that Markdown reads as a quote or an item of a list."""
+_MARKDOWN = re.compile(r"[\\`*\[\]|~$#]|(?<![^\W_])_|_(?![^\W_])")
+"""The signs that Markdown reads inside of a line."""
+_JOINT = re.compile(
+    r"@(?=\w)"  # mentions, mail addresses, and commits of other repositories
+    r"|#(?=\d)|(?i:gh)-(?=\d)"  # references to issues
+    r"|:(?=//)|www(?=\.)"  # addresses
+    r"|(?<![\w:]):(?=[\w+-]+:)",  # emoji, but nothing in the middle of an ARN or a time, which people copy
+    re.ASCII,  # for GitHub, a letter with an accent is no part of a name
+)
+_BREAK = "\u200b"
+"""A character without width. Between two characters, it ends what GitHub would make of them."""
+
+
+def escaped(text: str) -> str:
+    """Returns a text that Markdown shows as it is, in one line, without mentions, references, links and emoji."""
+    line = _one_line(text).replace("&", "&amp;").replace("<", "&lt;")
+    line = _MARKDOWN.sub(r"\\\g<0>", line)
+    line = _BLOCK.sub(r"\1\\", line)
+    return _JOINT.sub(rf"\g<0>{_BREAK}", line)
+
+
+def code(text: str) -> str:
+    """Returns a text as inline code, in one line."""
+    line = _one_line(text)
+    ticks = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    space = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{ticks}{space}{line}{space}{ticks}"
+
+
+def fenced(lines: list[str], language: str = "diff") -> str:
+    """Returns lines as a code block that the lines cannot end."""
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return "\n".join([f"{fence}{language}", *map(visible, lines), fence])
+
+
+def html_code(text: str) -> str:
+    """Returns a text as an HTML element with code, in one line. GitHub makes no mentions of names in code."""
+    return f"<code>{html.escape(_one_line(text)).replace('`', '&#96;')}</code>"
+
+
+def _one_line(text: str) -> str:
+    """Returns the text in one line, with escapes for control characters, also those that change the direction."""
+    return visible(" ".join(text.split()))
+
 
 MARKER = "<!-- gpuc plan -->"
 """The first line, by which a workflow finds its comment."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.plan.policy_changes import LABEL
+from gpuc.plan.impacts.admission.policies import LABEL
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.object_diff import ObjectKey, is_applied, key_of
 from gpuc.rehearse.argocd.result import EditResult

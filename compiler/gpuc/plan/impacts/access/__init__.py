@@ -1,1 +1,0 @@
-"""Impacts on the rights of people and pods."""

@@ -1,1 +1,0 @@
-"""Impacts on the delivery with Argo CD: refused, pruned and remaining objects, order and steps."""

@@ -1,1 +1,0 @@
-"""Impacts on network paths: between tenants, and to and from the outside."""

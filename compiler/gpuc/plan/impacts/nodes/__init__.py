@@ -1,1 +1,0 @@
-"""Impacts on nodes: their number, their replacement and their MIG layouts."""

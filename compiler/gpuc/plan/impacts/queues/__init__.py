@@ -1,1 +1,0 @@
-"""Impacts on queues: quotas, borrowing, flavors, priorities, and the configuration of Kueue."""

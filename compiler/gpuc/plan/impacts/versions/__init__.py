@@ -1,1 +1,0 @@
-"""Impacts of versions: charts, Kubernetes, and the version of gpuc."""

@@ -1,0 +1,99 @@
+"""Impacts on rights of people and pods, IAM roles and AppProjects."""
+
+from collections.abc import Iterator
+
+from gpuc.cluster.application import ARGO
+from gpuc.cluster.project import Project, added_destinations, added_kinds, added_repositories
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.rights import EVERYWHERE, Right, cloud_roles, gained, lost, rights_text
+
+
+@impact("IMP451", Level.NONE, source="kubernetes.io/docs/reference/access-authn-authz/rbac")
+def rights_gained(change: Change) -> Impacts:
+    """A group, a user, or a service account of a tenant gains rights.
+
+    Nothing that runs is disturbed. The rights apply as soon as Argo CD has synced the bindings.
+    """
+    for rights in gained(change):
+        message = f"{rights.action('gets', 'can do more')}; new rights: {rights_text(rights.rights)}"
+        yield Raised(rights.subject, message, rights.binding, rights.path)
+
+
+_WORK = {Right("create", "batch", "jobs"), Right("create", "apps", "deployments"), Right("create", "", "pods")}
+"""Rights without which a group cannot start work."""
+
+
+@impact("IMP452", Level.RESTRICTS, source="kubernetes.io/docs/reference/access-authn-authz/rbac")
+def rights_lost(change: Change) -> Impacts:
+    """A group, a user, or a service account of a tenant loses rights in a namespace that remains.
+
+    The API server refuses their next requests. Running workloads continue, unless their service account loses rights.
+    """
+    for rights in lost(change):
+        message = f"{rights.action('loses', 'can do less')}; lost rights: {rights_text(rights.rights)}"
+        refused = rights.namespaces if rights.subject.startswith("group ") and _WORK & rights.rights else ()
+        outcome = "refused" if rights.rights >= _WORK else "perhaps refused"
+        predicts = (Prediction(f"workloads of namespace {name}", outcome) for name in refused if name != EVERYWHERE)
+        yield Raised(rights.subject, message, rights.binding, rights.path, predicts=tuple(predicts))
+
+
+@impact("IMP455", Level.NONE, source="Amazon EKS API Reference, CreatePodIdentityAssociation")
+def cloud_role_gained(change: Change) -> Impacts:
+    """A service account of a tenant gets an IAM role.
+
+    An administrator creates the association of EKS Pod Identity with the commands in clusters/CLUSTER/README.md. Argo
+    CD does not. Pods of this service account that start after that can use the role; running pods have to be created
+    again, because EKS adds the settings of the credentials to a pod when the pod is created.
+    """
+    for before, after, raised in cloud_roles(change):
+        if after and not before:
+            message = f"gets IAM role {after}; create the association, and create running pods again"
+            yield raised._replace(message=message)
+
+
+@impact("IMP453", Level.RESTRICTS, source="Amazon EKS API Reference, DeletePodIdentityAssociation")
+def cloud_role_changes(change: Change) -> Impacts:
+    """A service account of a tenant loses its IAM role, or has another one.
+
+    EKS Pod Identity knows the role by an association, which an administrator changes with the commands in
+    clusters/CLUSTER/README.md. Argo CD does not. Running pods keep their credentials until these expire.
+    """
+    for before, after, raised in cloud_roles(change):
+        if before and after:
+            yield raised._replace(message=f"has IAM role {after} instead of {before}; update the association")
+        elif before:
+            yield raised._replace(message=f"loses IAM role {before}; delete the association")
+
+
+@impact(
+    "IMP454",
+    Level.NONE,
+    source="argoproj/argo-cd v3.5.1 docs/user-guide/projects.md; pkg/apis/application/v1alpha1/app_project_types.go",
+)
+def project_widens(change: Change) -> Impacts:
+    """An AppProject allows Argo CD to apply more.
+
+    The Applications of the project can create objects of the added kinds, and objects in the added namespaces. Fewer
+    denied kinds also allow more. Without a list of namespaced kinds, an AppProject allows all that it does not deny.
+    """
+    for pair in change.pairs(ARGO, "AppProject"):
+        if pair.before and pair.after and (more := "; ".join(_added(Project(pair.before), Project(pair.after)))):
+            yield Raised(f"AppProject {pair.name}", f"allows Argo CD to apply more: {more}", pair.after, ("spec",))
+
+
+def _added(before: Project, after: Project) -> Iterator[str]:
+    """Yields what an AppProject allows and did not allow before, in words."""
+    for noun, namespaced in (("cluster-scoped kinds", False), ("kinds", True)):
+        if kinds := added_kinds(before, after, namespaced=namespaced):
+            yield f"{noun} {', '.join(_kind_text(*kind) for kind in kinds)}"
+    if rows := added_destinations(before, after):
+        known = {row.cluster for row in before.destinations}
+        names = (row.namespace if row.cluster in known else f"{row.namespace} on {row.cluster}" for row in rows)
+        yield f"namespaces {', '.join(names)}"
+    if urls := added_repositories(before, after):
+        yield f"repositories {', '.join(urls)}"
+
+
+def _kind_text(group: str, kind: str, name: str = "*") -> str:
+    return "/".join(filter(None, (group, kind))) + ("" if name == "*" else f" {name}")

@@ -1,0 +1,282 @@
+"""Impacts on policies, Pod Security levels, and the objects and workloads that they refuse."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpuc.admission.pod_security import LEVELS
+from gpuc.admission.policies import Policies
+from gpuc.admission.request import Decision, Request
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
+from gpuc.kubernetes.controllers import user
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, items
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.policy_changes import (
+    PolicyChange,
+    by_policy,
+    perhaps_refused,
+    policy_changes,
+    policy_data_changes,
+    policy_settings,
+    template_changes,
+)
+from gpuc.plan.refused_workloads import RefusedWorkload, by_decision, named, refused_templates, refused_workloads
+
+
+@impact("IMP301", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
+def policy_stricter(change: Change) -> Impacts:
+    """The stage of a policy rises to deny, or a policy with this stage is new.
+
+    Running pods stay. The policy checks each new pod, also the pods that a controller creates again after an eviction
+    or the loss of a node.
+    """
+    stricter = (policy for policy in policy_changes(change) if policy.is_stricter and policy.after == "deny")
+    for found in by_policy(stricter):
+        message = f"stage {found[0].stages}: the API server refuses violations"
+        yield found[0].raised(message, _refused_counts(change, found), perhaps_refused(change, ()))
+
+
+def _refused_counts(change: Change, found: list[PolicyChange]) -> Iterator[str]:
+    """Yields how many workloads and templates the policy would refuse. Other impacts name them."""
+    deciding = [policy.pair.after for policy in found]
+    for noun, refused, other in (
+        ("object{} of --workloads", refused_workloads(change), "IMP305"),
+        ("workload template{}", refused_templates(change), "IMP306"),
+    ):
+        if count := sum(workload.step.manifest in deciding for workload in refused):
+            yield f"it would refuse {count} {noun.format('' if count == 1 else 's')}, see {other}"
+
+
+@impact("IMP302", Level.NONE, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
+def policy_weaker(change: Change) -> Impacts:
+    """The stage of a policy falls, or a policy is removed.
+
+    Nothing that runs is disturbed. Tenants can create objects that the policy refused, or get no warning any more.
+    """
+    for first, *_ in by_policy(policy for policy in policy_changes(change) if policy.is_weaker):
+        lost = "violations are allowed" if first.before == "deny" else "violations get no warning"
+        yield first.raised(f"stage {first.stages}: {lost}")
+
+
+@impact("IMP310", Level.NONE, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
+def policy_warns(change: Change) -> Impacts:
+    """The stage of a policy rises to warn, or a policy with this stage is new.
+
+    Nothing is refused. Requests that violate the policy get a warning, which people see before the stage is deny.
+    """
+    stricter = (policy for policy in policy_changes(change) if policy.is_stricter and policy.after == "warn")
+    for first, *_ in by_policy(stricter):
+        yield first.raised(f"stage {first.stages}: violations get a warning")
+
+
+@impact("IMP303", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/howto.md, constraints: match and parameters")
+def policy_settings_change(change: Change) -> Impacts:
+    """A policy with the stage deny refuses more, because its settings or the objects that it checks change.
+
+    Running pods stay. The settings of many policies follow from node pools, queues and tenants.
+    """
+    for policy in policy_settings(change, refuses_more=True):
+        if policy.stage == "deny":
+            predicts = perhaps_refused(change, policy.tenants)
+            yield policy.raised("; the API server refuses violations")._replace(predicts=predicts)
+    for pair in policy_data_changes(change):
+        path = next(field.path for field in pair.fields if field.is_below("spec"))
+        yield Raised(f"policy {pair.name}", "its limits or the checked namespaces change", pair.after, path)
+
+
+@impact("IMP309", Level.NONE, source="gatekeeper v3.23.0 website/docs/howto.md, constraints: match and parameters")
+def policy_settings_relax(change: Change) -> Impacts:
+    """A policy allows more, or warns about more, because its settings change.
+
+    Nothing that runs is disturbed. The settings of many policies follow from node pools, queues and tenants.
+    """
+    for policy in policy_settings(change, refuses_more=False):
+        yield policy.raised()
+    for policy in policy_settings(change, refuses_more=True):
+        if policy.stage == "warn":
+            yield policy.raised("; violations get a warning")
+
+
+@impact("IMP304", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/validating-admission-policy.md")
+def policy_expressions_change(change: Change) -> Impacts:
+    """The expressions of a policy change.
+
+    A policy of the fleet was edited, or a new version of gpuc has other expressions. The policy can refuse objects
+    that it allowed.
+    """
+    for pair in template_changes(change):
+        path = next(field.path for field in pair.fields if field.is_below("spec"))
+        yield Raised(f"policy {pair.name}", "its expressions change", pair.after, path)
+
+
+@impact("IMP312", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
+def gatekeeper_checks_more(change: Change) -> Impacts:
+    """Gatekeeper checks the requests of more namespaces, or the cluster refuses requests without Gatekeeper.
+
+    Running pods stay. While Gatekeeper does not run, a cluster that refuses requests starts no pods again.
+    """
+    yield from _coverage_changes(change, checks_more=True)
+
+
+@impact("IMP311", Level.NONE, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
+def gatekeeper_checks_less(change: Change) -> Impacts:
+    """Gatekeeper ignores the requests of more namespaces, or the cluster accepts requests without Gatekeeper.
+
+    Nothing that runs is disturbed. The policies of Gatekeeper do not protect the cluster from these requests.
+    """
+    yield from _coverage_changes(change, checks_more=False)
+
+
+@impact("IMP307", Level.RESTRICTS, source="kubernetes.io/docs/concepts/security/pod-security-admission")
+def pod_security_rises(change: Change) -> Impacts:
+    """The Pod Security level that a namespace enforces rises.
+
+    Running pods stay. The API server refuses new pods that violate the level, also those that a controller creates
+    again. `gpuc plan --workloads DIR` names the workloads.
+    """
+    yield from _level_changes(change, rises=True)
+
+
+@impact("IMP308", Level.NONE, source="kubernetes.io/docs/concepts/security/pod-security-admission")
+def pod_security_falls(change: Change) -> Impacts:
+    """The Pod Security level that a namespace enforces falls.
+
+    Nothing that runs is disturbed. Pods of the namespace can get more privileges on their nodes.
+    """
+    yield from _level_changes(change, rises=False)
+
+
+_ARGO_CD = "argocd/argocd-application-controller"
+"""The ServiceAccount that applies objects, in the manifests of Argo CD.
+
+Source: argo-cd v3.5.1 manifests/install.yaml
+"""
+
+
+@impact(
+    "IMP313",
+    Level.DISRUPTS,
+    source="gatekeeper v3.23.0 website/docs/violations.md; argo-cd v3.5.1 gitops-engine/pkg/sync/sync_context.go, Sync",
+)
+def change_refused(change: Change) -> Impacts:
+    """A policy of the cluster refuses an object of the change, so the sync of an Application fails.
+
+    The policies check the requests of Argo CD too. Argo CD tries again until the commit is corrected.
+    """
+    written = [pair for pair in change.all_pairs if pair.after and pair.fields and pair.after.namespace]
+    if not written:
+        return
+    policies, found = Policies(change.after.objects), defaultdict[str, list[tuple[Pair, Decision]]](list)
+    for pair in written:
+        if pair.after and (decision := _denied(policies, pair.after)):
+            refused_by = decision.manifest.kind if decision.manifest else decision.check
+            found[refused_by].append((pair, decision))
+    for refused in found.values():
+        pair, decision = refused[0]
+        application = change.after.application_of(pair.manifest)
+        failing = f", and the sync of Application {application.name} fails" if application else ""
+        others = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
+        message = f"{decision.check} refuses the change of {pair.manifest}{others}{failing}: {decision.message}"
+        predicts = tuple(Prediction(f"object {other.manifest}", "refused") for other, _ in refused)
+        subject = f"{pair.manifest.kind} {pair.name}"
+        yield Raised(subject, message, pair.after, pair.fields[0].path, (), predicts)
+
+
+def _denied(policies: Policies, manifest: Manifest) -> Decision | None:
+    """Returns the first decision that refuses an object; None if no policy refuses it."""
+    request = Request(manifest.document(), user(_ARGO_CD))
+    return next((decision for decision in policies.decide(request) if decision.outcome == "denied"), None)
+
+
+@impact("IMP305", Level.RESTRICTS, source="gpuc trace: benchmarks/trace.md compares its answers with real programs")
+def workload_refused(change: Change) -> Impacts:
+    """Workloads of --workloads would not start again.
+
+    `gpuc trace` passes in the state before and fails in the state after. The pods that run continue. After an
+    eviction, the loss of a node or a new rollout, the workload has no pods.
+    """
+    workloads = refused_workloads(change)
+    for namespace, refused in grouped(workloads, lambda workload: workload.manifest.namespace).items():
+        for found in by_decision(refused):
+            yield _refused_workload(namespace, found)
+
+
+def _refused_workload(namespace: str, found: list[RefusedWorkload]) -> Raised:
+    """Returns the impact of the workloads of a namespace with the same decision."""
+    first = found[0]
+    names, others = named(found)
+    is_refused = first.verdict == "refused"
+    verb = "would be refused if created again" if is_refused else "would find no node if started again"
+    if first.is_suspended:
+        verb = "would stay suspended if created again"
+    predicts = (Prediction(f"workloads of namespace {namespace}", "refused"),) if is_refused else ()
+    message = f"{names} {verb}: {first.reason}"
+    return Raised(f"namespace {namespace}", message, first.step.manifest, first.step.path, others, predicts)
+
+
+@impact("IMP306", Level.RESTRICTS, source="gpuc trace: benchmarks/trace.md compares its answers with real programs")
+def template_refused(change: Change) -> Impacts:
+    """Workload templates of the state before no longer work.
+
+    Users have copied the files in workloads/. `gpuc trace` passes for the old template in the state before, and fails
+    in the state after. The new template may differ: users have to copy it again.
+    """
+    for found in by_decision(refused_templates(change)):
+        first = found[0]
+        names, others = named(found)
+        verb = (
+            "stay suspended" if first.is_suspended else "are refused" if first.verdict == "refused" else "find no node"
+        )
+        message = f"copies of {names} {verb} now: {first.reason}"
+        yield Raised("workload templates", message, first.step.manifest or first.manifest, first.step.path, others)
+
+
+_FAILURE: Path = ("validatingWebhookFailurePolicy",)
+
+
+_DEFAULT = "Ignore"
+"""The failure policy without a Helm value. Source: gatekeeper 3.23.0 charts/gatekeeper/values.yaml"""
+
+
+def _coverage_changes(change: Change, *, checks_more: bool) -> Iterator[Raised]:
+    """Yields the changes of a Gatekeeper of both states with which it decides about more requests, or about fewer."""
+    kept = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
+    for pair in change.kept("config.gatekeeper.sh", "Config"):
+        before, after = (dict(_ignored(manifest)) for manifest in (pair.before, pair.after))
+        some, others, manifest = (before, after, pair.before) if checks_more else (after, before, pair.after)
+        if found := [name for name in some if name not in others and (name in kept or "*" in name)]:
+            message = f"{'checks' if checks_more else 'ignores'} the requests of {kind_of(found, 'namespace')}"
+            yield Raised("component gatekeeper", message, manifest, some[found[0]])
+    values = change.values_of("gatekeeper")
+    if values and values.changes(*_FAILURE):
+        old, new = (value or _DEFAULT for value in values.values(*_FAILURE))
+        if old != new and (new == "Fail") == checks_more:
+            verb = "refuses" if checks_more else "allows"
+            message = f"the API server {verb} requests while Gatekeeper does not answer"
+            manifest = values.before if values.manifest.override(_FAILURE) is None else values.manifest
+            yield Raised("component gatekeeper", message, manifest, _FAILURE)
+
+
+def _ignored(manifest: Manifest | None) -> Iterator[tuple[str, Path]]:
+    """Yields the namespaces that the webhook ignores, with their paths in the Config."""
+    for index, entry in items(dig(manifest.body, "spec", "match") if manifest else ()):
+        processes = [process for _, process in items(dig(entry, "processes"))]
+        if "webhook" in processes or "*" in processes:
+            for number, name in items(dig(entry, "excludedNamespaces")):
+                yield str(name), ("spec", "match", index, "excludedNamespaces", number)
+
+
+LABEL = "pod-security.kubernetes.io/enforce"
+
+
+def _level_changes(change: Change, *, rises: bool) -> Iterator[Raised]:
+    """Yields an impact for each namespace of both states whose level rises, or falls."""
+    path = ("metadata", "labels", LABEL)
+    for pair in change.kept("", "Namespace"):
+        before, after = (value or LEVELS[0] for value in pair.values(*path))
+        is_known = before != after and {before, after} <= set(LEVELS)
+        if is_known and (LEVELS.index(after) > LEVELS.index(before)) == rises:
+            message = f"enforces Pod Security level {after} instead of {before}"
+            yield Raised(f"namespace {pair.name}", message, pair.after, path)

@@ -1,0 +1,282 @@
+"""Impacts on Applications and their charts."""
+
+from gpuc.cluster.application import ARGO, Application, application_in
+from gpuc.cluster.project import project_of
+from gpuc.diagnostics.words import counted
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, group
+from gpuc.plan.applications import chart_of, cluster_subject, component_of, kept_applications
+from gpuc.plan.change import Change
+from gpuc.plan.chart_changes import changed_installations, chart_changes
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.pruning import kinds_text
+
+_DELETION = "argo-cd v3.5.1 docs/user-guide/app_deletion.md, About The Deletion Finalizer"
+
+
+@impact("IMP506", Level.RESTRICTS, source=_DELETION)
+def application_removed(change: Change) -> Impacts:
+    """An Application is removed, and what it has installed stays.
+
+    The Applications of gpuc have no finalizer, so Argo CD deletes only the Application. A chart goes on running without
+    updates. The objects of an Application with the finalizer resources-finalizer.argocd.argoproj.io do not stay: `gpuc
+    diff` does not read finalizers. Other impacts describe the objects that the change removes from Git.
+    """
+    if change.is_removed:
+        return
+    described = {pair.name for pair in change.pairs(ARGO, "Application") if not pair.is_removed}
+    described |= {found.pair.name for found in changed_installations(change) if found.after}
+    described |= _described(change)
+    for pair in change.pairs(ARGO, "Application"):
+        if pair.is_removed and pair.name not in described:
+            chart = chart_of(pair.before)
+            what = f"chart {chart.chart} {chart.revision} stays" if chart else "its objects stay"
+            message = f"the Application is removed, and {what} in the cluster"
+            namespace = application_in(pair.manifest).destination.namespace
+            removal = (
+                f"the programs of the chart go on in namespace {namespace} and get no updates; to remove them: "
+                f"helm template {chart.chart if chart else ''} with the values of the state before, and kubectl delete "
+                "--filename -, without CustomResourceDefinitions that still have objects"
+            )
+            yield Raised(f"Application {pair.name}", message, pair.before, (), (removal,) if chart else ())
+
+
+def _described(change: Change) -> set[str]:
+    """Returns the Applications before the change whose objects are removed or move, which other impacts describe."""
+    found = set()
+    for pair in change.all_pairs:
+        if pair.before and pair.before.api and (pair.is_removed or change.after.application_of(pair.manifest)):
+            old = change.before.application_of(pair.before)
+            found |= {old.name} if old else set()
+    return found
+
+
+@impact(
+    "IMP512",
+    Level.DISRUPTS,
+    source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning, Automatic Self-Healing; "
+    "controller/state.go, CompareAppState; controller/cache/cache.go, GetManagedLiveObjs: objects of all namespaces",
+)
+def component_moves(change: Change) -> Impacts:
+    """A component is installed in another namespace.
+
+    Argo CD creates the namespaced objects of the chart in the new namespace, and changes cluster-scoped objects, such
+    as webhooks, in place. It deletes the objects in the old namespace if the Application prunes and its AppProject
+    permits the old namespace. Otherwise two controllers work on the same objects until a person deletes the old one.
+    """
+    for old, new in kept_applications(change):
+        before, after = old.destination.namespace, new.destination.namespace
+        if before != after and new.chart:
+            component = component_of(change, new.name)
+            fate = "deletes"
+            details: tuple[str, ...] = ()
+            project = project_of(change.after.objects, new)
+            is_permitted = project is None or project.permits_destination(new.destination._replace(namespace=before))
+            if not (new.prunes and is_permitted):
+                fate = "leaves"
+                details = (
+                    f"after the sync, delete the namespaced objects of the chart in {before}, because two controllers "
+                    "work until then; before the merge, Argo CD would create them again",
+                )
+            message = (
+                f"moves from namespace {before} to {after}: Argo CD creates its objects in {after} and {fate} those in "
+                f"{before}"
+            )
+            yield Raised(f"component {component}", message, new.manifest, ("spec", "destination", "namespace"), details)
+
+
+@impact("IMP524", Level.RESTRICTS, source=_DELETION)
+def chart_handed_over(change: Change) -> Impacts:
+    """Argo CD no longer installs the chart of a component, because another team does.
+
+    The installed chart stays. Argo CD does not upgrade it and does not revert manual changes any more. The objects of
+    gpuc rely on the Helm values in clusters/CLUSTER/values/.
+    """
+    for found in changed_installations(change):
+        if found.after == "another team":
+            name = change.after.name
+            message = (
+                f"chart {found.chart} stays in namespace {found.namespace} without Argo CD: another team has to "
+                "install it with the values of gpuc"
+            )
+            details = (
+                f"the values: clusters/{name}/values/{found.component}.yaml; the reasons: clusters/{name}/README.md",
+                "its objects keep the annotation argocd.argoproj.io/tracking-id of the removed Application",
+            )
+            yield found.raised(change, message, details)
+
+
+@impact(
+    "IMP525",
+    Level.DISRUPTS,
+    source="argo-cd v3.5.1 docs/user-guide/sync-options.md, Server-Side Apply, Fail the sync if a shared resource is "
+    "found; docs/user-guide/helm.md; docs/user-guide/resource_tracking.md; util/argo/resource_tracking.go, GetAppName",
+)
+def chart_taken_over(change: Change) -> Impacts:
+    """Argo CD installs the chart of a component that another team installed before.
+
+    Argo CD takes over the objects that have the same names, with the version and values of gpuc, so programs whose pod
+    template differs restart. With the sync option FailOnSharedResource, it does not take over objects of another
+    Application, even if that Application is deleted, unless its Argo CD has an installation ID. With another release
+    name or namespace, Argo CD installs the chart a second time: two controllers work on the same objects. Argo CD knows
+    no Helm releases, so `helm list` still shows the old found.
+    """
+    for found in changed_installations(change):
+        if found.before == "another team":
+            message = (
+                f"Argo CD installs chart {found.chart} in namespace {found.namespace}, where another team installed it "
+                "before: objects with the same names get the values of gpuc, and programs whose pod template differs "
+                "restart"
+            )
+            details = (
+                "before the merge: the other team stops its own delivery of the chart",
+                "if the other team used Argo CD, then remove the annotation argocd.argoproj.io/tracking-id from its "
+                "objects; until then the sync fails",
+                "an installation with another release name or namespace has to be removed first, without its "
+                "CustomResourceDefinitions, because their deletion deletes all objects of their kinds",
+            )
+            yield found.raised(change, message, details)
+
+
+@impact(
+    "IMP510",
+    Level.NONE,
+    source="argo-cd v3.5.1 docs/user-guide/sync-waves.md, How sync waves work?; "
+    "docs/operator-manual/health.md, Argocd App",
+)
+def sync_order(change: Change) -> Impacts:
+    """Several Applications are new, and the root Application creates them in the order of their sync waves.
+
+    The root Application creates the Applications of a wave when all Applications of earlier waves are healthy. The
+    order does not apply to Applications that exist: each of them syncs its own objects as soon as Argo CD sees the
+    commit.
+    """
+    if change.is_new:
+        return
+    found = [
+        application for application in change.after.applications if not change.before.application(application.name)
+    ]
+    if len(found) > 1:
+        prefix = f"{change.after.name}-"
+        names = ", ".join(f"{added.name.removeprefix(prefix)} ({added.wave})" for added in found)
+        message = f"Argo CD creates {len(found)} Applications in the order of their sync waves: {names}"
+        details = (
+            "a wave starts when all Applications of earlier waves are healthy",
+            "Applications that exist sync their objects at once, without this order",
+        )
+        yield Raised(cluster_subject(change), message, _first_object(change, found), (), details)
+
+
+def _first_object(change: Change, added: list[Application]) -> Manifest:
+    """Returns an object of the new Applications, whose cause in the spec is more exact than that of an Application."""
+    for pair in change.all_pairs:
+        if pair.is_added and change.after.application_of(pair.manifest) in added:
+            return pair.manifest
+    return added[0].manifest
+
+
+@impact("IMP513", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Retry with a limit")
+def version_with_objects(change: Change) -> Impacts:
+    """The version of a chart and objects of its kinds change in one commit.
+
+    The root Application changes the version in the order of the sync waves. The Application of the objects exists and
+    syncs at once, so the old version can get the new objects first. Argo CD tries refused objects again.
+    """
+    changed = [pair.after for pair in change.all_pairs if pair.after is not None and pair.fields]
+    for chart in chart_changes(change):
+        groups = _api_groups(change, chart.component)
+        if found := [manifest for manifest in changed if group(manifest) in groups]:
+            objects = counted(len(found), "object")
+            message = f"the old version can get {objects} of this change before Argo CD installs {chart.after}"
+            details = (
+                f"objects: {kinds_text(found)}",
+                "two changes instead, if the objects use a field of the new version: first the version, then them",
+            )
+            yield Raised(f"component {chart.component}", message, chart.application, chart.path, details)
+
+
+def _api_groups(change: Change, component: str) -> set[str]:
+    """Returns the API groups of the custom resources that a chart defines or that its programs read."""
+    releases = [
+        release
+        for rows in change.after.objects.catalog.releases.values()
+        for release in rows.values()
+        if component in (release.component, release.crds_from)
+    ]
+    return {name for release in releases for name in release.groups}
+
+
+@impact("IMP528", Level.NONE, source="argo-cd v3.5.1 docs/operator-manual/health.md, Custom Health Checks")
+def health_checks_change(change: Change) -> Impacts:
+    """The health checks change that an administrator installs as Helm values of Argo CD.
+
+    Until then, Argo CD judges the health with the old checks: it can start a sync wave before the previous wave works.
+    """
+    file = f"clusters/{change.after.name}/argocd-health.yaml"
+    before, after = change.before.texts.get(file), change.after.texts.get(file)
+    if before and after and before != after:
+        path = next(iter((*change.changed_paths("spec", "pools"), *change.changed_paths())), ())
+        message = f"the health checks of Argo CD change: install {file} with the Helm chart of Argo CD"
+        yield Raised(f"cluster {change.after.name}", message, path=path)
+
+
+_FIELDS = {"repoURL": "repository", "targetRevision": "revision", "path": "path"}
+
+
+@impact(
+    "IMP511",
+    Level.DISRUPTS,
+    source="argo-cd v3.5.1 docs/user-guide/tracking_strategies.md; docs/user-guide/auto_sync.md, Automatic Pruning "
+    "with Allow-Empty, Automated Sync Semantics; util/app/path/path.go, ErrMessageAppPathDoesNotExist",
+)
+def source_changes(change: Change) -> Impacts:
+    """The Applications read their objects from another repository, branch or path.
+
+    If the new place lacks files, Argo CD prunes their objects. Check that it has the complete folder out/ first. If a
+    path does not exist, the comparison fails, and if a folder has no objects, Argo CD does not sync automatically. In
+    both cases the objects stay.
+    """
+    for pair in change.pairs(ARGO, "Application"):
+        before, after = pair.values("spec", "source")
+        if not pair.is_changed or pair.manifest.file.startswith("clusters/") or dig(after, "chart"):
+            continue
+        changed = [field for field in _FIELDS if dig(before, field) != dig(after, field)]
+        if changed:
+            parts = [
+                f"{noun} {dig(after, field)} instead of {dig(before, field)}"
+                for field, noun in _FIELDS.items()
+                if field in changed
+            ]
+            message = f"Argo CD reads all objects from another place: {', '.join(parts)}"
+            details = (
+                f"before the merge: check that revision {dig(after, 'targetRevision')} of {dig(after, 'repoURL')} has "
+                f"{_folder(str(dig(after, 'path')), change.after.name)}/, and that Argo CD may read it",
+                "objects that the new place does not contain are pruned, unless they are protected",
+            )
+            yield Raised(cluster_subject(change), message, pair.after, ("spec", "source", changed[0]), details)
+            return
+
+
+def _folder(path: str, cluster: str) -> str:
+    """Returns the folder of the cluster in the path of an Application; the path if it has no such folder."""
+    start, found, _ = path.partition(f"/{cluster}/")
+    return f"{start}/{cluster}" if cluster and found else path
+
+
+_FIELD_NOUNS = {"repoURL": "repository", "targetRevision": "revision", "server": "cluster of Argo CD"}
+
+
+@impact("IMP507", Level.RESTRICTS, source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md")
+def root_changes(change: Change) -> Impacts:
+    """The root Application changes, which an administrator applies.
+
+    Argo CD syncs the old root Application until an administrator applies clusters/CLUSTER/root.yaml. A change of the
+    repository, the branch or the path has no effect before.
+    """
+    for pair in change.pairs(ARGO, "Application"):
+        if pair.is_changed and pair.manifest.file.startswith("clusters/"):
+            fields = dict.fromkeys(str(field.path[-1]) for field in pair.fields)
+            names = ", ".join(_FIELD_NOUNS.get(name, name) for name in fields)
+            message = f"the change of {names} of the root Application has no effect until an administrator applies it"
+            details = (f"after the merge: kubectl apply --server-side --filename {pair.manifest.file}",)
+            yield Raised(f"Application {pair.name}", message, pair.after, pair.fields[0].path, details)

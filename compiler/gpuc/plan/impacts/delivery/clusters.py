@@ -1,0 +1,310 @@
+"""Impacts on clusters, and the place from which and to which Argo CD delivers."""
+
+from collections.abc import Iterator
+
+from gpuc.cluster.application import ARGO, sync_options
+from gpuc.cluster.pools import Pools
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import counted
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster
+from gpuc.model.names import POOL_LABEL, TENANT_KEY
+from gpuc.plan.applications import cluster_name, cluster_subject, kept_applications
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.pruning import kinds_text
+from gpuc.plan.replacement import nodes_text
+
+
+@impact(
+    "IMP520", Level.NONE, source="argo-cd v3.5.1 docs/operator-manual/cluster-bootstrapping.md, App Of Apps Pattern"
+)
+def cluster_added(change: Change) -> Impacts:
+    """A cluster is added, and Argo CD does not know it until an administrator applies two objects.
+
+    These are the AppProject and the root Application of the cluster. Then Argo CD creates the other Applications in
+    the order of their sync waves.
+    """
+    if not change.is_new or not change.after.first_sync:
+        return
+    name = change.after.name
+    found = change.after.applications
+    charts = [application.chart.chart for application in found if application.chart]
+    projects = [project for project in change.after.objects.of(ARGO, "AppProject") if project.name == name]
+    files = dict.fromkeys(manifest.file for manifest in (*projects, *change.after.first_sync))
+    message = (
+        "Argo CD syncs nothing until an administrator applies the AppProject and the root Application; then Argo CD "
+        f"creates {len(found)} Applications, which install {len(charts)} charts"
+    )
+    if old := change.other_name:
+        message = (
+            f"is the new name of cluster {old}, with the same EKS cluster: when an administrator applies the "
+            "AppProject and the root Application, its Applications take over the objects that run there"
+        )
+    details = (
+        f"clusters/{name}/README.md has the steps before the first sync",
+        f"the objects to apply: {', '.join(files)}",
+        f"charts: {', '.join(charts)}",
+    )
+    yield Raised(f"cluster {name}", message, change.after.first_sync[0], (), details)
+
+
+@impact(
+    "IMP508",
+    Level.RESTRICTS,
+    source="argo-cd v3.5.1 docs/user-guide/app_deletion.md; controller/state.go, ComparisonError; "
+    "util/app/path/path.go, ErrMessageAppPathDoesNotExist",
+)
+def cluster_removed(change: Change) -> Impacts:
+    """A cluster is removed from the fleet, and everything in the cluster stays.
+
+    The Applications find no folder or no values any more, and Argo CD neither changes nor deletes their objects. An
+    Application that reads only a chart goes on to sync. Karpenter goes on to start nodes, which cost, until an
+    administrator deletes the node pools. If another spec of the same EKS cluster is added, the cluster has a new name,
+    and the objects belong to the new name after its first sync.
+    """
+    if not change.is_removed:
+        return
+    name, before = change.before.name, change.before.objects
+    pools = before.once(Pools).pools
+    counts = [pool.most_nodes for pool in pools]
+    most = None if None in counts else sum(count or 0 for count in counts)
+    pool_names = {pool.of_spec or pool.name for pool in pools}
+    tenants = {space.labels[TENANT_KEY] for space in before.of("", "Namespace") if TENANT_KEY in space.labels}
+    found = change.before.applications
+    charts = " and ".join(application.name for application in found if not application.git_sources)
+    besides = f" except {charts}" if charts else ""
+    namespace = next((application.manifest.namespace for application in found), "argocd")
+    if change.other_name:
+        yield _renamed(name, change.other_name, namespace, besides)
+        return
+    message = (
+        f"everything stays in the cluster, and Argo CD syncs nothing any more{besides}: {len(pool_names)} node pools "
+        f"with {nodes_text(most)}, {len(tenants)} tenants and their workloads"
+    )
+    details = (
+        f"to keep the cluster, restore its spec; to end it, first delete the root Application: kubectl delete "
+        f"application {name}-root --namespace {namespace}, then the other Applications",
+        "then kubectl delete nodepools --all, and wait until no NodeClaim is left: Karpenter has to drain and end its "
+        "instances before EKS deletes the cluster",
+    )
+    yield Raised(f"cluster {name}", message, path=("spec",), details=details)
+
+
+def _renamed(name: str, new: str, namespace: str, besides: str) -> Raised:
+    """Returns the impact on a cluster that has another name in the state after."""
+    message = (
+        f"is cluster {new} from now on, which has the same EKS cluster: everything stays in the cluster, and Argo "
+        f"CD syncs nothing{besides} until an administrator applies the root Application of {new}"
+    )
+    details = (
+        f"delete no node pools and no other objects: {new} describes them, and its Applications take them over",
+        f"before the first sync of {new}, delete the root Application of {name}, and then its other Applications: "
+        f"kubectl delete application {name}-root --namespace {namespace}; their objects stay",
+        f"objects that {new} does not describe stay; delete them by hand after the first sync",
+    )
+    return Raised(f"cluster {name}", message, path=("spec",), details=details)
+
+
+@impact(
+    "IMP527",
+    Level.RESTRICTS,
+    source="argo-cd v3.5.1 docs/operator-manual/declarative-setup.md; docs/operator-manual/app-any-namespace.md; "
+    "docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/app_deletion.md, About The Deletion Finalizer",
+)
+def argocd_moves(change: Change) -> Impacts:
+    """The Applications move to another namespace, because Argo CD runs there.
+
+    The Argo CD of the new namespace needs a root Application there. As long as the old root Application exists, and its
+    AppProject permits the new namespace, the old Argo CD creates the Applications there and then deletes the old ones.
+    The objects of the Applications stay in each case.
+    """
+    removed = {pair.name: pair.manifest.namespace for pair in change.pairs(ARGO, "Application") if pair.is_removed}
+    moved = [pair for pair in change.pairs(ARGO, "Application") if pair.is_added and pair.name in removed]
+    if not moved:
+        return
+    pair = moved[0]
+    old, new, name = removed[pair.name], pair.manifest.namespace, cluster_name(change)
+    message = (
+        f"{len(moved)} Applications move from namespace {old} to {new}: an administrator deletes the root Application "
+        f"in {old} before the merge, and applies the one in {new} after it; until then Argo CD creates no Application"
+    )
+    details = (
+        f"before the merge: kubectl delete application {name}-root --namespace {old}, so that two installations of "
+        "Argo CD do not work on the same Applications",
+        f"after the merge: kubectl apply --filename out/{name}/apps/project.yaml --filename clusters/{name}/root.yaml",
+        f"then delete the other Applications in namespace {old}; their objects stay",
+    )
+    yield Raised(f"cluster {name}", message, pair.after, ("metadata", "namespace"), details)
+
+
+@impact(
+    "IMP526",
+    Level.DISRUPTS,
+    source="argo-cd v3.5.1 controller/state.go, CompareAppState: GetManagedLiveObjs of the destination cluster",
+)
+def destination_changes(change: Change) -> Impacts:
+    """The Applications deploy to another cluster.
+
+    Argo CD installs everything in the new cluster. It does not look at the old cluster any more: nodes, workloads and
+    controllers there go on, and no file describes them.
+    """
+    kept = kept_applications(change)
+    found = [(old, new) for old, new in kept if old.destination.cluster != new.destination.cluster]
+    if found:
+        application = found[0][1]
+        old, new = (side.destination.cluster for side in found[0])
+        count = len(change.before.objects.manifests)
+        noun = f"{counted(len(found), 'Application')} deploy{'s' if len(found) == 1 else ''}"
+        message = (
+            f"{noun} to {new} instead of {old}: Argo CD installs everything there, and "
+            f"leaves the {count} objects of the state before in {old}"
+        )
+        details = (
+            f"if {new} is another name of the same cluster, nothing changes in the cluster",
+            f"if it is another cluster, first follow clusters/{cluster_name(change)}/README.md there",
+        )
+        field = "server" if application.destination.server else "name"
+        yield Raised(cluster_subject(change), message, application.manifest, ("spec", "destination", field), details)
+
+
+_OF_POOLS = ("NodePool", "NodeOverlay")
+"""Kinds that lose the protection when their pool is marked as leaving, which impacts on node pools describe."""
+_OPTIONS = ("metadata", "annotations", "argocd.argoproj.io/sync-options")
+_PRUNE = ("spec", "syncPolicy", "automated", "prune")
+_SETTING = ("spec", "delivery", "prune")
+"""The setting of the spec that changes the protection and the Applications."""
+_Row = tuple[str, tuple[str, ...], Manifest, Path]
+
+
+@impact(
+    "IMP523",
+    Level.NONE,
+    source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources; docs/user-guide/auto_sync.md, "
+    "Automatic Pruning",
+)
+def deletion_protection_changes(change: Change) -> Impacts:
+    """Objects get or lose the protection against deletion by Argo CD, or Applications start or stop to prune.
+
+    Argo CD reads the sync option Prune=false from the object in the cluster. Without the option, a later removal of the
+    element from the spec deletes its object, with the nodes, workloads and data that it contains. An Application that
+    does not prune leaves all objects that Git does not contain any more: a RoleBinding goes on to give its rights, and
+    a NetworkPolicy to allow its connections.
+    """
+    has_setting = _SETTING in change.changed_paths(*_SETTING)
+    for message, details, manifest, path in (*_protections(change), *_applications(change)):
+        raised = Raised(cluster_subject(change), f"from now on, Argo CD {message}", manifest, path, details)
+        yield raised._replace(manifest=None, path=_SETTING) if has_setting else raised
+
+
+def _protections(change: Change) -> Iterator[_Row]:
+    """Yields the message, the details, an object and its path, for the objects that lose and get the protection."""
+    kept = (pair for pair in change.all_pairs if pair.before and pair.after and pair.manifest.api)
+    found = grouped((pair for pair in kept if pair.manifest.kind not in _OF_POOLS), _is_protected)
+    texts = {
+        "deletes objects of removed elements at the next sync, with their nodes, workloads and data": (True, False),
+        "leaves objects of removed elements in the cluster": (False, True),
+    }
+    for text, states in texts.items():
+        if manifests := [pair.manifest for pair in found.get(states, ())]:
+            details = (
+                f"objects whose sync option Prune=false changes: {kinds_text(manifests)}",
+                "objects that this change removes keep the option that they have in the cluster",
+            )
+            yield text, details, manifests[0], _OPTIONS
+
+
+def _applications(change: Change) -> Iterator[_Row]:
+    """Yields the same for the Applications that start and stop to prune."""
+    before = {found.name: found.prunes for found in change.before.applications}
+    changed = [found for found in change.after.applications if before.get(found.name, found.prunes) != found.prunes]
+    texts = {
+        True: (
+            "also deletes objects that are removed from Git, except those with Prune=false",
+            "objects that were removed from Git earlier are deleted too, at the next sync",
+        ),
+        False: (
+            "deletes no objects that are removed from Git: revoked rights and removed network policies stay in force",
+            "delete them by hand: the plan of a removal names the objects that stay",
+        ),
+    }
+    for prunes, (text, sentence) in texts.items():
+        if found := [application for application in changed if application.prunes is prunes]:
+            names = ", ".join(application.name for application in found)
+            yield text, (f"Applications: {names}", sentence), found[0].manifest, _PRUNE
+
+
+def _is_protected(pair: Pair) -> tuple[bool, bool]:
+    before, after = ("Prune=false" in sync_options(state) for state in (pair.before, pair.after) if state)
+    return before, after
+
+
+_NOUNS = {"pools": "node pool", "queues": "queue", "tenants": "tenant", "namespaces": "namespace"}
+_WITHOUT_QUEUE = "members can still create pods in namespaces without queues"
+_FIRST = {
+    "pools": "its queues have no quota for it, and it starts no new nodes; running work continues",
+    "queues": "it admits no new workloads; running work continues",
+    "tenants": f"its queues admit no new workloads; {_WITHOUT_QUEUE}; running work continues",
+    "namespaces": f"its queues admit no new workloads; {_WITHOUT_QUEUE}; running work continues",
+}
+_EMPTY = {
+    "pools": f"kubectl get nodes --selector {POOL_LABEL}={{}}",
+    "queues": "kubectl get workloads --all-namespaces",
+    "tenants": f"kubectl get namespaces --selector {TENANT_KEY}={{}}, and the pods in them",
+    "namespaces": "kubectl get pods --namespace {}",
+}
+
+
+@impact("IMP509", Level.DISRUPTS, source="gpuc DECISIONS.md, Delivery: the removal takes two commits")
+def two_steps(change: Change) -> Impacts:
+    """A node pool, queue, tenant or namespace is removed or renamed in one commit, although it needs two.
+
+    The first commit sets `leaving: true`: no new nodes, and no new workloads in queues; running workloads continue. The
+    second commit removes the element when it is empty. A rename is a removal and an addition. A queue also has no new
+    workloads if all namespaces with the queue are leaving.
+    """
+    before, after = change.before.cluster, change.after.cluster
+    if before is None or after is None:
+        return
+    for section, noun in _NOUNS.items():
+        old, new = (_elements(cluster, section) for cluster in (before, after))
+        added = [name for name in new if name not in old]
+        removed = [name for name in old if name not in new]
+        for name in removed:
+            path, is_leaving = old[name]
+            if is_leaving or (section == "namespaces" and path[2] not in _elements(after, "tenants")):
+                continue
+            renamed = f" (renamed to {added[0]}?)" if len(added) == len(removed) == 1 else ""
+            message = f"is removed while it is in use{renamed}; merge two changes instead"
+            details = (
+                f"first change: keep {noun} {name} with leaving: true; {_FIRST[section]}",
+                f"second change: remove {noun} {name}, when it is empty: {_EMPTY[section].format(name)}",
+            )
+            yield Raised(f"{noun} {name}", message, path=path, details=details)
+
+
+def _elements(cluster: Cluster, section: str) -> dict[str, tuple[Path, bool]]:
+    """Returns the elements of a section: the path, and whether they are leaving, by name."""
+    if section == "namespaces":
+        return {
+            namespace.name: (
+                ("spec", "tenants", tenant.name, "namespaces", namespace.name),
+                tenant.spec.leaving or namespace.spec.leaving,
+            )
+            for tenant in cluster.tenants
+            for namespace in tenant.namespaces
+        }
+    held = _held_queues(cluster) if section == "queues" else frozenset()
+    return {
+        element.name: (("spec", section, element.name), element.spec.leaving or element.name in held)
+        for element in getattr(cluster, section)
+    }
+
+
+def _held_queues(cluster: Cluster) -> frozenset[str]:
+    """Returns the queues of which all namespaces are leaving, so that all their LocalQueues admit no workloads."""
+    used: dict[str, bool] = {}
+    for tenant, namespace in cluster.namespaces:
+        for queue in namespace.queues:
+            used[queue.name] = used.get(queue.name, True) and (tenant.spec.leaving or namespace.spec.leaving)
+    return frozenset(name for name, is_held in used.items() if is_held)

@@ -1,0 +1,242 @@
+"""Impacts on objects that Argo CD prunes, leaves, refuses or creates again, and templates."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gpuc.cluster.application import ARGO, Application, wave_of
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.place import place
+from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import POOL_LABEL
+from gpuc.objects.object_set import dig, group
+from gpuc.plan.applications import changed_applications
+from gpuc.plan.change import Change, Pair, differences, grouped
+from gpuc.plan.immutable import refused_fields
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.pruning import is_definition, kinds_text, moved_objects, removed_objects
+
+_OWNER = "argo-cd v3.5.1 controller/sync.go, FailOnSharedResource; controller/state.go, CompareAppState"
+
+
+@impact("IMP503", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning")
+def objects_pruned(change: Change) -> Impacts:
+    """Argo CD deletes objects that are removed from Git and that hold no data.
+
+    Deployments and Jobs are deleted with their pods.
+    """
+    pruned = [removed for removed in removed_objects(change, "pruned") if not removed.has_data]
+    for application, found in grouped(pruned, lambda removed: removed.application).items():
+        manifests = [removed.manifest for removed in found]
+        message = f"Argo CD deletes {kinds_text(manifests)}"
+        predicts = tuple(Prediction(f"object {manifest}", "pruned") for manifest in manifests)
+        yield Raised(f"Application {application}", message, manifests[0], (), (), predicts)
+
+
+@impact(
+    "IMP502",
+    Level.NONE,
+    source="argo-cd v3.5.1 docs/user-guide/sync-options.md; docs/user-guide/app_deletion.md; controller/state.go; "
+    "reposerver/repository/repository.go, GenerateManifests: no tracking of CustomResourceDefinitions",
+)
+def objects_left(change: Change) -> Impacts:
+    """Objects are removed from Git, and Argo CD leaves them in the cluster.
+
+    The objects work as before, and no file describes them. To remove them, delete them with kubectl after the sync.
+    """
+    groups = grouped(removed_objects(change, "left"), lambda removed: (removed.application, removed.reason))
+    for (application, reason), found in groups.items():
+        manifests = [removed.manifest for removed in found]
+        stays = "stays" if len(found) == 1 else "stay"
+        why = reason if len(found) == 1 else reason.replace("it has", "they have").replace("its ", "their ")
+        message = f"{kinds_text(manifests)} {stays} in the cluster, because {why}"
+        predicts = tuple(Prediction(f"object {removed.manifest}", "left") for removed in found if removed.is_certain)
+        details = [f"to remove them after the sync: {'; '.join(_commands(manifests))}"]
+        if any(map(is_definition, manifests)):
+            details.append("the deletion of a CustomResourceDefinition deletes all objects of its kind")
+        yield Raised(f"Application {application}", message, manifests[0], (), tuple(details), predicts)
+
+
+def _commands(manifests: list[Manifest]) -> list[str]:
+    """Returns the commands that delete the objects, one for each kind and namespace."""
+    groups = grouped(manifests, lambda manifest: (manifest.kind.lower(), group(manifest), manifest.namespace))
+    return [
+        f"kubectl delete {'.'.join(filter(None, (kind, api_group)))}"
+        f"{f' --namespace {namespace}' if namespace else ''} {' '.join(manifest.name for manifest in found)}"
+        for (kind, api_group, namespace), found in groups.items()
+    ]
+
+
+@impact(
+    "IMP505", Level.RESTRICTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, Resource Pruning With Confirmation"
+)
+def prune_waits(change: Change) -> Impacts:
+    """Argo CD asks before it deletes an object.
+
+    The sync of the Application stays in progress until a person confirms the deletion in Argo CD.
+    """
+    for removed in removed_objects(change, "confirmed"):
+        message = f"Argo CD asks whether to delete {removed.manifest}, and the sync waits for the answer"
+        yield Raised(f"Application {removed.application}", message, removed.manifest)
+
+
+_LOST = {
+    "PersistentVolumeClaim": "its volume is deleted, unless the reclaim policy is Retain",
+    "StatefulSet": "its pods end",
+}
+
+
+@impact(
+    "IMP504",
+    Level.DESTROYS,
+    source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/sync-options.md, No Prune "
+    "Resources, Resource Pruning With Confirmation",
+)
+def data_pruned(change: Change) -> Impacts:
+    """Argo CD deletes an object that holds data: a volume or a stateful program.
+
+    The sync option Prune=false of the object prevents the deletion. With Prune=confirm, a person must confirm it first.
+    """
+    for removed in removed_objects(change, "pruned"):
+        if removed.has_data:
+            message = f"Argo CD deletes {removed.manifest}: {_LOST[removed.manifest.kind]}"
+            predicts = (Prediction(f"object {removed.manifest}", "pruned"),)
+            yield Raised(f"Application {removed.application}", message, removed.manifest, (), (), predicts)
+
+
+@impact(
+    "IMP501",
+    Level.DISRUPTS,
+    source="kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate, and others; "
+    "argo-cd v3.5.1 gitops-engine/pkg/sync/sync_context.go, Sync",
+)
+def immutable_field(change: Change) -> Impacts:
+    """A field changes that the API server does not allow to change, so the sync of an Application fails.
+
+    Argo CD tries again until the commit is corrected. Objects of the same sync wave are applied, objects of later sync
+    waves are not. The Application becomes Degraded, so the root Application does not create or change the Applications
+    of later waves.
+    """
+    for pair in change.all_pairs:
+        reasons = list(refused_fields(pair))
+        if not reasons or pair.after is None:
+            continue
+        path, reason = reasons[0]
+        found = change.after.application_of(pair.after)
+        failing = f", and the sync of Application {found.name} fails" if found else ""
+        message = f"the API server refuses the change{failing}: {reason}"
+        details = (_steps(pair), *(_blocked(change, pair, found) if found else ()))
+        predicts = (Prediction(f"object {pair.after}", "refused"),)
+        yield Raised(_subject(pair), message, pair.after, path, details, predicts)
+
+
+def _subject(pair: Pair) -> str:
+    pool = dig(pair.manifest.body, "spec", "template", "metadata", "labels", POOL_LABEL)
+    return f"node pool {pool}" if pool else str(pair.manifest)
+
+
+def _steps(pair: Pair) -> str:
+    """Returns the two commits that make the change."""
+    steps = "first remove the object, then add it again; or one change that adds an object with another name"
+    if pair.manifest.kind == "NodePool":
+        steps = "first add a node pool with another name, and mark the old one as leaving; then remove the old one"
+    return f"two changes instead: {steps}"
+
+
+def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]:
+    """Yields sentences about the changes that Argo CD does not make while the sync fails."""
+    later = [
+        pair.after
+        for pair in change.all_pairs
+        if pair.after
+        and pair.fields
+        and wave_of(pair.after) > wave_of(refused.manifest)
+        and change.after.application_of(pair.after) == found
+    ]
+    if later:
+        yield f"objects of the Application that are not applied either: {kinds_text(later)}"
+    changed = [application for application in changed_applications(change) if application.wave > found.wave]
+    pairs = ((other.name, change.pair(ARGO, "Application", other.name, other.manifest.namespace)) for other in changed)
+    names = [name for name, pair in pairs if pair and pair.fields]
+    if names:
+        yield f"Applications that the root Application does not create or change until then: {', '.join(names)}"
+
+
+@impact("IMP521", Level.DISRUPTS, source=_OWNER)
+def object_created_again(change: Change) -> Impacts:
+    """An object moves to another Application, so Argo CD deletes it and creates it again.
+
+    The new Application does not apply an object that belongs to another Application. The old Application prunes the
+    object, with everything that the object owns. Then the new Application creates it.
+    """
+    for moved in moved_objects(change):
+        if not moved.reason:
+            message = f"moves from Application {moved.old} to {moved.new}: Argo CD deletes it and creates it again"
+            details = (
+                "to keep it, set its annotation argocd.argoproj.io/sync-options to Prune=false in an earlier change, "
+                "and remove its annotation argocd.argoproj.io/tracking-id in the cluster after this change",
+            )
+            yield Raised(str(moved.manifest), message, moved.manifest, (), details)
+
+
+@impact("IMP522", Level.RESTRICTS, source=_OWNER)
+def object_stays_with_application(change: Change) -> Impacts:
+    """An object moves to another Application, but its old Application does not release it.
+
+    The annotation argocd.argoproj.io/tracking-id names the old Application, also after the removal of this Application.
+    With the sync option FailOnSharedResource, the sync of the new Application fails until a person removes the
+    annotation.
+    """
+    for moved in moved_objects(change):
+        if moved.reason:
+            message = (
+                f"moves from Application {moved.old} to {moved.new}, whose sync fails, because the object in the "
+                f"cluster belongs to {moved.old}: {moved.reason}"
+            )
+            manifest = moved.manifest
+            place = f"--namespace {manifest.namespace} " if manifest.namespace else ""
+            command = f"kubectl annotate {place}{manifest.kind.lower()} {manifest.name} argocd.argoproj.io/tracking-id-"
+            yield Raised(str(manifest), message, manifest, (), (f"after the change: {command}",))
+
+
+_SHOWN = 6
+
+
+@impact("IMP529", Level.NONE, source="gpuc emit/bootstrap/__init__.py: Argo CD does not sync the folder workloads/")
+def templates_change(change: Change) -> Impacts:
+    """Workload templates change, which users copy.
+
+    Argo CD does not sync the templates. Copies that users made keep the old values, for example the old tolerations or
+    requests, and workloads that run do not change.
+    """
+    fields: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    places: list[tuple[Manifest, Path]] = []
+    for after, paths in _changed_templates(change):
+        name = after.file.rsplit("/", 1)[-1].removesuffix(".yaml")
+        names = fields[tuple(dict.fromkeys(map(_template_field, paths)))]
+        names.extend([] if name in names else [name])
+        places.append((after, paths[0]))
+    if places:
+        pools = list(dict.fromkeys(name for names in fields.values() for name in names))
+        verb = "changes" if len(pools) == 1 else "change"
+        message = f"{', '.join(pools)} {verb}; copies of users keep the old values until users copy again"
+        details = [f"{', '.join(names)}: {', '.join(changed[:_SHOWN])}" for changed, names in fields.items()]
+        manifest, path = places[0]
+        yield Raised("workload templates", message, manifest, path, tuple(details))
+
+
+def _changed_templates(change: Change) -> Iterator[tuple[Manifest, list[Path]]]:
+    """Yields the templates of both states that differ, with the paths. Users choose the namespace themselves."""
+    before = {(template.file, template.kind, template.name): template for template in change.before.templates}
+    for after in change.after.templates:
+        old = before.get((after.file, after.kind, after.name))
+        if old is None or old is after:
+            continue
+        paths = [field.path for field in differences(old.document(), after.document())]
+        if paths := [path for path in paths if path != ("metadata", "namespace")]:
+            yield after, paths
+
+
+def _template_field(path: Path) -> str:
+    """Returns the path of a field without the common parts of pods and without list items."""
+    steps = [step for step in path if isinstance(step, str) and step not in ("spec", "template")]
+    return place(tuple(steps[:3]))

@@ -1,0 +1,229 @@
+"""Impacts on network paths of tenants."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
+from gpuc.isolation.proof import State as PairState
+from gpuc.isolation.proof import Verdict, unisolated_tenants, verdicts
+from gpuc.kubernetes.network_policy import EGRESS, INGRESS
+from gpuc.kubernetes.ports import described
+from gpuc.plan.change import Change
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.path_changes import (
+    changes_network,
+    closed,
+    isolation_that_stays,
+    network_after,
+    opened,
+    reachability,
+    unisolated,
+)
+from gpuc.plan.state import State as ClusterState
+from gpuc.plan.tenant_changes import tenants
+
+
+@impact("IMP407", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def isolation_begins(change: Change) -> Impacts:
+    """Namespaces of a tenant get NetworkPolicies that isolate their pods.
+
+    Only connections that a NetworkPolicy allows are possible. New connections of running pods to other addresses fail.
+    NetworkPolicies filter TCP, UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node
+    of a pod can always connect to the pod.
+    """
+    effect = "have only the connections that NetworkPolicies allow"
+    if changes_network(change):
+        for tenant, _, names in _unisolated_changes(network_after(change), change.before):
+            yield _isolation_raised(change, tenant, names, effect)
+
+
+_EFFECTS = {INGRESS: "get connections from everywhere", EGRESS: "connect to every address"}
+
+
+@impact("IMP406", Level.DISRUPTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def isolation_ends(change: Change) -> Impacts:
+    """Namespaces of a tenant lose the NetworkPolicies that isolate their pods.
+
+    Pods that no NetworkPolicy selects get connections from everywhere, or connect to every address. The level is
+    disrupts, although nothing that runs is disturbed: the border of the tenant is gone.
+    """
+    if changes_network(change):
+        for tenant, directions, names in _unisolated_changes(change.before, network_after(change)):
+            effects = " and ".join(_EFFECTS[direction] for direction in directions)
+            yield _isolation_raised(change, tenant, names, f"can {effects}")
+
+
+@impact("IMP404", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def outside_opens(change: Change) -> Impacts:
+    """Pods of a tenant get a network path to or from addresses, host names or namespaces of the platform.
+
+    Nothing that runs is disturbed. Data can leave the tenant over a path to the outside, and requests can reach its
+    pods over a path from the outside.
+    """
+    yield from opened(change)
+
+
+@impact("IMP405", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def outside_closes(change: Change) -> Impacts:
+    """Pods of a tenant lose a network path to or from addresses, host names or namespaces of the platform.
+
+    New connections of running pods fail. Whether open connections end depends on the network policy engine.
+    """
+    yield from closed(change)
+
+
+@impact("IMP401", Level.DISRUPTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def tenants_connect(change: Change) -> Impacts:
+    """Pods of a tenant can connect to pods of another tenant, and could not before.
+
+    The isolation proof of the state after has an open pair that the state before does not have. The level is
+    disrupts, although nothing that runs is disturbed: every later attack or mistake crosses the border of a tenant.
+    """
+    if changes_network(change):
+        before, after = _pair_states(change.before), _pair_verdicts(network_after(change))
+        opened = {pair: found for pair, found in after.items() if found.state is PairState.OPEN is not before[pair]}
+        yield from _pairs_raised(change, opened.values(), "can", _place)
+
+
+def _place(verdict: Verdict) -> Raised | None:
+    """Returns the policy that allows the connections."""
+    connection = verdict.connections[0]
+    allowance = connection.ingress if connection.ingress.policy else connection.egress
+    return Raised("", "", allowance.policy.manifest, allowance.path) if allowance.policy else None
+
+
+@impact("IMP403", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def tenants_separated(change: Change) -> Impacts:
+    """Pods of a tenant can no longer connect to pods of another tenant.
+
+    New connections fail. Whether open connections end depends on the network policy engine. NetworkPolicies filter TCP,
+    UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node of a pod can always connect
+    to the pod.
+    """
+    if changes_network(change):
+        before, after = _pair_verdicts(change.before), _pair_verdicts(network_after(change))
+        found = [
+            verdict
+            for pair, verdict in before.items()
+            if pair in after and verdict.state is not PairState.BLOCKED is after[pair].state
+        ]
+        yield from _pairs_raised(change, found, "can no longer")
+
+
+@impact("IMP402", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
+def tenants_declared(change: Change) -> Impacts:
+    """Pods of a tenant can connect to pods of another tenant, and the spec declares this.
+
+    Tenants without network isolation have declared that other tenants without network isolation may connect.
+    """
+    if changes_network(change):
+        before, after = _pair_states(change.before), _pair_verdicts(network_after(change))
+        found = [
+            verdict
+            for pair, verdict in after.items()
+            if verdict.state is PairState.DECLARED and before[pair] is PairState.BLOCKED
+        ]
+        yield from _pairs_raised(change, found, "can")
+
+
+@impact("IMP408", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
+def policies_stay(change: Change) -> Impacts:
+    """The policies that isolate namespaces stay, and Argo CD prunes the policies that allow connections.
+
+    NetworkPolicy default-deny is protected from pruning. If the isolation of a tenant ends in the spec, or if a tenant
+    or a namespace is removed, the pods that run have no connections at all, DNS included, until an administrator
+    deletes the policy. With `delivery.prune: never`, all policies stay: the namespaces stay isolated, and their pods
+    keep the connections of before.
+    """
+    removed_tenants = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
+    for tenant, namespaces, manifest in isolation_that_stays(change):
+        where = kind_of(namespaces, "namespace")
+        message = f"{manifest.kind} {manifest.name} stays in {where}: pods lose all connections, DNS included"
+        kind = manifest.kind.lower()
+        commands = (f"kubectl delete {kind} --namespace {name} {manifest.name}" for name in namespaces)
+        details = [f"to end the isolation: {'; '.join(commands)}"]
+        removed = [name for name in namespaces if name not in change.after.objects.namespaces]
+        if removed:
+            details.insert(0, f"merge when the work in {', '.join(removed)} has ended")
+        raised = Raised(f"tenant {tenant}", message, manifest, (), tuple(details))
+        if removed and change.before.source is not None:
+            path: Path = ("spec", "tenants", tenant)
+            path = path if tenant in removed_tenants else (*path, "namespaces", removed[0])
+            yield raised._replace(manifest=None, path=path)
+        else:
+            yield _at_isolation(change, raised, tenant)
+
+
+@lru_cache(maxsize=4)
+def _pair_verdicts(state: ClusterState) -> dict[tuple[str, str], Verdict]:
+    """Returns the result of the isolation proof for each pair of tenants."""
+    found = verdicts(reachability(state), unisolated_tenants(state.cluster))
+    return {(verdict.client, verdict.server): verdict for verdict in found}
+
+
+def _pair_states(state: ClusterState) -> dict[tuple[str, str], PairState]:
+    """Returns the results of the isolation proof; blocked for a pair that does not exist."""
+    return defaultdict(lambda: PairState.BLOCKED, {pair: found.state for pair, found in _pair_verdicts(state).items()})
+
+
+def _unisolated_changes(
+    isolated: ClusterState, other: ClusterState
+) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Yields the namespaces that are isolated in a state and not in the other, by tenant: tenant, directions, names."""
+    before, after = unisolated(isolated), unisolated(other)
+    owners = reachability(isolated).tenancy.tenants
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for name in sorted(owners):
+        directions = tuple(direction for direction in after if name in after[direction] - before[direction])
+        if directions:
+            found[owners[name], directions].append(name)
+    for (tenant, lost), names in found.items():
+        yield tenant, lost, tuple(names)
+
+
+def _pairs_raised(
+    change: Change,
+    found: Iterable[Verdict],
+    verb: str,
+    place: Callable[[Verdict], Raised | None] = lambda verdict: None,
+) -> Iterator[Raised]:
+    """Yields an impact for each pair of tenants; one impact for both directions with the same ports.
+
+    Args:
+        verb: "can" or "can no longer".
+        place: returns an impact with the object and the path of a pair, if no isolation of the spec changes; None for
+            the Namespace of the server.
+    """
+    by_pair = {(verdict.client, verdict.server): verdict for verdict in found}
+    for (client, server), verdict in by_pair.items():
+        ports = described(verdict.ports)
+        back = by_pair.get((server, client))
+        if back is not None and described(back.ports) == ports:
+            if client > server:
+                continue
+            subject, message = f"tenants {client} and {server}", f"their pods {verb} connect to each other on {ports}"
+        else:
+            subject, message = f"tenant {client}", f"its pods {verb} connect to pods of tenant {server} on {ports}"
+        connection = verdict.connections[0]
+        details = (f"for example from namespace {connection.client} to namespace {connection.server}",)
+        raised = place(verdict) or Raised("", "", change.after.objects.find("", "Namespace", connection.server))
+        raised = raised._replace(subject=subject, message=message, details=details)
+        yield _at_isolation(change, raised, client, server)
+
+
+def _at_isolation(change: Change, raised: Raised, *tenants: str) -> Raised:
+    """Returns an impact at the isolation of the first of some tenants whose isolation changes in the spec."""
+    for tenant in tenants:
+        path: Path = ("spec", "tenants", tenant, "isolation")
+        if path in change.changed_paths(*path):
+            return raised._replace(manifest=None, path=path)
+    return raised
+
+
+def _isolation_raised(change: Change, tenant: str, namespaces: Sequence[str], effect: str) -> Raised:
+    """Returns an impact on the pods of namespaces of a tenant whose isolation begins or ends."""
+    message = f"pods of {kind_of(namespaces, 'namespace')} {effect}"
+    namespace = change.after.objects.find("", "Namespace", namespaces[0])
+    return _at_isolation(change, Raised(f"tenant {tenant}", message, namespace), tenant)

@@ -1,0 +1,348 @@
+"""Impacts on queues that begin, stop or end, on their LocalQueues, and on the workloads in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpuc.cluster.queue import cluster_queue, from_objects, inactive_reason, parent
+from gpuc.kubernetes.api_groups import CONSTRAINTS
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.selector import matches
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig
+from gpuc.objects.selectors import selector
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.pruning import is_left
+from gpuc.plan.queue_usage import users_text, uses
+from gpuc.plan.quota_changes import loses, queue_name, queues, quota_changes, quotas_text
+from gpuc.plan.state import State
+from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
+
+_NONE, _HOLD, _DRAIN = "None", "Hold", "HoldAndDrain"
+
+_ACTIVE = "kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState"
+
+
+def _removed_queues(change: Change, *, after_leaving: bool) -> Iterator[Raised]:
+    """Yields an impact for each queue that is removed.
+
+    Args:
+        after_leaving: whether the queue had left: whether its LocalQueues admitted no workloads before the change.
+    """
+    for name, pairs in queues(change).items():
+        if not all(pair.is_removed for pair in pairs):
+            continue
+        local = _removed_local_queues(change, [pair.name for pair in pairs])
+        has_left = bool(local) and all(pair.values("spec", "stopPolicy")[0] == _HOLD for pair in local)
+        if has_left == after_leaving:
+            outcomes = dict.fromkeys(_outcome_without_queue(change, pair.manifest.namespace) for pair in local)
+            predicts = tuple(
+                Prediction(f"workloads of queue {name}", outcome)
+                for outcome in outcomes
+                if outcome == "refused" or not has_left
+            )
+            details = tuple(_removal_details(change, pairs, has_left))
+            message = f"is removed with its quota: {quotas_text(change, pairs, after=False)}"
+            yield Raised(f"queue {name}", message, pairs[0].before, (), details, predicts)
+
+
+def _removal_details(change: Change, pairs: list[Pair], has_left: bool) -> Iterator[str]:
+    """Yields what happens to the workloads, the ClusterQueues and the other queues of the cohort."""
+    waiting = "" if has_left else "; workloads that wait stay suspended until they get another queue"
+    yield f"workloads that run continue{waiting}"
+    yield _deletion(change, pairs)
+    yield from loses(quota_changes(change))
+    names = [pair.name for pair in pairs]
+    yield from users_text("in the queue", [use.manifest for use in uses(change) if use.cluster_queue in names])
+
+
+def _removed_local_queues(change: Change, cluster_queues: list[str]) -> list[Pair]:
+    """Returns the removed LocalQueues of ClusterQueues."""
+    return [
+        pair
+        for pair in change.pairs(GROUP, "LocalQueue")
+        if pair.is_removed and pair.values("spec", "clusterQueue")[0] in cluster_queues
+    ]
+
+
+def _deletion(change: Change, pairs: list[Pair]) -> str:
+    """Returns what happens with the ClusterQueues."""
+    left = [pair.manifest for pair in pairs if is_left(change, pair.manifest)]
+    if not left:
+        return "Argo CD deletes the ClusterQueue; Kueue keeps it until the last running workload has ended"
+    names = " ".join(manifest.name for manifest in left)
+    cohort = parent(left[0])[1]
+    lent = f", and cohort {cohort} can still borrow its quota" if cohort else ""
+    return (
+        f"Argo CD leaves the ClusterQueue in the cluster{lent}; delete it with kubectl delete clusterqueue {names}; "
+        "Kueue then keeps it until the last running workload has ended"
+    )
+
+
+def _outcome_without_queue(change: Change, namespace: str) -> str:
+    """Returns "refused" if the policy queue-required denies such workloads in a namespace after the change.
+
+    Otherwise Kueue creates a Workload that it never admits, and the result is "waiting".
+    """
+    labels = change.after.objects.namespaces.get(namespace) or change.before.objects.namespaces.get(namespace, {})
+    for constraint in change.after.objects.of(CONSTRAINTS, "GpucQueueRequired"):
+        is_selected = matches(selector(dig(constraint.body, "spec", "match", "namespaceSelector") or {}), labels)
+        if is_selected and dig(constraint.body, "spec", "enforcementAction") == "deny":
+            return "refused"
+    return "waiting"
+
+
+class _Stop(NamedTuple):
+    """Queues that get another stopPolicy for the same reason."""
+
+    subject: str
+    """The queue, tenant or namespace that leaves; without a spec, the queue."""
+    pairs: tuple[Pair, ...]
+    """The LocalQueues and ClusterQueues."""
+    is_complete: bool
+    """Whether all LocalQueues of the queue are among them."""
+
+    def predictions(self, outcome: str) -> tuple[Prediction, ...]:
+        """Returns that the queues are inactive, and the outcome for the workloads of the queues."""
+        names = dict.fromkeys(queue_name(pair) for pair in self.pairs)
+        inactive = tuple(Prediction(f"queue {name}", "inactive") for name in names)
+        kind, _, name = self.subject.partition(" ")
+        if kind == "queue" and self.is_complete:
+            return (Prediction(f"workloads of queue {name}", outcome), *inactive)
+        namespaces = sorted({pair.manifest.namespace for pair in self.pairs})
+        workloads = (Prediction(f"workloads of namespace {namespace}", outcome) for namespace in namespaces)
+        return (*workloads, *inactive)
+
+
+def _stop_changes(change: Change, policy: str) -> Iterator[_Stop]:
+    """Yields the queues whose stopPolicy becomes a value.
+
+    Source: kueue v0.19.2 apis/kueue/v1beta2/clusterqueue_types.go, localqueue_types.go, StopPolicy
+    """
+    kept = [pair for kind in ("ClusterQueue", "LocalQueue") for pair in change.kept(GROUP, kind)]
+    stopped = [pair for pair in kept if _policy(pair, 0) != policy == _policy(pair, 1)]
+    for subject, pairs in grouped(stopped, lambda pair: _subject(change, pair)).items():
+        names = {str(pair.values("spec", "clusterQueue")[1]) for pair in pairs}
+        others = [local for local in change.pairs(GROUP, "LocalQueue") if local.after and local not in pairs]
+        is_complete = not any(local.values("spec", "clusterQueue")[1] in names for local in others)
+        yield _Stop(subject, tuple(pairs), is_complete or any(pair.manifest.kind == "ClusterQueue" for pair in pairs))
+
+
+def _policy(pair: Pair, state: int) -> str:
+    return str(pair.values("spec", "stopPolicy")[state] or _NONE)
+
+
+def _subject(change: Change, pair: Pair) -> str:
+    """Returns the element that is leaving, of the state after or before; without such an element the queue."""
+    clusters = (state.cluster for state in (change.after, change.before))
+    for tenant, namespace in (row for cluster in clusters for row in (cluster.namespaces if cluster else ())):
+        if namespace.name != pair.manifest.namespace:
+            continue
+        name = cluster_queue(pair.manifest)
+        own = [queue for queue in namespace.queues if name in [row.name for row in queue.cluster_queues]]
+        if any(queue.spec.leaving for queue in own):
+            return f"queue {own[0].name}"
+        if tenant.spec.leaving:
+            return f"tenant {tenant.name}"
+        if namespace.spec.leaving:
+            return f"namespace {namespace.name}"
+    return f"queue {queue_name(pair)}"
+
+
+@impact("IMP216", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/cache.go, AddClusterQueue")
+def queue_added(change: Change) -> Impacts:
+    """A queue is new.
+
+    Its tenants can submit workloads to its LocalQueues. The other queues of its cohort can borrow its idle quota.
+    """
+    for name, pairs in queues(change).items():
+        if all(pair.is_added for pair in pairs) and not change.is_new:
+            quotas = quotas_text(change, pairs, after=True)
+            yield Raised(f"queue {name}", f"is new, with quota: {quotas}", pairs[0].after)
+
+
+@impact(
+    "IMP215",
+    Level.DISRUPTS,
+    source="kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState; "
+    "clusterqueue_controller.go, Reconcile",
+)
+def queue_removed(change: Change) -> Impacts:
+    """A queue is removed that has not left in an earlier change.
+
+    Running workloads continue. Workloads that wait in the queue are never admitted. Kueue keeps a ClusterQueue that is
+    deleted until its last running workload has ended.
+    """
+    yield from _removed_queues(change, after_leaving=False)
+
+
+@impact("IMP242", Level.NONE, source="kueue v0.19.2 pkg/controller/core/clusterqueue_controller.go, Reconcile")
+def left_queue_removed(change: Change) -> Impacts:
+    """A queue is removed that has left in an earlier change.
+
+    The queue admits no workloads already. Running workloads continue, and Kueue keeps a ClusterQueue that is deleted
+    until the last of them has ended.
+    """
+    yield from _removed_queues(change, after_leaving=True)
+
+
+@impact("IMP219", Level.NONE, source="kueue v0.19.2 pkg/controller/core/localqueue_controller.go, Update")
+def queue_starts(change: Change) -> Impacts:
+    """A queue admits workloads again, because the queue, its tenant or its namespace is not leaving any more.
+
+    Kueue tries the workloads that wait in the queue.
+    """
+    for stop in _stop_changes(change, _NONE):
+        yield Raised(stop.subject, "workloads are admitted again", stop.pairs[0].after, ("spec", "stopPolicy"))
+
+
+@impact("IMP217", Level.DISRUPTS, source=_ACTIVE)
+def queue_stops(change: Change) -> Impacts:
+    """A queue admits no new workloads any more, because the queue, its tenant or its namespace is leaving.
+
+    Running workloads continue. Workloads that wait, and workloads that Kueue evicts, stay suspended.
+    """
+    for stop in _stop_changes(change, _HOLD):
+        namespaces = sorted({pair.manifest.namespace for pair in stop.pairs} - {""})
+        where = f" in {', '.join(namespaces)}" if namespaces and not stop.subject.startswith("namespace") else ""
+        first = stop.pairs[0]
+        yield Raised(
+            stop.subject,
+            f"no new workload is admitted{where}; running workloads continue",
+            first.after,
+            ("spec", "stopPolicy"),
+            ("workloads that wait, and workloads that Kueue evicts, stay suspended",),
+            stop.predictions("waiting"),
+        )
+
+
+@impact("IMP218", Level.DISRUPTS, source=_ACTIVE)
+def queue_drains(change: Change) -> Impacts:
+    """Kueue evicts all running workloads of a queue, because of stopPolicy HoldAndDrain.
+
+    The jobs are suspended and their pods end. No workload is admitted until stopPolicy is None.
+    """
+    for stop in _stop_changes(change, _DRAIN):
+        namespaces = sorted({pair.manifest.namespace for pair in stop.pairs} - {""})
+        where = f" in {', '.join(namespaces)}" if namespaces else ""
+        message = f"all running workloads{where} are evicted, and none is admitted, because of stopPolicy HoldAndDrain"
+        predicts = stop.predictions("evicted")
+        yield Raised(stop.subject, message, stop.pairs[0].after, ("spec", "stopPolicy"), (), predicts)
+
+
+@impact("IMP220", Level.DISRUPTS, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQueueStatus")
+def queue_inactive(change: Change) -> Impacts:
+    """A queue becomes inactive, because an object that the queue names does not exist.
+
+    Kueue admits no workload in an inactive ClusterQueue. Running workloads continue.
+    """
+    for pair in change.pairs(GROUP, "ClusterQueue"):
+        before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
+        reason = inactive_reason(change.after.objects, after) if after else None
+        if reason and not (before and inactive_reason(change.before.objects, before)):
+            message = f"is inactive and admits no workloads: {reason[0]}"
+            name = queue_name(pair)
+            predicts = (Prediction(f"queue {name}", "inactive"), Prediction(f"workloads of queue {name}", "waiting"))
+            yield Raised(f"queue {name}", message, pair.after, reason[1], (), predicts)
+
+
+@impact("IMP222", Level.NONE, source="kueue v0.19.2 pkg/cache/queue/manager.go, AddLocalQueue")
+def local_queue_added(change: Change) -> Impacts:
+    """A namespace that exists gets LocalQueues of a queue that exists.
+
+    The namespace shares the quota of the queue with the other namespaces of the queue.
+    """
+    added = (pair for pair in change.pairs(GROUP, "LocalQueue") if _is_added(change, pair))
+    for (owner, name), pairs in grouped(added, lambda pair: owner_and_queue(change, pair)).items():
+        where = where_text(owner, sorted({pair.manifest.namespace for pair in pairs}))
+        yield Raised(owner, f"can submit workloads to queue {name}{where}", pairs[0].after)
+
+
+def _is_added(change: Change, pair: Pair) -> bool:
+    """Returns whether a LocalQueue is new, and its namespace and its queue are not."""
+    namespace = change.pair("", "Namespace", pair.manifest.namespace)
+    queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[1]))
+    is_new = (namespace and namespace.is_added) or (queue and queue.is_added) or change.is_new
+    return pair.is_added and not is_new
+
+
+@impact("IMP223", Level.DISRUPTS, source="kueue v0.19.2 apis/kueue/v1beta2/localqueue_types.go, LocalQueueSpec")
+def local_queue_moves(change: Change) -> Impacts:
+    """A LocalQueue gets another ClusterQueue, which the API server refuses.
+
+    The field clusterQueue is immutable. The sync of the Application fails, and the LocalQueue keeps its ClusterQueue.
+    """
+    for pair in change.pairs(GROUP, "LocalQueue"):
+        before, after = pair.values("spec", "clusterQueue")
+        if before and after and before != after:
+            place = f"{pair.manifest.namespace}/{pair.name}"
+            message = f"LocalQueue {pair.name} cannot move from ClusterQueue {before} to {after}: immutable field"
+            details = (
+                "to move it, delete the LocalQueue and let Argo CD create it again; workloads that run continue, and "
+                "workloads that wait are queued again",
+            )
+            predicts = (Prediction(f"object LocalQueue {place}", "refused"),)
+            path = ("spec", "clusterQueue")
+            yield Raised(f"namespace {pair.manifest.namespace}", message, pair.after, path, details, predicts)
+
+
+@impact("IMP221", Level.DISRUPTS, source=_ACTIVE)
+def local_queue_removed(change: Change) -> Impacts:
+    """A namespace loses the LocalQueues of a queue, and the queue and the namespace stay.
+
+    Running workloads continue, and keep their quota until they end. Workloads that wait in the LocalQueue are not
+    admitted. A workload that Kueue evicts is not admitted again.
+    """
+    removed = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.is_removed and _stays(change, pair))
+    found = uses(change)
+    for (owner, queue), pairs in grouped(removed, lambda pair: owner_and_queue(change, pair)).items():
+        namespaces = sorted({pair.manifest.namespace for pair in pairs})
+        where = where_text(owner, namespaces)
+        places = {(pair.manifest.namespace, pair.name) for pair in pairs}
+        users = [use.manifest for use in found if (use.manifest.namespace, use.local_queue) in places]
+        details = (
+            "workloads that run continue until they end; workloads that wait, and workloads that Kueue evicts, stay "
+            "suspended until they get another queue",
+            *users_text("in the queue", users),
+        )
+        outcomes = [(name, _outcome_without_queue(change, name)) for name in namespaces]
+        predicts = tuple(Prediction(f"workloads of namespace {name}", outcome) for name, outcome in outcomes)
+        message = f"loses access to queue {queue}{where}: no new workload is admitted"
+        yield Raised(owner, message, pairs[0].before, (), details, predicts)
+
+
+def _stays(change: Change, pair: Pair) -> bool:
+    """Returns whether the ClusterQueue and the Namespace of a removed LocalQueue stay, in the same tenant."""
+    namespace = change.pair("", "Namespace", pair.manifest.namespace)
+    cluster_queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[0]))
+    if namespace and (namespace.is_removed or tenant_of(namespace, 0) != tenant_of(namespace, 1)):
+        return False
+    return not (cluster_queue and cluster_queue.is_removed)
+
+
+@impact("IMP241", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/scheduler.go, nominate: ValidateAdmissibility")
+def selector_excludes_namespaces(change: Change) -> Impacts:
+    """A queue does not accept namespaces any more that keep their LocalQueues.
+
+    Workloads that wait in these namespaces, and new ones, are not admitted. Running workloads continue.
+    """
+    for pair in change.pairs(GROUP, "ClusterQueue"):
+        if not pair.before or not pair.after or not pair.changes("spec", "namespaceSelector"):
+            continue
+        before, after = _accepted(change.before, pair.before), _accepted(change.after, pair.after)
+        excluded = [name for name, is_accepted in after.items() if not is_accepted and before.get(name)]
+        if excluded:
+            message = f"accepts no workloads of {', '.join(excluded)} any more, although they keep their LocalQueues"
+            predicts = tuple(Prediction(f"workloads of namespace {name}", "waiting") for name in excluded)
+            path = next(field.path for field in pair.fields if field.is_below("spec", "namespaceSelector"))
+            yield Raised(f"queue {queue_name(pair)}", message, pair.after, path, (), predicts)
+
+
+def _accepted(state: State, queue: Manifest) -> dict[str, bool]:
+    """Returns the namespaces with a LocalQueue of a ClusterQueue, and whether its selector matches the namespace."""
+    selected, labels = selector(dig(queue.body, "spec", "namespaceSelector")), state.objects.namespaces
+    local_queues = from_objects(state.objects).local_queues.get(queue.name, [])
+    names = dict.fromkeys(local.namespace for local in local_queues)
+    return {name: matches(selected, labels[name]) for name in names if name in labels}

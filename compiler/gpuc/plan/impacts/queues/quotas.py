@@ -1,0 +1,344 @@
+"""Impacts on quotas of queues."""
+
+from collections.abc import Iterator
+from math import ceil
+
+from gpuc.cluster.queue import Member
+from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.words import kind_of
+from gpuc.kubernetes.amounts import rounded
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.quota import Key
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.queue_usage import Use, named, total_use, uses
+from gpuc.plan.quota_changes import (
+    QuotaChange,
+    cohort_of,
+    common_flavors,
+    flavor_text,
+    flavors,
+    is_less,
+    loses,
+    pool_cause,
+    queue_name,
+    queues,
+    quota_changes,
+    quota_text,
+    tree,
+)
+from gpuc.plan.replacement import pool_of
+
+_FITS = "kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, fitsResourceQuota"
+
+
+@impact("IMP202", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
+def nominal_quota_grows(change: Change) -> Impacts:
+    """The nominal quota of a queue on a node pool grows.
+
+    Kueue tries the workloads that wait in the queue again. Running workloads are not disturbed.
+    """
+    for quota in quota_changes(change):
+        if quota.after.nominal > quota.before.nominal:
+            span = quota.unit.span(quota.before.nominal, quota.after.nominal)
+            yield quota.raised(f"nominal quota on {quota.place} grows {span}", "nominalQuota")
+
+
+@impact(
+    "IMP201",
+    Level.RESTRICTS,
+    source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available; "
+    "pkg/scheduler/preemption/classical/hierarchical_preemption.go, collectCandidatesInSubtree",
+)
+def nominal_quota_shrinks(change: Change) -> Impacts:
+    """The nominal quota of a queue on a node pool shrinks.
+
+    Kueue evicts no workload because of a smaller quota. Running workloads above the new quota use borrowed quota, or,
+    if the queue may not borrow, the queue admits nothing until they end. Queues of the same cohort can preempt
+    workloads above the nominal quota, if they may reclaim their quota.
+    """
+    found, changes = uses(change), quota_changes(change)
+    for quota in changes:
+        if quota.after.nominal < quota.before.nominal and not quota.stops:
+            span = quota.unit.span(quota.before.nominal, quota.after.nominal)
+            details = [
+                _excess(quota),
+                *_reclaiming(change, quota),
+                *_largest(quota),
+                *loses(changes, quota.flavor, quota.pair.name),
+                *_known_use(quota, found),
+            ]
+            outcome = _outcome(change, quota)
+            predicts = (Prediction(f"workloads of queue {quota.queue}", outcome),) if outcome else ()
+            message = f"nominal quota on {quota.place} shrinks {span}"
+            yield quota.raised(message, "nominalQuota", details, predicts)
+
+
+def _outcome(change: Change, quota: QuotaChange) -> str:
+    """Returns what happens to the same workloads of a full queue that start again, while other queues are full too.
+
+    They wait if they are more than the queue can have with borrowed quota. If the quotas of all queues together shrink,
+    workloads of at least one queue wait. Otherwise another queue has gained the quota, which the queue borrows.
+    """
+    if quota.after.most < quota.before.nominal:
+        return "waiting"
+    before, after = (
+        sum(node.quotas[quota.key].nominal for node in cohort_of(state, quota.pair.name) if quota.key in node.quotas)
+        for state in (change.before, change.after)
+    )
+    return "perhaps waiting" if after < before else ""
+
+
+def _excess(quota: QuotaChange) -> str:
+    """Returns what happens to a queue that uses more than the new quota."""
+    more = quota.unit.text(quota.before.nominal - quota.after.nominal)
+    if quota.after.most > quota.after.nominal:
+        return f"if the queue uses all of its quota, {more} of it count as borrowed from then on; Kueue evicts nothing"
+    uses_more = f"if the queue uses all of its quota, it uses {more} more than the new quota; Kueue evicts nothing"
+    if not quota.after.most:
+        return uses_more
+    needs = "the pool" if quota.unit.name in ("", "nodes") else f"{quota.unit.name} of the pool"
+    return f"{uses_more}, and admits no new workload that needs {needs} until the queue uses less than the new quota"
+
+
+def _largest(quota: QuotaChange) -> Iterator[str]:
+    if quota.after.most == 0:
+        yield f"a workload that needs {quota.unit.name or quota.unit.resource} of the pool is never admitted any more"
+    elif quota.after.most < quota.before.most:
+        most, before = (quota.unit.text(limits.most) for limits in (quota.after, quota.before))
+        yield f"a workload that needs more than {most} is never admitted any more; the limit was {before}"
+
+
+def _reclaiming(change: Change, quota: QuotaChange) -> Iterator[str]:
+    """Yields a sentence about the queues of the cohort that may preempt workloads above the nominal quota."""
+    pairs = {pair.name: pair for pair in change.pairs(GROUP, "ClusterQueue")}
+    others = [node for node in cohort_of(change.after, quota.pair.name) if node.name != quota.pair.name]
+    names = [
+        queue_name(pairs[node.name])
+        for node in others
+        if quota.key in node.quotas and node.quotas[quota.key].nominal and node.reclaims
+    ]
+    if names:
+        own = "its" if len(names) == 1 else "their"
+        yield f"{kind_of(names, 'queue')} can preempt workloads above the new quota, to use {own} own quota"
+
+
+def _known_use(quota: QuotaChange, found: list[Use]) -> Iterator[str]:
+    """Yields a sentence about the objects of --workloads that use the quota."""
+    used = ceil(total_use(found, quota.pair.name, quota.key) / quota.unit.size)
+    if used:
+        users = [use.manifest for use in found if use.cluster_queue == quota.pair.name and use.usage.get(quota.key)]
+        above = used - quota.after.nominal
+        more = f", {quota.unit.text(above)} more than the new quota" if above > 0 else ""
+        yield f"the objects of --workloads request {quota.unit.text(used)}{more}: {named(users)}"
+
+
+@impact("IMP204", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available")
+def borrowing_grows(change: Change) -> Impacts:
+    """A queue may borrow more quota on a node pool.
+
+    Kueue tries the workloads that wait in the queue again. The queues that lend the quota can wait for it until the
+    workloads end, or preempt the workloads if they may reclaim their quota.
+    """
+    for quota in quota_changes(change):
+        if quota.has_limits and is_less(quota.before.borrow, quota.after.borrow):
+            instead = quota.unit.instead(quota.before.borrow, quota.after.borrow)
+            yield quota.raised(f"may borrow {instead} on {quota.place}", "borrowingLimit")
+
+
+@impact("IMP203", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available")
+def borrowing_shrinks(change: Change) -> Impacts:
+    """A queue may borrow less quota on a node pool.
+
+    Workloads that run with borrowed quota continue: Kueue evicts no workload because of a smaller limit. Kueue admits
+    the next workload when the queue uses less than its nominal quota and the new limit together.
+    """
+    for quota in quota_changes(change):
+        if quota.has_limits and is_less(quota.after.borrow, quota.before.borrow):
+            instead = quota.unit.instead(quota.before.borrow, quota.after.borrow)
+            details = ("workloads that run with borrowed quota continue", *loses([quota]))
+            yield quota.raised(f"may borrow {instead} on {quota.place}", "borrowingLimit", details)
+
+
+@impact("IMP206", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, localQuota, available")
+def lending_grows(change: Change) -> Impacts:
+    """A queue lends more of its idle quota on a node pool.
+
+    A queue that needs lent quota waits until the workloads of the borrowers end, or preempts them if the queue may
+    reclaim its quota.
+    """
+    for quota in quota_changes(change):
+        if quota.has_limits and is_less(quota.before.lend, quota.after.lend):
+            instead = quota.unit.instead(quota.before.lend, quota.after.lend)
+            yield quota.raised(f"lends {instead} on {quota.place} to its cohort; {_return_text(quota)}", "lendingLimit")
+
+
+def _return_text(quota: QuotaChange) -> str:
+    """Returns how the queue gets lent quota back."""
+    policy = quota.pair.values("spec", "preemption", "reclaimWithinCohort")[1]
+    if policy in (None, "Never"):
+        return "the queue waits for lent quota until the workloads of the borrowers end"
+    which = "with lower priority " if policy == "LowerPriority" else ""
+    return f"the queue preempts workloads of the borrowers {which}when it needs the quota"
+
+
+@impact("IMP205", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, localQuota, available")
+def lending_shrinks(change: Change) -> Impacts:
+    """A queue lends less of its idle quota on a node pool.
+
+    Workloads of other queues that run with lent quota continue. The lender waits for them, or preempts them if it may
+    reclaim its quota.
+    """
+    changes = quota_changes(change)
+    for quota in changes:
+        if quota.has_limits and is_less(quota.after.lend, quota.before.lend):
+            instead = quota.unit.instead(quota.before.lend, quota.after.lend)
+            others = loses(changes, quota.flavor, quota.pair.name)
+            details = (*others, "workloads that run with lent quota continue until they end or are preempted")
+            yield quota.raised(f"lends {instead} on {quota.place} to its cohort", "lendingLimit", details)
+
+
+@impact("IMP210", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
+def pool_joins_queue(change: Change) -> Impacts:
+    """A queue that exists gets quota on another node pool.
+
+    Kueue tries the workloads that wait in the queue again. Running workloads stay on their nodes.
+    """
+    for name, pairs in queues(change).items():
+        for pair in pairs if not all(pair.is_added for pair in pairs) else ():
+            known = flavors(change.before, pair.name)
+            for flavor, added in flavors(change.after, pair.name).items():
+                if flavor not in known:
+                    quota = quota_text(change.after, pair.name, flavor)
+                    message = f"gets quota on {flavor_text(change, flavor)}: {quota}"
+                    yield Raised(f"queue {name}", message, pair.after, added.path)
+
+
+@impact(
+    "IMP209",
+    Level.RESTRICTS,
+    source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, addUsage; no caller of pkg/workload/evict",
+)
+def pool_leaves_queue(change: Change) -> Impacts:
+    """A queue loses its quota on a node pool, and keeps other pools.
+
+    Kueue evicts no workload that runs on the pool. A workload that Kueue evicts later, and a workload that waits, get
+    another pool of the queue, or wait forever if they need the pool. Until the running workloads end, they use quota
+    that other queues of the cohort lend.
+    """
+    for name, pairs in queues(change).items():
+        for pair in pairs if not all(pair.is_removed for pair in pairs) else ():
+            kept = flavors(change.after, pair.name)
+            for flavor, lost in flavors(change.before, pair.name).items():
+                if flavor not in kept:
+                    yield _lost_pool(change, name, pair, flavor, lost.path)
+
+
+def _lost_pool(change: Change, queue: str, pair: Pair, flavor: str, path: Path) -> Raised:
+    quota = quota_text(change.before, pair.name, flavor)
+    names = {pair.name: name for name, pairs in queues(change).items() for pair in pairs}
+    partners = dict.fromkeys(
+        names[node.name]
+        for node in cohort_of(change.after, pair.name)
+        if node.name != pair.name
+        and any(key[0] == flavor and quota.nominal and quota.lend != 0 for key, quota in node.quotas.items())
+    )
+    details = (
+        "workloads that run on the pool continue; Kueue does not evict them",
+        *(f"until they end, they use quota of queue {name}" for name in partners),
+        "workloads that need the pool, for example because of a node selector, wait until they are changed",
+    )
+    predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in (queue, *partners))
+    message = f"loses its quota on {flavor_text(change, flavor)}: {quota}"
+    return Raised(f"queue {queue}", message, pair.before, path, details, predicts)
+
+
+@impact(
+    "IMP211", Level.NONE, source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, findFlavorForPodSets"
+)
+def pool_order_changes(change: Change) -> Impacts:
+    """A queue tries its node pools in another order.
+
+    New workloads start on other pools than before. Running workloads stay on their nodes.
+    """
+    for pair in change.pairs(GROUP, "ClusterQueue"):
+        before, after = flavors(change.before, pair.name), flavors(change.after, pair.name)
+        old = [name for name in before if name in after]
+        new = [name for name in after if name in before]
+        if old != new:
+            message = f"new workloads try the node pools in the order {', '.join(after)} instead of {', '.join(before)}"
+            origin = pair.manifest.origin
+            manifest, path = (None, (*origin, "quota")) if origin else (pair.after, ("spec", "resourceGroups"))
+            yield Raised(f"queue {queue_name(pair)}", message, manifest, path)
+
+
+@impact("IMP207", Level.DISRUPTS, source=_FITS)
+def pool_stops_admission(change: Change) -> Impacts:
+    """Queues admit no new workloads to a node pool, because their quota on the pool is 0.
+
+    The nodes of a pool with `hold` or `leaving` get no new workloads. Running workloads continue. Kueue admits a
+    workload that is evicted to another pool of the queue, or the workload waits.
+    """
+    stops = [quota for quota in quota_changes(change) if quota.stops]
+    for flavor, quotas in grouped(stops, lambda quota: quota.flavor).items():
+        names = sorted({quota.queue for quota in quotas})
+        verb = "admits" if len(names) == 1 else "admit"
+        details = (
+            "workloads that run on the pool continue, and Kueue does not preempt them",
+            "other workloads get another pool of their queue, or wait if the queue has no other pool for them",
+        )
+        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in names)
+        raised = quotas[0].raised(
+            f"{kind_of(names, 'queue')} {verb} no new workloads to it", "nominalQuota", details, predicts
+        )
+        if cause := pool_cause(change, flavor, "hold", "leaving"):
+            raised = raised._replace(manifest=None, path=cause)
+        yield raised._replace(subject=quotas[0].place)
+
+
+@impact("IMP208", Level.RESTRICTS, source=_FITS)
+def node_resources_shrink(change: Change) -> Impacts:
+    """The quotas on a node pool have less of a resource, although the spec sets the same number of nodes.
+
+    gpuc computes the quotas from the resources that a node has for workloads. A DaemonSet with larger requests, another
+    instance type and settings of the node change these resources. Workloads that request a complete node do not fit any
+    more.
+    """
+    if not any(pair.is_changed for pair in change.pairs(GROUP, "ClusterQueue")):
+        return
+    nodes = tree(change.before), tree(change.after)
+    counted = {(quota.pair.name, quota.flavor) for quota in quota_changes(change)}
+    found: dict[str, list[tuple[Pair, list[Key]]]] = {}
+    for pair, flavor in common_flavors(change):
+        old, new = (states[pair.name].quotas for states in nodes)
+        keys = [key for key in new if key[0] == flavor and key in old and new[key].nominal < old[key].nominal]
+        is_open = any(quota.nominal for key, quota in new.items() if key[0] == flavor)
+        if keys and is_open and (pair.name, flavor) not in counted:
+            found.setdefault(flavor, []).append((pair, keys))
+    for flavor, rows in found.items():
+        pair, keys = rows[0]
+        totals = [{name: states[pair.name].quotas[flavor, name].nominal for _, name in keys} for states in nodes]
+        message = f"a node has less {' and '.join(_shrinking(change, flavor, *totals))} for workloads"
+        details = ("the quotas in nodes stay the same", "pods that request a complete node do not fit any more")
+        cause = pool_cause(change, flavor)
+        manifest, path = (None, cause) if cause else (pair.after, (*nodes[1][pair.name].path(keys[0]), "nominalQuota"))
+        waits = {queue_name(pair): _waiting(nodes[1][pair.name], keys) for pair, keys in rows}
+        predicts = tuple(Prediction(f"workloads of queue {name}", outcome) for name, outcome in waits.items())
+        yield Raised(flavor_text(change, flavor), message, manifest, path, details, predicts)
+
+
+def _waiting(queue: Member, keys: list[Key]) -> str:
+    """Returns the outcome for the workloads of a full queue: other queues may lend what a node has less."""
+    borrows = any(queue.capacity(key) > queue.quotas[key].nominal for key in keys)
+    return "perhaps waiting" if borrows else "waiting"
+
+
+def _shrinking(change: Change, flavor: str, old: dict[str, int], new: dict[str, int]) -> Iterator[str]:
+    """Yields the resources that shrink, for one node; without a spec, for the quota of one queue."""
+    pools = [pool_of(state.cluster, flavor) for state in (change.before, change.after)]
+    for name in new:
+        first, second = (
+            pool.node.get(name, 0) if pool and all(pools) else totals[name]
+            for pool, totals in zip(pools, (old, new), strict=True)
+        )
+        yield f"{name} ({rounded(name, second).split(' ')[0]} instead of {rounded(name, first).split(' ')[0]})"

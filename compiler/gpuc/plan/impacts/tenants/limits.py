@@ -1,0 +1,189 @@
+"""Impacts on limits and objects in the namespaces of tenants."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.amounts import amount, rounded
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.quantity import quantity
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import pairs as object_pairs
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.namespace_limits import LimitChange, limit_changes, requested
+from gpuc.plan.queue_usage import users_text
+from gpuc.plan.tenant_changes import owner_of, pruned_in_namespaces, where_text
+from gpuc.trace.workload import workload_of
+
+
+@impact("IMP257", Level.NONE, source="k8s.io/apiserver v0.35.4 pkg/admission/plugin/resourcequota/controller.go")
+def namespace_quota_grows(change: Change) -> Impacts:
+    """The ResourceQuota of a namespace grows.
+
+    The API server admits more pods in the namespace. Pods that run are not disturbed.
+    """
+    for limits in limit_changes(change, smaller=False):
+        yield limits.raised()
+
+
+@impact("IMP256", Level.RESTRICTS, source="k8s.io/apiserver v0.35.4 pkg/admission/plugin/resourcequota/controller.go")
+def namespace_quota_shrinks(change: Change) -> Impacts:
+    """The ResourceQuota of a namespace shrinks.
+
+    Pods that run continue. The API server refuses new pods while the requests in the namespace are above the quota,
+    also pods that replace pods of a running job.
+    """
+    for limits in limit_changes(change, smaller=True):
+        details = (
+            "pods that run continue; while their requests are above the quota, the API server refuses new pods, also "
+            "those that replace pods of running jobs",
+            *(text for pair in limits.pairs for text in _above(change, pair)),
+        )
+        yield limits.raised(details, tuple(_predictions(change, limits)))
+
+
+def _predictions(change: Change, limits: LimitChange) -> Iterator[Prediction]:
+    """Yields a refusal for each namespace. In a namespace with a LocalQueue, it depends on the pods without a queue."""
+    queued = {local.namespace for local in change.before.objects.of(GROUP, "LocalQueue")}
+    for pair in limits.pairs if limits.has_gpus else ():
+        outcome = "perhaps refused" if pair.manifest.namespace in queued else "refused"
+        yield Prediction(f"workloads of namespace {pair.manifest.namespace}", outcome)
+
+
+def _above(change: Change, pair: Pair) -> Iterator[str]:
+    """Yields a sentence for each resource of which the objects of --workloads request more than the new quota."""
+    namespace = pair.manifest.namespace
+    total = requested(change, namespace) if change.workloads else {}
+    for name, count in total.items():
+        limit = amount(name, dig(pair.values("spec", "hard")[1], f"requests.{name}"))
+        if limit is not None and count > limit:
+            allowed = rounded(name, limit)
+            yield f"the objects of --workloads in {namespace} request {rounded(name, count)}, above {allowed}"
+
+
+_WORDS = {
+    "defaultRequest": ("without a request get", "without a request get no default of"),
+    "default": ("without a limit get", "without a limit get no default of"),
+    "max": ("may have at most", "have no maximum of"),
+    "min": ("must have at least", "have no minimum of"),
+    "maxLimitRequestRatio": ("may have this ratio of limit and request at most:", "have no maximum ratio of"),
+}
+"""The words for a limit, and for a limit that is removed, by the field of the LimitRange."""
+_NOUNS = {"Container": "containers", "Pod": "pods", "PersistentVolumeClaim": "PersistentVolumeClaims"}
+
+
+@impact("IMP260", Level.RESTRICTS, source="kubernetes v1.35.4 plugin/pkg/admission/limitranger/admission.go")
+def default_requests_change(change: Change) -> Impacts:
+    """The LimitRange of a namespace changes.
+
+    The API server applies the limits to pods that are created from then on. Pods that run keep their requests.
+    """
+    changed = (pair for pair in change.kept("", "LimitRange") if _limit_texts(pair)[0])
+    groups = grouped(changed, lambda pair: (owner_of(change, pair.manifest.namespace), _limit_texts(pair)[0]))
+    for (owner, texts), ranges in groups.items():
+        where = where_text(owner, (pair.manifest.namespace for pair in ranges))
+        yield Raised(owner, f"{', '.join(texts)}{where}", ranges[0].after, _limit_texts(ranges[0])[1][0])
+
+
+def _limit_texts(pair: Pair) -> tuple[tuple[str, ...], list[Path]]:
+    """Returns the limits that differ, in words, and their paths."""
+    before, after = (_limits(value) for value in pair.values("spec", "limits"))
+    found: dict[str, list[str]] = {}
+    paths = []
+    for key in dict.fromkeys((*after, *before)):
+        (old_path, old), (path, new) = (limits.get(key, ((), None)) for limits in (before, after))
+        if (quantity(old) or old) != (quantity(new) or new):
+            paths.append(path or old_path)
+            (of, field, resource), instead = key, "" if old is None else f" instead of {old}"
+            text = resource if new is None else f"{resource} {new}{instead}"
+            found.setdefault(f"{_NOUNS.get(of, of)} {_WORDS[field][new is None]}", []).append(text)
+    return tuple(f"{words} {' and '.join(texts)}" for words, texts in found.items()), paths
+
+
+def _limits(value: Any) -> dict[tuple[str, str, str], tuple[Path, Any]]:
+    """Returns the path and the quantity of each limit, by the type of objects, the field and the resource."""
+    return {
+        (str(dig(entry, "type")), field, resource): (("spec", "limits", index, field, resource), limit)
+        for index, entry in items(value)
+        for field in _WORDS
+        for resource, limit in object_pairs(dig(entry, field))
+    }
+
+
+@impact(
+    "IMP261",
+    Level.DISRUPTS,
+    source="kubernetes v1.35.4 plugin/pkg/admission/serviceaccount/admission.go; "
+    "pkg/serviceaccount/claims.go, Validate",
+)
+def service_account_removed(change: Change) -> Impacts:
+    """A ServiceAccount of a namespace that stays is removed.
+
+    The API server refuses new pods that name the ServiceAccount, also pods that replace pods of running jobs. The
+    tokens of pods that run are not valid any more, so that these pods lose access to the API server and
+    cannot renew their AWS credentials.
+    """
+    for pair in pruned_in_namespaces(change, "ServiceAccount"):
+        message = f"ServiceAccount {pair.name} is removed: pods that name it are refused, and pods that run lose access"
+        details = (
+            "pods of running jobs that are created again are refused, too",
+            *users_text("that name it", _users(change, pair)),
+        )
+        yield Raised(f"namespace {pair.manifest.namespace}", message, pair.before, (), details)
+
+
+def _users(change: Change, pair: Pair) -> list[Manifest]:
+    """Returns the objects of --workloads whose pods name the ServiceAccount."""
+    found = []
+    for manifest in change.workloads:
+        workload = workload_of(manifest) if manifest.namespace == pair.manifest.namespace else None
+        names = {dig(pods.pod, "serviceAccountName") for pods in workload.pod_sets} if workload else set()
+        if pair.name in names:
+            found.append(manifest)
+    return found
+
+
+@impact("IMP258", Level.DISRUPTS, source="kubernetes v1.35.4 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables")
+def nccl_profile_removed(change: Change) -> Impacts:
+    """A namespace loses the ConfigMap of an NCCL profile.
+
+    Containers that run continue. A container that reads the ConfigMap with envFrom does not start any more, also the
+    container of a running job that starts again.
+    """
+    removed = [pair for pair in pruned_in_namespaces(change, "ConfigMap") if pair.name.startswith(_NCCL)]
+    for name, pairs in grouped(removed, lambda pair: pair.name).items():
+        namespaces = ", ".join(pair.manifest.namespace for pair in pairs)
+        message = f"ConfigMap {name} is removed from {namespaces}: containers that read it do not start any more"
+        details = ("containers that run continue; pods of running jobs that are created again fail to start",)
+        yield Raised(f"NCCL profile {name.removeprefix(_NCCL)}", message, pairs[0].before, (), details)
+
+
+_NCCL = "nccl-"
+
+
+@impact("IMP259", Level.NONE, source="kubernetes v1.35.4 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables")
+def nccl_environment_changes(change: Change) -> Impacts:
+    """The NCCL variables of a profile change.
+
+    Containers read the variables when they start. If one pod of a running job starts again, its variables differ from
+    those of the other pods.
+    """
+    changed = [pair for pair in change.pairs("", "ConfigMap") if pair.name.startswith(_NCCL) and pair.changes("data")]
+    for name, pairs in grouped(changed, lambda pair: pair.name).items():
+        before, after = (dict(object_pairs(data)) for data in pairs[0].values("data"))
+        variables = [variable for variable in {**after, **before} if before.get(variable) != after.get(variable)]
+        if not variables:
+            continue
+        texts = [_variable_text(variable, before.get(variable), after.get(variable)) for variable in variables]
+        message = f"containers that start get {', '.join(texts)}"
+        path = next((field.path for field in pairs[0].fields if field.is_below("data")), ())
+        details = ("if one pod of a running job starts again, its variables differ from those of the other pods",)
+        yield Raised(f"NCCL profile {name.removeprefix(_NCCL)}", message, pairs[0].after, path, details)
+
+
+def _variable_text(name: str, before: object, after: object) -> str:
+    if after is None:
+        return f"no {name} (before {before})"
+    return f"{name}={after}" if before is None else f"{name}={after} instead of {before}"

@@ -1,0 +1,123 @@
+"""Impacts on tenants and their namespaces."""
+
+from gpuc.diagnostics.words import kind_of
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.plan.change import Change, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.tenant_changes import has_left, left, owner_of, removal, tenant_of, tenants, workloads_in
+
+
+@impact("IMP252", Level.NONE, source="kubernetes v1.35.4 pkg/apis/core/types.go, Namespace")
+def tenant_added(change: Change) -> Impacts:
+    """A tenant is new.
+
+    Its members get rights in its namespaces. Other impacts name the queues and the quotas that the tenant shares with
+    other tenants.
+    """
+    for tenant in tenants(change):
+        if tenant.is_added and not change.is_new:
+            message = f"is new, with namespaces {tenant.names}"
+            path = ("spec", "tenants", tenant.tenant)
+            manifest = None if change.after.source else tenant.pairs[0].after
+            yield Raised(f"tenant {tenant.tenant}", message, manifest, path if change.after.source else ())
+
+
+@impact("IMP251", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
+def tenant_removed(change: Change) -> Impacts:
+    """A tenant is removed, and its namespaces stay in the cluster.
+
+    Argo CD removes the roles and the LocalQueues of the tenant, so that members have no access and start no workloads.
+    Argo CD does not prune the namespaces: they stay in the cluster with the pods that run in them.
+    """
+    for tenant in tenants(change):
+        removed = left(change, [pair for pair in tenant.pairs if pair.is_removed])
+        if tenant.is_removed and removed and not has_left(change, removed):
+            names = ", ".join(pair.name for pair in removed)
+            raised = removal(change, removed, f"tenant {tenant.tenant}", f"is removed with namespaces {names}")
+            if change.before.source is not None:
+                raised = raised._replace(manifest=None, path=("spec", "tenants", tenant.tenant))
+            yield raised
+
+
+@impact("IMP254", Level.NONE, source="kubernetes v1.35.4 pkg/apis/core/types.go, Namespace")
+def namespace_added(change: Change) -> Impacts:
+    """A tenant that exists gets another namespace.
+
+    If the namespace exists in the cluster, Argo CD takes it over and sets its labels.
+    """
+    new = {tenant.tenant for tenant in tenants(change) if tenant.is_added}
+    for pair in change.pairs("", "Namespace"):
+        if pair.is_added and tenant_of(pair, 1) and tenant_of(pair, 1) not in new:
+            yield Raised(f"namespace {pair.name}", f"is new in tenant {tenant_of(pair, 1)}", pair.after)
+
+
+@impact("IMP255", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/scheduler.go, nominate: ValidateAdmissibility")
+def namespace_moves(change: Change) -> Impacts:
+    """A namespace moves to another tenant.
+
+    The members of the old tenant lose access, and the members of the new tenant get access to everything in the
+    namespace, also to Secrets and volumes. Queues of the old tenant admit no workload of the namespace any more, except
+    queues that move with the namespace.
+    """
+    for pair in change.pairs("", "Namespace"):
+        before, after = tenant_of(pair, 0), tenant_of(pair, 1)
+        if pair.is_changed and before and after and before != after:
+            message = (
+                f"moves from tenant {before} to tenant {after}: the members of {after} get access to everything in it"
+            )
+            details = (
+                f"workloads that run continue{_waiting(change, pair.name)}",
+                "pods that run keep the labels, tolerations and network connections that they have",
+            )
+            yield Raised(f"namespace {pair.name}", message, pair.after, (), details)
+
+
+def _waiting(change: Change, namespace: str) -> str:
+    """Returns what happens to the workloads that wait in queues which do not move with the namespace."""
+    local_queues = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.manifest.namespace == namespace)
+    places = {pair.name: pair.values("spec", "clusterQueue") for pair in local_queues}
+    lost = sorted(name for name, (before, after) in places.items() if before is not None and before != after)
+    return f"; workloads that wait in {kind_of(lost, 'queue')} of the old tenant are not admitted" if lost else ""
+
+
+@impact("IMP253", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
+def namespace_removed(change: Change) -> Impacts:
+    """A namespace of a tenant that stays is removed, and stays in the cluster.
+
+    Argo CD removes its roles and its LocalQueues, so that members have no access and start no workloads. Argo CD does
+    not prune the namespace: it stays in the cluster with the pods that run in it.
+    """
+    gone = {tenant.tenant for tenant in tenants(change) if tenant.is_removed}
+    for pair in left(change, [pair for pair in change.pairs("", "Namespace") if pair.is_removed]):
+        tenant = tenant_of(pair, 0)
+        if tenant and tenant not in gone and not has_left(change, [pair]):
+            yield removal(change, [pair], f"namespace {pair.name}", f"is removed from tenant {tenant}")
+
+
+@impact("IMP263", Level.RESTRICTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
+def left_namespace_removed(change: Change) -> Impacts:
+    """Namespaces are removed that have left in an earlier change, alone or with their tenant.
+
+    Their queues admit no workloads already. Members lose their access. The namespaces stay in the cluster with the pods
+    that run in them.
+    """
+    removed = left(change, [pair for pair in change.pairs("", "Namespace") if pair.is_removed])
+    removed = [pair for pair in removed if has_left(change, [pair])]
+    for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
+        names = kind_of([pair.name for pair in pairs], "namespace")
+        yield removal(change, pairs, owner, f"removal of {names}")
+
+
+@impact("IMP262", Level.DESTROYS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
+def namespace_deleted(change: Change) -> Impacts:
+    """A namespace is removed, and Argo CD deletes it in the cluster.
+
+    Kubernetes deletes all objects in the namespace: pods that run, jobs, Secrets, and PersistentVolumeClaims with their
+    data, if the volumes are deleted together with their claims.
+    """
+    removed = [pair for pair in change.pairs("", "Namespace") if pair.is_removed and not left(change, [pair])]
+    for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
+        names = [pair.name for pair in pairs]
+        message = f"Argo CD deletes {kind_of(names, 'namespace')}, with all pods and PersistentVolumeClaims"
+        predicts = tuple(Prediction(f"workloads of namespace {name}", "evicted") for name in names)
+        yield Raised(owner, message, pairs[0].before, (), tuple(workloads_in(change, pairs)), predicts)
