@@ -18,10 +18,11 @@ from gpuc.admission.rights import member_groups, rights
 from gpuc.admission.validation import validation_errors, with_defaults
 from gpuc.admission.validation.kueue import CHECK as KUEUE_WEBHOOK
 from gpuc.admission.validation.kueue import ELASTIC
+from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items
 from gpuc.trace.advice import for_local_queue
 from gpuc.trace.cluster_index import ClusterIndex
@@ -57,7 +58,9 @@ def object_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
         yield from _creation_steps(cluster, creation, (Stage.API, Stage.POLICY), "")
 
 
-def pod_steps(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[Manifest]) -> Iterator[Step]:
+def pod_steps(
+    cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]
+) -> Iterator[Step]:
     """Yields the steps of the creation of one pod of a pod set by a controller, and of the claims of its volumes.
 
     For a Pod, these are only the steps of the claims.
@@ -102,7 +105,9 @@ def limit_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
         yield from _steps(Stage.NAMESPACE, [decision], path)
 
 
-def _pod_creation(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[Manifest]) -> Creation:
+def _pod_creation(
+    cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]
+) -> Creation:
     gated = is_gated(cluster, workload)
     return pod_creation(workload, pods, () if gated else flavors, gated=gated, accounts=cluster.accounts)
 

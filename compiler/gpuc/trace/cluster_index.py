@@ -10,14 +10,13 @@ from gpuc.admission.mutating import admitted_pod
 from gpuc.admission.policies import Policies
 from gpuc.catalog.records import EKS, FLEET
 from gpuc.cluster.application import Delivery
+from gpuc.cluster.flavors import ResourceFlavor, resource_flavors
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, Queues, from_objects
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PODS, Amounts, total
-from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.toleration import untolerated
-from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.pods import Pods, pods_of
 
@@ -74,20 +73,10 @@ class ClusterIndex:
         """The pods of all DaemonSets."""
         return [pods for manifest in self.objects.of("apps", "DaemonSet") for pods in pods_of(manifest)]
 
-    def flavor(self, name: str) -> Manifest | None:
-        """Returns the ResourceFlavor with a name; None if it does not exist."""
-        return self.objects.find(GROUP, "ResourceFlavor", name)
-
-    def topology_levels(self, flavor: Manifest) -> tuple[str, ...]:
-        """Returns the node labels of the topology levels of a flavor; empty if the flavor has no known topology."""
-        topology = self.objects.find(GROUP, "Topology", str(dig(flavor.body, "spec", "topologyName")))
-        levels = items(dig(topology.body if topology else None, "spec", "levels"))
-        return tuple(str(dig(level, "nodeLabel")) for _, level in levels)
-
-    def has_topology(self, name: str) -> bool:
-        """Returns whether a flavor exists and has a topology."""
-        flavor = self.flavor(name)
-        return flavor is not None and dig(flavor.body, "spec", "topologyName") is not None
+    @property
+    def flavors(self) -> dict[str, ResourceFlavor]:
+        """The ResourceFlavors by name."""
+        return self.objects.once(resource_flavors)
 
     @property
     def charts(self) -> set[str]:

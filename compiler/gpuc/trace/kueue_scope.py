@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -73,10 +73,14 @@ def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
 
 
 def manages(cluster: ClusterIndex, api_group: str, kind: str) -> bool:
-    """Returns whether Kueue manages a kind. Without a configuration of Kueue, the result is True."""
+    """Returns whether Kueue manages a kind. Without a configuration of Kueue, the result is True.
+
+    externalFrameworks lists kinds as Kind.version.group.
+    """
     configuration = _configuration(cluster)
-    known = _frameworks(configuration)
-    return configuration is None or _is_external(configuration, api_group, kind) or framework(api_group, kind) in known
+    external = (str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks")))
+    is_external = any(name.startswith(f"{kind}.") and name.endswith(f".{api_group}") for name in external)
+    return configuration is None or is_external or framework(api_group, kind) in _frameworks(configuration)
 
 
 def has_elastic_jobs(cluster: ClusterIndex) -> bool:
@@ -203,31 +207,15 @@ def framework(api_group: str, kind: str) -> str:
     return f"{api_group}/{kind}"
 
 
-def _is_external(configuration: Any, api_group: str, kind: str) -> bool:
-    """Returns whether externalFrameworks lists the kind, as Kind.version.group."""
-    names = [str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks"))]
-    return any(name.startswith(f"{kind}.") and name.endswith(f".{api_group}") for name in names)
-
-
 @lru_cache(maxsize=1)
 def _configuration(cluster: ClusterIndex) -> Any:
     """Returns the configuration of Kueue; None if the input does not have it or it is not YAML."""
-    for text in _configuration_texts(cluster):
-        parsed = document(cluster.objects, text)
+    in_maps = (text for row in cluster.objects.of("", "ConfigMap") for _, text in pairs(row.body.get("data")))
+    for text in (dig(cluster.objects.values, *_VALUES_PATH), *in_maps):
+        parsed = document(cluster.objects, text) if isinstance(text, str) and _API in text else None
         if str(dig(parsed, "apiVersion")).startswith(_API) and dig(parsed, "kind") == "Configuration":
             return parsed
     return None
-
-
-def _configuration_texts(cluster: ClusterIndex) -> Iterator[str]:
-    """Yields the texts that can be the configuration: from the Helm values, then from ConfigMaps."""
-    text = dig(cluster.objects.values, *_VALUES_PATH)
-    if isinstance(text, str):
-        yield text
-    for config_map in cluster.objects.of("", "ConfigMap"):
-        yield from (
-            str(text) for _, text in pairs(config_map.body.get("data")) if isinstance(text, str) and _API in text
-        )
 
 
 def counting_quota(
