@@ -11,6 +11,7 @@ from gpuc.admission.limit_ranges import limit_range_decisions
 from gpuc.admission.mutating import mutated
 from gpuc.admission.other_webhooks import webhook_decisions
 from gpuc.admission.pod_security import pod_security
+from gpuc.admission.policies import Policies
 from gpuc.admission.references import reference_decisions
 from gpuc.admission.request import Decision, Request
 from gpuc.admission.resource_quotas import quota_decisions
@@ -80,7 +81,7 @@ def pod_steps(
 def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Iterator[Step]:
     """Yields the steps of the creation of a PersistentVolumeClaim; the pod validation includes that of its template."""
     request = _admitted(cluster, claim.request)
-    yield from _steps(Stage.POD_POLICY, cluster.admission_policies.decide(request), claim.path, pods)
+    yield from _steps(Stage.POD_POLICY, cluster.objects.once(Policies).decide(request), claim.path, pods)
     yield from _steps(Stage.POD_POLICY, webhook_decisions(cluster.objects, request), claim.path, pods)
 
 
@@ -132,7 +133,7 @@ def _creation_steps(
     valid = Decision("allowed", "API server", f"{kind} is valid")
     errors = _errors(cluster, request)
     yield from _steps(stages[0], chain([valid], errors), path, pods)
-    yield from _steps(stages[1], cluster.admission_policies.decide(request), path, pods)
+    yield from _steps(stages[1], cluster.objects.once(Policies).decide(request), path, pods)
     yield from _steps(stages[1], webhook_decisions(objects, request), path, pods)
     yield from _steps(Stage.POD_SECURITY, pod_security(objects, request), path, pods)
     yield from _steps(stages[0], reference_decisions(objects, request), path, pods)

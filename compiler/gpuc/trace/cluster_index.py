@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuc.admission.mutating import admitted_pod
-from gpuc.admission.policies import Policies
 from gpuc.catalog.records import EKS, FLEET
 from gpuc.cluster.application import Delivery
 from gpuc.cluster.flavors import ResourceFlavor, resource_flavors
@@ -42,11 +41,6 @@ class ClusterIndex:
         The objects do not contain these numbers. For a level without a number, all nodes count as one domain."""
         self.pool_matches: dict[Any, Any] = {}
         """Cache: the node pools that accept pods, by the node selector terms and tolerations of the pods."""
-
-    @cached_property
-    def admission_policies(self) -> Policies:
-        """The admission policies of the objects."""
-        return Policies(self.objects)
 
     @cached_property
     def queues(self) -> Queues:

@@ -214,35 +214,33 @@ def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
     match workload.kind:
         case "CronJob":
             template = dig(spec, "jobTemplate")
-            yield _child(workload, "CronJob", template, _owner_name(workload, pods)), ("spec", "jobTemplate")
+            yield _child(workload, template, _owner_name(workload, pods)), ("spec", "jobTemplate")
         case "JobSet":
             for index, job in items(dig(spec, "replicatedJobs")):
                 name = str(dig(job, "name"))
                 labels = {JOBSET_NAME: workload.name, REPLICATED_JOB: name}
-                child = _child(workload, "JobSet", dig(job, "template"), f"{workload.name}-{name}-0", labels)
+                child = _child(workload, dig(job, "template"), f"{workload.name}-{name}-0", labels)
                 yield child, ("spec", "replicatedJobs", index, "template")
         case "Deployment":
             names = ("replicas", "selector", "template", "minReadySeconds")
             replica_set = {name: value for name in names if (value := dig(spec, name)) is not None}
             template = {"metadata": {"labels": pods.labels}, "spec": replica_set}
-            yield _child(workload, "Deployment", template, _owner_name(workload, pods)), ()
+            yield _child(workload, template, _owner_name(workload, pods)), ()
         case "RayJob":
             template = {"spec": dig(spec, "rayClusterSpec")}
-            yield _child(workload, "RayJob", template, _owner_name(workload, pods)), ("spec", "rayClusterSpec")
+            yield _child(workload, template, _owner_name(workload, pods)), ("spec", "rayClusterSpec")
 
 
-def _child(
-    workload: Workload, parent_kind: str, template: Any, name: str, labels: Mapping[str, str] | None = None
-) -> Body:
+def _child(workload: Workload, template: Any, name: str, labels: Mapping[str, str] | None = None) -> Body:
     """Returns the object that a controller creates from a template.
 
     Args:
         labels: labels that the controller adds.
     """
-    api, kind = _POD_OWNERS[parent_kind]
+    api, kind = _POD_OWNERS[workload.kind]
     owner = {
         "apiVersion": dig(workload.document, "apiVersion"),
-        "kind": parent_kind,
+        "kind": workload.kind,
         "name": workload.name,
         "controller": True,
         "uid": "0",

@@ -46,7 +46,10 @@ def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str
     """
     if reason.startswith(_EXCLUDED):
         return advice.for_local_queue(cluster, workload)
-    label = _how_to_queue(cluster, workload)
+    label = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
+    queued = {queue.namespace for queue in cluster.objects.of(GROUP, "LocalQueue")}
+    if queued and workload.namespace not in queued:
+        label = f"{advice.for_local_queue(cluster, workload)} (namespace {workload.namespace} has none)"
     if QUEUE_LABEL in reason:
         return label
     name, is_spec = framework(workload.api_group, workload.kind), cluster.objects.is_complete
@@ -55,15 +58,6 @@ def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str
         return "use a kind that Kueue manages"
     change = f"add {name} to {'kueue.frameworks of the spec' if is_spec else 'integrations.frameworks of Kueue'}"
     return change if queue_of(cluster, workload) else f"{change}, and {label}"
-
-
-def _how_to_queue(cluster: ClusterIndex, workload: Workload) -> str:
-    """Returns the change that gives a queue to a workload without a queue name."""
-    label = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
-    namespaces = {queue.namespace for queue in cluster.objects.of(GROUP, "LocalQueue")}
-    if not namespaces or workload.namespace in namespaces:
-        return label
-    return f"{advice.for_local_queue(cluster, workload)} (namespace {workload.namespace} has none)"
 
 
 def queue_of(cluster: ClusterIndex, workload: Workload) -> str:

@@ -91,7 +91,7 @@ def workload_node_steps(
     workload: Workload,
     sets: list[tuple[PodSet, PodDemand]],
     result: TraceResult,
-    copies: int = 1,
+    copies: int,
 ) -> Iterator[Step]:
     """Checks the nodes of every pod set, then whether all pods of all replicas together fit into the node pools.
 
