@@ -169,10 +169,8 @@ def _copies(cluster: ClusterIndex, workload: Workload, created: list[PodSet], re
     Writes the borrowed quota of all replicas to the placements of `result`.
     """
     local = local_queue(cluster, workload)
-    queue = cluster.quotas.get(cluster_queue(local)) if local is not None else None
-    if queue is None:
-        return
-    used: dict[Key, int] = {}
+    assert local is not None, "a missing LocalQueue ends the trace before"
+    queue, used = cluster.quotas[cluster_queue(local)], dict[Key, int]()
     for count in range(min(workload.copies, _MAX_COPIES)):
         choices = {pods.name: choose(cluster, queue, pods, pod_requests(pods.pod), used) for pods in created}
         for name, choice in choices.items():
