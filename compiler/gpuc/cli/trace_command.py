@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path as File
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gpuc.cli.arguments import parser_of
 from gpuc.diagnostics.finding import Mark, Path, StageError
@@ -19,7 +19,7 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import EFA, GPU
-from gpuc.objects.object_set import ObjectSet, dig
+from gpuc.objects.object_set import ObjectSet
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.described import described_workload
 from gpuc.trace.node_agents import index_of
@@ -31,7 +31,6 @@ _NOT_JUDGED = 4
 _KINDS = (
     "Pod, Job, CronJob, JobSet, Deployment, StatefulSet, LeaderWorkerSet, RayJob, RayCluster, kinds of kubeflow.org"
 )
-_FLAVOR = (GROUP, "ResourceFlavor")
 _QUEUE = (GROUP, "LocalQueue")
 _GLOBAL_KINDS = ("PersistentVolume", "PriorityClass", "StorageClass")
 _REFERENCED_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAccount", *_GLOBAL_KINDS)
@@ -277,15 +276,14 @@ def _require_quantities(requests: dict[str, str]) -> None:
             raise UsageError(f"{name}: {error}") from None
 
 
-def _node_labels(index: ClusterIndex, flavor_name: str) -> dict[str, Any]:
+def _node_labels(index: ClusterIndex, flavor_name: str) -> dict[str, str]:
     """Returns the node labels of a ResourceFlavor, for the node selector of a pod."""
-    flavor = index.flavor(flavor_name)
+    flavor = index.flavors.get(flavor_name)
     if flavor is None:
-        flavors = sorted(flavor.name for flavor in index.objects.of(*_FLAVOR))
+        flavors = sorted(index.flavors)
         suggestion = did_you_mean(flavor_name, flavors)
         raise UsageError(f"no flavor {flavor_name}{suggestion}; existing: {', '.join(flavors)}")
-    labels = dig(flavor.body, "spec", "nodeLabels")
-    return dict(labels) if isinstance(labels, dict) else {}
+    return flavor.labels
 
 
 def _first_namespace(index: ClusterIndex, queue: str) -> str:

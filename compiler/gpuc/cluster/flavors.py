@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
@@ -13,8 +12,33 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import NODE_POOL, normal
 from gpuc.kubernetes.quota import Key
 from gpuc.kubernetes.reserved_keys import is_by_cloud
+from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import GPU
-from gpuc.objects.object_set import ObjectSet, dig, labels
+from gpuc.objects.object_set import ObjectSet, dig, items, labels
+from gpuc.objects.selectors import taints, tolerations
+
+
+class ResourceFlavor:
+    """A ResourceFlavor: the labels, taints and topology of nodes, and the tolerations that Kueue adds to pods."""
+
+    def __init__(self, manifest: Manifest, objects: ObjectSet) -> None:
+        spec = dig(manifest.body, "spec")
+        self.manifest = manifest
+        self.name = manifest.name
+        self.labels = labels(dig(spec, "nodeLabels"))
+        self.taints = taints(dig(spec, "nodeTaints"))
+        self.tolerations = tolerations(dig(spec, "tolerations"))
+        self.topology = str(dig(spec, "topologyName") or "")
+        """The name of the Topology; empty for a flavor without a topology."""
+        topology = objects.find(GROUP, "Topology", self.topology)
+        levels = items(dig(topology.body if topology else None, "spec", "levels"))
+        self.levels = tuple(str(dig(level, "nodeLabel")) for _, level in levels)
+        """The node labels of the topology levels; empty if the Topology is missing."""
+
+
+def resource_flavors(objects: ObjectSet) -> dict[str, ResourceFlavor]:
+    """Returns the ResourceFlavors of an object set by name."""
+    return {row.name: ResourceFlavor(row, objects) for row in objects.of(GROUP, "ResourceFlavor")}
 
 
 class FlavorCapacity:
@@ -23,7 +47,7 @@ class FlavorCapacity:
     def __init__(self, objects: ObjectSet) -> None:
         self.objects = objects
         self._pools = objects.once(Pools)
-        self._labels = {row.name: dig(row.body, "spec", "nodeLabels") for row in objects.of(GROUP, "ResourceFlavor")}
+        self._labels = {name: flavor.labels for name, flavor in objects.once(resource_flavors).items()}
 
     @cached_property
     def by_flavor(self) -> dict[str, list[Pool]]:
@@ -33,10 +57,10 @@ class FlavorCapacity:
             for name, wanted in self._labels.items()
         }
 
-    def _distinguishes(self, flavor_labels: Any) -> bool:
+    def _distinguishes(self, flavor_labels: dict[str, str]) -> bool:
         """Returns whether a label of a flavor distinguishes nodes of the pools from other nodes."""
         known = {key for pool in self._pools.pools for key in pool.offer}
-        named = [key for key in map(normal, labels(flavor_labels)) if key in known]
+        named = [key for key in map(normal, flavor_labels) if key in known]
         return not all(map(is_by_cloud, named))
 
     @cached_property
@@ -89,4 +113,4 @@ class FlavorCapacity:
 
     def is_certain(self, flavor: str) -> bool:
         """Returns whether only nodes of the input's pools can have the flavor's labels."""
-        return self.objects.is_complete or dig(self._labels.get(flavor), NODE_POOL) is not None
+        return self.objects.is_complete or NODE_POOL in self._labels.get(flavor, {})

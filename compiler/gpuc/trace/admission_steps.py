@@ -11,6 +11,7 @@ from gpuc.admission.limit_ranges import limit_range_decisions
 from gpuc.admission.mutating import mutated
 from gpuc.admission.other_webhooks import webhook_decisions
 from gpuc.admission.pod_security import pod_security
+from gpuc.admission.policies import Policies
 from gpuc.admission.references import reference_decisions
 from gpuc.admission.request import Decision, Request
 from gpuc.admission.resource_quotas import quota_decisions
@@ -18,10 +19,11 @@ from gpuc.admission.rights import member_groups, rights
 from gpuc.admission.validation import validation_errors, with_defaults
 from gpuc.admission.validation.kueue import CHECK as KUEUE_WEBHOOK
 from gpuc.admission.validation.kueue import ELASTIC
+from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items
 from gpuc.trace.advice import for_local_queue
 from gpuc.trace.cluster_index import ClusterIndex
@@ -57,7 +59,9 @@ def object_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
         yield from _creation_steps(cluster, creation, (Stage.API, Stage.POLICY), "")
 
 
-def pod_steps(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[Manifest]) -> Iterator[Step]:
+def pod_steps(
+    cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]
+) -> Iterator[Step]:
     """Yields the steps of the creation of one pod of a pod set by a controller, and of the claims of its volumes.
 
     For a Pod, these are only the steps of the claims.
@@ -77,7 +81,7 @@ def pod_steps(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: 
 def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Iterator[Step]:
     """Yields the steps of the creation of a PersistentVolumeClaim; the pod validation includes that of its template."""
     request = _admitted(cluster, claim.request)
-    yield from _steps(Stage.POD_POLICY, cluster.admission_policies.decide(request), claim.path, pods)
+    yield from _steps(Stage.POD_POLICY, cluster.objects.once(Policies).decide(request), claim.path, pods)
     yield from _steps(Stage.POD_POLICY, webhook_decisions(cluster.objects, request), claim.path, pods)
 
 
@@ -102,7 +106,9 @@ def limit_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
         yield from _steps(Stage.NAMESPACE, [decision], path)
 
 
-def _pod_creation(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[Manifest]) -> Creation:
+def _pod_creation(
+    cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]
+) -> Creation:
     gated = is_gated(cluster, workload)
     return pod_creation(workload, pods, () if gated else flavors, gated=gated, accounts=cluster.accounts)
 
@@ -127,7 +133,7 @@ def _creation_steps(
     valid = Decision("allowed", "API server", f"{kind} is valid")
     errors = _errors(cluster, request)
     yield from _steps(stages[0], chain([valid], errors), path, pods)
-    yield from _steps(stages[1], cluster.admission_policies.decide(request), path, pods)
+    yield from _steps(stages[1], cluster.objects.once(Policies).decide(request), path, pods)
     yield from _steps(stages[1], webhook_decisions(objects, request), path, pods)
     yield from _steps(Stage.POD_SECURITY, pod_security(objects, request), path, pods)
     yield from _steps(stages[0], reference_decisions(objects, request), path, pods)

@@ -11,9 +11,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import Attempt
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from gpuc.kubernetes.toleration import missing_tolerations
-from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
-from gpuc.objects.selectors import node_terms, taints, tolerations
+from gpuc.objects.selectors import node_terms
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.workload import PodSet, Workload
 
@@ -71,31 +69,22 @@ def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) ->
 def for_flavor(cluster: ClusterIndex, queue: Member, pods: PodSet, attempts: Sequence[Attempt]) -> str:
     """Returns a fix with labels, tolerations or annotations with which a flavor fits the pods."""
     reasons = [reason for attempt in attempts for reason in attempt.reasons]
+    known = [flavor for name in queue.by_flavor if (flavor := cluster.flavors.get(name)) is not None]
     if any("TopologyAwareScheduling" in reason or "requested level" in reason for reason in reasons):
-        with_topology = [name for name in queue.by_flavor if cluster.has_topology(name)]
-        levels = ", ".join(_levels(cluster, with_topology))
+        with_topology = [flavor.name for flavor in known if flavor.topology]
+        levels = ", ".join(dict.fromkeys(level for flavor in known if flavor.topology for level in flavor.levels))
         if any(key in pods.annotations for key in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY)):
             chosen = f", or select {_one_of(with_topology, 'flavor')} and one of the levels {levels}" if levels else ""
             return f"remove the topology annotation{chosen}"
         return f"add the annotation {PREFERRED_TOPOLOGY} with one of the levels {levels}" if levels else ""
     selected = {requirement.key for term in node_terms(pods.pod) for requirement in term}
-    choices = []
-    for key in sorted(selected):
-        values = [
-            str(dig(flavor.body, "spec", "nodeLabels", key)) for flavor in _flavors_with_label(cluster, queue, key)
-        ]
-        if values:
-            choices.append(f"in the node selector, set {key} to {_one_of(list(dict.fromkeys(values)))}")
+    values = {key: dict.fromkeys(flavor.labels[key] for flavor in known if key in flavor.labels) for key in selected}
+    choices = [f"in the node selector, set {key} to {_one_of([*values[key]])}" for key in sorted(values) if values[key]]
     if choices and any("node affinity" in reason for reason in reasons):
         return "; ".join(choices)
-    tainted = [cluster.flavor(attempt.flavor) for attempt in attempts if attempt.refused_by == "taint"]
-    return _missing_tolerations(tainted[0], pods) if tainted else ""
-
-
-def _missing_tolerations(flavor: Manifest | None, pods: PodSet) -> str:
-    spec = dig(flavor.body if flavor else None, "spec")
-    known = (*tolerations(dig(pods.pod, "tolerations")), *tolerations(dig(spec, "tolerations")))
-    return missing_tolerations(taints(dig(spec, "nodeTaints")), known)
+    tainted = [cluster.flavors[attempt.flavor] for attempt in attempts if attempt.refused_by == "taint"]
+    fixes = (missing_tolerations(flavor.taints, (*pods.tolerations, *flavor.tolerations)) for flavor in tainted)
+    return next(fixes, "")
 
 
 def for_quota(queue: Member, requests: Amounts, attempts: Sequence[Attempt]) -> str:
@@ -124,20 +113,6 @@ def _max_pods(queue: Member, flavor: str, requests: Amounts) -> int:
 
 def _has_quota(queue: Member, resource: str) -> bool:
     return any(queue.capacity(key) > 0 for key in queue.quotas if key[1] == resource)
-
-
-def _levels(cluster: ClusterIndex, flavors: Iterable[str]) -> list[str]:
-    """Returns the node labels of the topology levels of flavors."""
-    manifests = [flavor for name in flavors if (flavor := cluster.flavor(name)) is not None]
-    return list(dict.fromkeys(level for flavor in manifests for level in cluster.topology_levels(flavor)))
-
-
-def _flavors_with_label(cluster: ClusterIndex, queue: Member, key: str) -> list[Manifest]:
-    """Returns the flavors of a queue that have a node label."""
-    flavors = [cluster.flavor(name) for name in queue.by_flavor]
-    return [
-        flavor for flavor in flavors if flavor is not None and dig(flavor.body, "spec", "nodeLabels", key) is not None
-    ]
 
 
 def _one_of(names: Sequence[str], kind: str = "") -> str:

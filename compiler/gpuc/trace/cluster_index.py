@@ -7,17 +7,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuc.admission.mutating import admitted_pod
-from gpuc.admission.policies import Policies
 from gpuc.catalog.records import EKS, FLEET
 from gpuc.cluster.application import Delivery
+from gpuc.cluster.flavors import ResourceFlavor, resource_flavors
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, Queues, from_objects
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PODS, Amounts, total
-from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.toleration import untolerated
-from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.pods import Pods, pods_of
 
@@ -45,11 +43,6 @@ class ClusterIndex:
         """Cache: the node pools that accept pods, by the node selector terms and tolerations of the pods."""
 
     @cached_property
-    def admission_policies(self) -> Policies:
-        """The admission policies of the objects."""
-        return Policies(self.objects)
-
-    @cached_property
     def queues(self) -> Queues:
         """The ClusterQueues and Cohorts."""
         return from_objects(self.objects)
@@ -74,20 +67,10 @@ class ClusterIndex:
         """The pods of all DaemonSets."""
         return [pods for manifest in self.objects.of("apps", "DaemonSet") for pods in pods_of(manifest)]
 
-    def flavor(self, name: str) -> Manifest | None:
-        """Returns the ResourceFlavor with a name; None if it does not exist."""
-        return self.objects.find(GROUP, "ResourceFlavor", name)
-
-    def topology_levels(self, flavor: Manifest) -> tuple[str, ...]:
-        """Returns the node labels of the topology levels of a flavor; empty if the flavor has no known topology."""
-        topology = self.objects.find(GROUP, "Topology", str(dig(flavor.body, "spec", "topologyName")))
-        levels = items(dig(topology.body if topology else None, "spec", "levels"))
-        return tuple(str(dig(level, "nodeLabel")) for _, level in levels)
-
-    def has_topology(self, name: str) -> bool:
-        """Returns whether a flavor exists and has a topology."""
-        flavor = self.flavor(name)
-        return flavor is not None and dig(flavor.body, "spec", "topologyName") is not None
+    @property
+    def flavors(self) -> dict[str, ResourceFlavor]:
+        """The ResourceFlavors by name."""
+        return self.objects.once(resource_flavors)
 
     @property
     def charts(self) -> set[str]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gpuc.admission.request import Request
+from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.controllers import UPSTREAM, user
 from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.trace.kueue_scope import framework
@@ -83,7 +84,7 @@ def object_creations(workload: Workload, groups: Sequence[str], accounts: Mappin
 
 
 def pod_creation(
-    workload: Workload, pods: PodSet, flavors: Sequence[Manifest], *, gated: bool, accounts: Mapping[str, str]
+    workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor], *, gated: bool, accounts: Mapping[str, str]
 ) -> Creation:
     """Returns the creation of one pod of a pod set.
 
@@ -169,7 +170,7 @@ def _with_claims(pod: Any, pods: PodSet, claims: Sequence[Body]) -> Any:
     return {**pod, "volumes": [*added, *others]}
 
 
-def _spec(pod: Any, flavors: Sequence[Manifest], gated: bool) -> Any:
+def _spec(pod: Any, flavors: Sequence[ResourceFlavor], gated: bool) -> Any:
     """Returns the spec of a pod with the node labels and tolerations of its flavors, and with Kueue's scheduling gate.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/podset/podset.go; pkg/controller/jobs/pod/pod_webhook.go
@@ -178,9 +179,9 @@ def _spec(pod: Any, flavors: Sequence[Manifest], gated: bool) -> Any:
         return pod
     spec = dict(pod)
     for flavor in flavors:
-        labels, tolerations = (dig(flavor.body, "spec", key) for key in ("nodeLabels", "tolerations"))
-        if isinstance(labels, dict):
-            spec["nodeSelector"] = {**dict(pairs(spec.get("nodeSelector"))), **labels}
+        if flavor.labels:
+            spec["nodeSelector"] = {**dict(pairs(spec.get("nodeSelector"))), **flavor.labels}
+        tolerations = dig(flavor.manifest.body, "spec", "tolerations")
         known = [item for _, item in items(spec.get("tolerations"))]
         if added := [item for _, item in items(tolerations) if item not in known]:
             spec["tolerations"] = [*known, *added]
@@ -213,35 +214,33 @@ def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
     match workload.kind:
         case "CronJob":
             template = dig(spec, "jobTemplate")
-            yield _child(workload, "CronJob", template, _owner_name(workload, pods)), ("spec", "jobTemplate")
+            yield _child(workload, template, _owner_name(workload, pods)), ("spec", "jobTemplate")
         case "JobSet":
             for index, job in items(dig(spec, "replicatedJobs")):
                 name = str(dig(job, "name"))
                 labels = {JOBSET_NAME: workload.name, REPLICATED_JOB: name}
-                child = _child(workload, "JobSet", dig(job, "template"), f"{workload.name}-{name}-0", labels)
+                child = _child(workload, dig(job, "template"), f"{workload.name}-{name}-0", labels)
                 yield child, ("spec", "replicatedJobs", index, "template")
         case "Deployment":
             names = ("replicas", "selector", "template", "minReadySeconds")
             replica_set = {name: value for name in names if (value := dig(spec, name)) is not None}
             template = {"metadata": {"labels": pods.labels}, "spec": replica_set}
-            yield _child(workload, "Deployment", template, _owner_name(workload, pods)), ()
+            yield _child(workload, template, _owner_name(workload, pods)), ()
         case "RayJob":
             template = {"spec": dig(spec, "rayClusterSpec")}
-            yield _child(workload, "RayJob", template, _owner_name(workload, pods)), ("spec", "rayClusterSpec")
+            yield _child(workload, template, _owner_name(workload, pods)), ("spec", "rayClusterSpec")
 
 
-def _child(
-    workload: Workload, parent_kind: str, template: Any, name: str, labels: Mapping[str, str] | None = None
-) -> Body:
+def _child(workload: Workload, template: Any, name: str, labels: Mapping[str, str] | None = None) -> Body:
     """Returns the object that a controller creates from a template.
 
     Args:
         labels: labels that the controller adds.
     """
-    api, kind = _POD_OWNERS[parent_kind]
+    api, kind = _POD_OWNERS[workload.kind]
     owner = {
         "apiVersion": dig(workload.document, "apiVersion"),
-        "kind": parent_kind,
+        "kind": workload.kind,
         "name": workload.name,
         "controller": True,
         "uid": "0",

@@ -36,19 +36,18 @@ def described_workload(
         node_labels: the node selector of the pods.
     """
     amounts = {**_default_requests(cluster, namespace), **requests}
-    pod = {
-        **_pod(cluster, namespace, amounts, str(node_labels.get(POOL_LABEL))),
-        **({"nodeSelector": dict(node_labels)} if node_labels else {}),
-    }
-    pod_sets = (PodSet(pod, pods),)
-    return Workload(pod_sets, namespace, queue, "Job", "batch", "described", priority)
+    pod = _pod(cluster, namespace, amounts, str(node_labels.get(POOL_LABEL)))
+    if node_labels:
+        pod["nodeSelector"] = dict(node_labels)
+    return Workload((PodSet(pod, pods),), namespace, queue, "Job", "batch", "described", priority)
 
 
 def _pod(cluster: ClusterIndex, namespace: str, amounts: Mapping[str, str], pool: str) -> Body:
     """Returns the spec of a pod of a pool. The requests are equal to the limits."""
+    registry = next(iter(_parameters(cluster, "GpucImages", "registries")), PLACEHOLDER_REGISTRY)
     container: Body = {
         "name": "work",
-        "image": f"{_registry(cluster)}work:1",
+        "image": f"{registry}work:1",
         "resources": {"requests": dict(amounts), "limits": dict(amounts)},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
@@ -68,10 +67,6 @@ def _default_requests(cluster: ClusterIndex, namespace: str) -> dict[str, str]:
     """Returns the default requests of cpu and memory of the LimitRanges, because policies demand explicit requests."""
     defaults = [container_defaults(manifest)[0] for manifest in in_namespace(cluster.objects, "LimitRange", namespace)]
     return {name: str(row[name]) for row in defaults for name in (CPU, MEMORY) if row.get(name) is not None}
-
-
-def _registry(cluster: ClusterIndex) -> str:
-    return next((str(prefix) for prefix in _parameters(cluster, "GpucImages", "registries")), PLACEHOLDER_REGISTRY)
 
 
 def _profile(cluster: ClusterIndex, namespace: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, Member
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes import flavor as kueue
@@ -14,10 +15,13 @@ from gpuc.kubernetes.quota import NOTHING, Key, Usage
 from gpuc.kubernetes.selector import matches
 from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, labels
-from gpuc.objects.selectors import node_terms, taints, tolerations
+from gpuc.objects.object_set import dig
+from gpuc.objects.selectors import node_terms
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.workload import PodSet
+
+_FIELDS = {"topology": "topologyName", "labels": "nodeLabels", "taint": "nodeTaints"}
+"""The field of a ResourceFlavor that causes a refusal."""
 
 
 def topology_level(annotations: Any) -> str | None:
@@ -53,7 +57,9 @@ def choose(
     if any(PODS in group.resources for group in groups):
         total[PODS] = pods.count
     stops_at_borrowing = queue.setting("flavorFungibility", "whenCanBorrow") in (None, "Borrow", "MayStopSearch")
-    kueue_queue = kueue.Queue(queue, groups, _is_all_topology(cluster, queue), stops_at_borrowing, usage)
+    names, flavors = queue.by_flavor, cluster.flavors
+    is_all_topology = bool(names) and all(name in flavors and flavors[name].topology for name in names)
+    kueue_queue = kueue.Queue(queue, groups, is_all_topology, stops_at_borrowing, usage)
     return kueue.choose(
         kueue_queue, total, topology_level(pods.annotations), lambda name: _flavor(cluster, name, pods), used
     )
@@ -65,56 +71,34 @@ def refusal_location(
     """Returns the object and path that cause a refusal; for a chosen flavor, its path in the ClusterQueue."""
     in_queue = queue.flavors.get(attempt.flavor)
     path = in_queue.path if in_queue else GROUPS
-    flavor = cluster.flavor(attempt.flavor)
-    match attempt.refused_by:
-        case "unknown":
-            return queue.manifest, (*path, "name")
-        case "topology":
-            return flavor, ("spec", "topologyName")
-        case "labels":
-            return flavor, ("spec", "nodeLabels")
-        case "taint":
-            taint = _untolerated(flavor, pods)
-            return flavor, ("spec", "nodeTaints", taint.index if taint else 0)
-        case "quota":
-            return queue.manifest, (*path, "resources")
-    return queue.manifest, path
+    flavor = cluster.flavors.get(attempt.flavor)
+    if attempt.refused_by == "unknown":
+        return queue.manifest, (*path, "name")
+    if attempt.refused_by == "quota":
+        return queue.manifest, (*path, "resources")
+    if flavor is None or attempt.refused_by not in _FIELDS:
+        return queue.manifest, path
+    taint = _untolerated(flavor, pods) if attempt.refused_by == "taint" else None
+    return flavor.manifest, ("spec", _FIELDS[attempt.refused_by], *((taint.index,) if taint else ()))
 
 
 def _flavor(cluster: ClusterIndex, name: str, pods: PodSet) -> kueue.Flavor | None:
     """Returns a flavor and how it fits the pods; None if the ResourceFlavor does not exist."""
-    flavor = cluster.flavor(name)
+    flavor = cluster.flavors.get(name)
     if flavor is None:
         return None
-    taint = _untolerated(flavor, pods)
+    taint, known = _untolerated(flavor, pods), flavor.labels
+    # As in Kueue, requirements for labels that the flavor does not have are ignored.
+    terms = [tuple(requirement for requirement in term if requirement.key in known) for term in node_terms(pods.pod)]
     return kueue.Flavor(
         name,
-        has_topology=cluster.has_topology(name),
-        levels=cluster.topology_levels(flavor),
+        has_topology=bool(flavor.topology),
+        levels=flavor.levels,
         taint=str(taint) if taint else "",
-        matches_selector=_matches_selector(flavor, pods),
+        matches_selector=any(matches(term, known) for term in terms),
     )
 
 
-def _matches_selector(flavor: Manifest, pods: PodSet) -> bool:
-    """Returns whether the node selector of the pods matches the node labels of a flavor.
-
-    As in Kueue, requirements for labels that the flavor does not have are ignored.
-    """
-    node_labels = labels(dig(flavor.body, "spec", "nodeLabels"))
-    terms = [
-        tuple(requirement for requirement in term if requirement.key in node_labels) for term in node_terms(pods.pod)
-    ]
-    return any(matches(term, node_labels) for term in terms)
-
-
-def _untolerated(flavor: Manifest | None, pods: PodSet) -> Taint | None:
+def _untolerated(flavor: ResourceFlavor, pods: PodSet) -> Taint | None:
     """Returns the first taint of a flavor that neither the pods nor the flavor tolerate; None if all are tolerated."""
-    spec = dig(flavor.body if flavor else None, "spec")
-    tolerated = (*tolerations(dig(pods.pod, "tolerations")), *tolerations(dig(spec, "tolerations")))
-    return untolerated(taints(dig(spec, "nodeTaints")), tolerated)
-
-
-def _is_all_topology(cluster: ClusterIndex, queue: Member) -> bool:
-    """Returns whether all flavors of a queue have a topology."""
-    return bool(queue.by_flavor) and all(map(cluster.has_topology, queue.by_flavor))
+    return untolerated(flavor.taints, (*pods.tolerations, *flavor.tolerations))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -46,7 +46,10 @@ def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str
     """
     if reason.startswith(_EXCLUDED):
         return advice.for_local_queue(cluster, workload)
-    label = _how_to_queue(cluster, workload)
+    label = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
+    queued = {queue.namespace for queue in cluster.objects.of(GROUP, "LocalQueue")}
+    if queued and workload.namespace not in queued:
+        label = f"{advice.for_local_queue(cluster, workload)} (namespace {workload.namespace} has none)"
     if QUEUE_LABEL in reason:
         return label
     name, is_spec = framework(workload.api_group, workload.kind), cluster.objects.is_complete
@@ -57,15 +60,6 @@ def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str
     return change if queue_of(cluster, workload) else f"{change}, and {label}"
 
 
-def _how_to_queue(cluster: ClusterIndex, workload: Workload) -> str:
-    """Returns the change that gives a queue to a workload without a queue name."""
-    label = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
-    namespaces = {queue.namespace for queue in cluster.objects.of(GROUP, "LocalQueue")}
-    if not namespaces or workload.namespace in namespaces:
-        return label
-    return f"{advice.for_local_queue(cluster, workload)} (namespace {workload.namespace} has none)"
-
-
 def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
     """Returns the name of the LocalQueue of a workload; an empty string if the workload has no LocalQueue."""
     has_default = cluster.objects.find(GROUP, "LocalQueue", _DEFAULT_QUEUE, workload.namespace) is not None
@@ -73,10 +67,14 @@ def queue_of(cluster: ClusterIndex, workload: Workload) -> str:
 
 
 def manages(cluster: ClusterIndex, api_group: str, kind: str) -> bool:
-    """Returns whether Kueue manages a kind. Without a configuration of Kueue, the result is True."""
+    """Returns whether Kueue manages a kind. Without a configuration of Kueue, the result is True.
+
+    externalFrameworks lists kinds as Kind.version.group.
+    """
     configuration = _configuration(cluster)
-    known = _frameworks(configuration)
-    return configuration is None or _is_external(configuration, api_group, kind) or framework(api_group, kind) in known
+    external = (str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks")))
+    is_external = any(name.startswith(f"{kind}.") and name.endswith(f".{api_group}") for name in external)
+    return configuration is None or is_external or framework(api_group, kind) in _frameworks(configuration)
 
 
 def has_elastic_jobs(cluster: ClusterIndex) -> bool:
@@ -203,31 +201,15 @@ def framework(api_group: str, kind: str) -> str:
     return f"{api_group}/{kind}"
 
 
-def _is_external(configuration: Any, api_group: str, kind: str) -> bool:
-    """Returns whether externalFrameworks lists the kind, as Kind.version.group."""
-    names = [str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks"))]
-    return any(name.startswith(f"{kind}.") and name.endswith(f".{api_group}") for name in names)
-
-
 @lru_cache(maxsize=1)
 def _configuration(cluster: ClusterIndex) -> Any:
     """Returns the configuration of Kueue; None if the input does not have it or it is not YAML."""
-    for text in _configuration_texts(cluster):
-        parsed = document(cluster.objects, text)
+    in_maps = (text for row in cluster.objects.of("", "ConfigMap") for _, text in pairs(row.body.get("data")))
+    for text in (dig(cluster.objects.values, *_VALUES_PATH), *in_maps):
+        parsed = document(cluster.objects, text) if isinstance(text, str) and _API in text else None
         if str(dig(parsed, "apiVersion")).startswith(_API) and dig(parsed, "kind") == "Configuration":
             return parsed
     return None
-
-
-def _configuration_texts(cluster: ClusterIndex) -> Iterator[str]:
-    """Yields the texts that can be the configuration: from the Helm values, then from ConfigMaps."""
-    text = dig(cluster.objects.values, *_VALUES_PATH)
-    if isinstance(text, str):
-        yield text
-    for config_map in cluster.objects.of("", "ConfigMap"):
-        yield from (
-            str(text) for _, text in pairs(config_map.body.get("data")) if isinstance(text, str) and _API in text
-        )
 
 
 def counting_quota(

@@ -143,7 +143,7 @@ def quota_steps(
     )
     flavor, path = manifest, groups
     if chosen is not None:
-        flavor, path = cluster.flavor(chosen.flavor), refusal_location(cluster, queue, pods, chosen)[1]
+        flavor, path = cluster.flavors[chosen.flavor].manifest, refusal_location(cluster, queue, pods, chosen)[1]
     names = ", ".join(choice.names)
     message = f"Kueue chooses flavor {names}" if names else "the pods request no resources"
     yield Step(Stage.FLAVOR, "passed", message, flavor, ("spec",), pods.name)

@@ -178,7 +178,8 @@ def other_nodes(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str]
     if cluster.objects.is_complete:
         return ""
     for wanted in _of_other_nodes(cluster, demand):
-        with_label = (name for name in flavors if _has_label(cluster, name, wanted.key))
+        known = cluster.flavors
+        with_label = (name for name in flavors if name in known and wanted.key in known[name].labels)
         subject = f"flavor {name}" if (name := next(with_label, "")) else "the node selector of the pods"
         return f"{subject} selects nodes that no NodePool of the input makes: {wanted}"
     if not cluster.nodes.is_complete:
@@ -198,11 +199,6 @@ def _of_other_nodes(cluster: ClusterIndex, demand: PodDemand) -> Iterator[Requir
             is_other = key not in known and key not in AWS_LABELS and not domain.absent
             if is_other or (key == "karpenter.sh/nodepool" and domain.absent):
                 yield wanted
-
-
-def _has_label(cluster: ClusterIndex, flavor: str, key: str) -> bool:
-    manifest = cluster.flavor(flavor)
-    return manifest is not None and dig(manifest.body, "spec", "nodeLabels", key) is not None
 
 
 def other_devices(cluster: ClusterIndex, found: Sequence[MatchingPool], demand: PodDemand) -> str:

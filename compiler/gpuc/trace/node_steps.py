@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.instance_labels import instance_labels
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import STARTUP_TAINTS
@@ -18,7 +19,6 @@ from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
 from gpuc.kubernetes.node_pool import AWS, HOSTNAME
 from gpuc.kubernetes.startup_agents import agent_of
 from gpuc.kubernetes.toleration import Taint, untolerated
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.trace.cluster_index import ClusterIndex, accepts
 from gpuc.trace.flavors import topology_level
@@ -45,17 +45,16 @@ _MAX_TYPES = 6
 
 
 def topology_steps(
-    cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[Manifest], queue: Member
+    cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[ResourceFlavor], queue: Member
 ) -> Iterator[Step]:
     """Checks that existing nodes have enough resources for the pods, if a flavor has a topology.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
     """
-    with_topology = [flavor for flavor in flavors if dig(flavor.body, "spec", "topologyName") is not None]
-    checks = dig(queue.manifest.body if queue.manifest else None, "spec", "admissionChecksStrategy")
+    with_topology = [flavor for flavor in flavors if flavor.topology]
     if not with_topology:
         return
-    flavor, path = with_topology[0], ("spec", "topologyName")
+    name, flavor, path = with_topology[0].topology, with_topology[0].manifest, ("spec", "topologyName")
     demand = pod_demand(pods.pod, pods.count, requests, flavors)
     found, _ = matching_pools(cluster, demand)
     invalid = selection_step(pods, found, is_complete=cluster.objects.is_complete)
@@ -63,12 +62,16 @@ def topology_steps(
         yield invalid
         return
     static = [match for match in found if match.pool.is_static]
+    checks = queue.setting("admissionChecksStrategy")
     if not cluster.nodes.pools or checks or any(not match.pool.is_known for match in static):
         message = "the input does not show the existing nodes"
         yield Step(Stage.TOPOLOGY, "unknown", message, flavor, path, pods.name)
         return
-    name, level = dig(flavor.body, "spec", "topologyName"), topology_level(pods.annotations) or ""
-    room = topology_room(cluster, static, demand, _required_level(pods))
+    level = topology_level(pods.annotations) or ""
+    required = level if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""  # all pods need the same domain
+    nodes = 1 if required == HOSTNAME else cluster.domain_nodes.get(required)
+    rooms = [max_pods(match, demand, nodes) for match in static]
+    room = max(rooms, default=0) if required else sum(rooms)
     if not any(match.pool.replicas for match in static):
         message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
         yield Step(Stage.TOPOLOGY, "failed", message, flavor, path, pods.name)
@@ -78,27 +81,9 @@ def topology_steps(
     if room < pods.count:
         yield Step(Stage.TOPOLOGY, "failed", topology_refusal(name, room, pods.count), flavor, path, pods.name)
     message = f'topology "{name}" has room for {room} pod(s)'
-    if _required_level(pods) not in ("", HOSTNAME, *cluster.domain_nodes):
-        message += f"; this assumes that all nodes are in one domain of {_required_level(pods)}"
+    if required not in ("", HOSTNAME, *cluster.domain_nodes):
+        message += f"; this assumes that all nodes are in one domain of {required}"
     yield Step(Stage.TOPOLOGY, "passed", message, flavor, path, pods.name)
-
-
-def topology_room(cluster: ClusterIndex, static: list[MatchingPool], pods: PodDemand, level: str) -> int:
-    """Returns the maximum number of pods that fit on existing nodes at the same time.
-
-    Args:
-        static: the static node pools that accept the pods.
-        level: the node label of a topology level, if all pods have to be in one domain; otherwise an empty string.
-    """
-    if not level:
-        return sum(max_pods(match, pods) for match in static)
-    nodes = 1 if level == HOSTNAME else cluster.domain_nodes.get(level)
-    return max((max_pods(match, pods, nodes) for match in static), default=0)
-
-
-def _required_level(pods: PodSet) -> str:
-    """Returns the topology level of which all pods need the same domain; an empty string without such a level."""
-    return topology_level(pods.annotations) or "" if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""
 
 
 def workload_node_steps(
@@ -106,7 +91,7 @@ def workload_node_steps(
     workload: Workload,
     sets: list[tuple[PodSet, PodDemand]],
     result: TraceResult,
-    copies: int = 1,
+    copies: int,
 ) -> Iterator[Step]:
     """Checks the nodes of every pod set, then whether all pods of all replicas together fit into the node pools.
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.instance_labels import devices_of_category, instance_labels
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import REQUIREMENTS, TAINTS, TEMPLATE
@@ -71,19 +72,17 @@ class UnschedulableReason(NamedTuple):
     """The cause as a sentence, for the result of the trace; empty for the usual cause of the stage."""
 
 
-def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[Manifest]) -> PodDemand:
+def pod_demand(pod: Any, count: int, requests: Amounts, flavors: Sequence[ResourceFlavor]) -> PodDemand:
     """Returns the requirements of admitted pods, to which Kueue adds the node labels and tolerations of the flavors.
 
     Args:
         pod: the spec of the pods, unvalidated.
         requests: the requests of one pod.
     """
-    specs = [dig(flavor.body, "spec") for flavor in flavors]
-    labels = tuple(requirement for spec in specs for requirement in equal_labels(dig(spec, "nodeLabels")))
-    by_spec = (tolerations(dig(spec, "tolerations")) for spec in (pod, *specs))
+    labels = tuple(requirement for flavor in flavors for requirement in equal_labels(flavor.labels))
+    added = (toleration for flavor in flavors for toleration in flavor.tolerations)
     terms = tuple((*term, *labels) for term in node_terms(pod))
-    combined = tuple(toleration for several in by_spec for toleration in several)
-    return PodDemand(count, {**requests, PODS: 1}, terms, combined)
+    return PodDemand(count, {**requests, PODS: 1}, terms, (*tolerations(dig(pod, "tolerations")), *added))
 
 
 def matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[MatchingPool], list[UnschedulableReason]]:

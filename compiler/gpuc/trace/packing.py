@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS
-from gpuc.kubernetes.amounts import Amounts, counted, pods_that_fit, quantity_text
+from gpuc.kubernetes.amounts import Amounts, counted, pods_that_fit, quantity_text, total
 from gpuc.trace.nodes import UNLIMITED_NODES, MatchingPool, PodDemand, pods_per_node
 from gpuc.trace.steps import Stage, Step
 
@@ -54,7 +54,8 @@ def packing_steps(loads: Sequence[Load], copies: int) -> Iterator[Step]:
     names, manifest = ", ".join(pool.name for pool in pools), pools[0].manifest
     path = REPLICAS if pools[0].is_static else LIMITS
     is_sure = not any(match.unsure_types for load in loads for match in load.found)
-    for resource, wanted in _total(several).items() if is_sure else ():
+    demands = [load.demand for load in several if is_sure]
+    for resource, wanted in total(_times(demand.pod, demand.count) for demand in demands).items():
         supply = sum(_supply(pool, several, resource) for pool in pools)
         if wanted > supply:
             most = quantity_text(resource, int(supply))
@@ -65,15 +66,6 @@ def packing_steps(loads: Sequence[Load], copies: int) -> Iterator[Step]:
             return
     message = f"the pods may need more nodes together than node pool {names} can have"
     yield Step(Stage.NODE, "unknown", message, manifest, path)
-
-
-def _total(loads: Sequence[Load]) -> Amounts:
-    """Returns the requests of all pods together."""
-    result: Amounts = {}
-    for load in loads:
-        for name, count in load.demand.pod.items():
-            result[name] = result.get(name, 0) + count * load.demand.count
-    return result
 
 
 def _supply(pool: Pool, loads: Sequence[Load], resource: str) -> float:
@@ -177,6 +169,10 @@ def _place(node: _Nodes, demand: PodDemand, remaining: int, fit: int, nodes: lis
     if not full:
         nodes.remove(node)
     return remaining - full * fit - rest
+
+
+def _times(pod: Amounts, number: int) -> Amounts:
+    return {name: count * number for name, count in pod.items()}
 
 
 def _minus(free: Amounts, pod: Amounts, number: int) -> Amounts:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.admission.validation.cron_schedule import never_fires
+from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import NOTHING, Key, Usage
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.trace import advice
@@ -82,7 +82,7 @@ def _steps(
         yield Step(Stage.LOCAL_QUEUE, "failed", gated, fix=fix)
     result.bypass = why_unmanaged(cluster, workload)
     yield from stopped_steps(workload, is_queued=not result.bypass)
-    flavors_of: dict[str, list[Manifest]] = {}
+    flavors_of: dict[str, list[ResourceFlavor]] = {}
     if result.bypass:
         yield from _bypass_steps(cluster, workload, created, result)
     else:
@@ -98,7 +98,7 @@ def _steps(
     yield from workload_node_steps(cluster, workload, sets, result, workload.copies if admission else 1)
 
 
-def _demand(pods: PodSet, flavors: list[Manifest]) -> PodDemand:
+def _demand(pods: PodSet, flavors: list[ResourceFlavor]) -> PodDemand:
     return pod_demand(pods.pod, pods.count, pod_requests(pods.pod), flavors)
 
 
@@ -130,7 +130,7 @@ def _kueue_steps(
     cluster: ClusterIndex,
     workload: Workload,
     usage: Usage,
-    flavors_of: dict[str, list[Manifest]],
+    flavors_of: dict[str, list[ResourceFlavor]],
     result: TraceResult,
 ) -> Iterator[Step]:
     """Yields the steps of the admission by Kueue, and adds the placements of the pod sets to the result.
@@ -157,7 +157,7 @@ def _kueue_steps(
         result.attempts[pods.name] = choice.attempts
         yield from quota_steps(cluster, queue, pods, requests, choice)
         result.placements[pods.name] = Placement(tuple(choice.names), choice.borrowed)
-        flavors_of[pods.name] = [flavor for name in choice.names if (flavor := cluster.flavor(name)) is not None]
+        flavors_of[pods.name] = [cluster.flavors[name] for name in choice.names if name in cluster.flavors]
     for pods, requests in pod_sets:
         yield from topology_steps(cluster, pods, requests, flavors_of[pods.name], queue)
     yield from start_steps(workload, local, queue)
@@ -169,10 +169,8 @@ def _copies(cluster: ClusterIndex, workload: Workload, created: list[PodSet], re
     Writes the borrowed quota of all replicas to the placements of `result`.
     """
     local = local_queue(cluster, workload)
-    queue = cluster.quotas.get(cluster_queue(local)) if local is not None else None
-    if queue is None:
-        return
-    used: dict[Key, int] = {}
+    assert local is not None, "a missing LocalQueue ends the trace before"
+    queue, used = cluster.quotas[cluster_queue(local)], dict[Key, int]()
     for count in range(min(workload.copies, _MAX_COPIES)):
         choices = {pods.name: choose(cluster, queue, pods, pod_requests(pods.pod), used) for pods in created}
         for name, choice in choices.items():

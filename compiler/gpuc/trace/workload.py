@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from gpuc.admission.mutating import admitted_pod, queued_pod
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import MIN_PARALLELISM, PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.kubernetes.toleration import Toleration
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 from gpuc.objects.pods import Pods, pods_of
+from gpuc.objects.selectors import tolerations
 from gpuc.trace.steps import Step
 
 CLAIM_TEMPLATES: dict[str, Path] = {
@@ -45,6 +47,11 @@ class PodSet:
     """The path of the pod template in the object; empty for a Pod, and for a template that the object does not have."""
     claims: tuple[Any, ...] = ()
     """The templates of the PersistentVolumeClaims that the StatefulSet controller creates for each pod, unvalidated."""
+
+    @property
+    def tolerations(self) -> tuple[Toleration, ...]:
+        """The tolerations of the pods."""
+        return tolerations(dig(self.pod, "tolerations"))
 
 
 class Workload(NamedTuple):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from gpuc.admission.mutating import mutated
 from gpuc.admission.request import Request
+from gpuc.cluster.flavors import ResourceFlavor, resource_flavors
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import cluster_queue, from_objects
 from gpuc.kubernetes.kueue import GROUP
@@ -58,20 +59,18 @@ def _findings(pods: Pods, index: Index) -> Findings:
     terms, accepted = node_terms(pod), tolerations(dig(pod, "tolerations"))
     reason = refusal(groups, terms, accepted) if flavors is not None else None
     for flavor in flavors or ():
-        spec = dig(flavor.body, "spec")
-        with_labels = [(*term, *equal_labels(dig(spec, "nodeLabels"))) for term in terms]
-        reason = reason and refusal(groups, with_labels, (*accepted, *tolerations(dig(spec, "tolerations")))) and reason
+        with_labels = [(*term, *equal_labels(flavor.labels)) for term in terms]
+        reason = reason and refusal(groups, with_labels, (*accepted, *flavor.tolerations)) and reason
     if reason:
         path = (*pods.path, "spec", reason.field(pods.spec))
         yield ObjectFinding(pods_without_node.rule, pods.manifest, path, reason.message, reason.fix)
 
 
-def _flavors(pods: Pods, objects: ObjectSet) -> list[Manifest] | None:
+def _flavors(pods: Pods, objects: ObjectSet) -> list[ResourceFlavor] | None:
     """Returns the flavors of the queue of some pods; None if the queue or a flavor does not exist."""
     local = objects.find(GROUP, "LocalQueue", pods.queue or _DEFAULT_QUEUE, pods.manifest.namespace)
     if local is None:
         return None if pods.queue else []
     queue = from_objects(objects).by_name.get(cluster_queue(local))
-    found = [objects.find(GROUP, "ResourceFlavor", name) for name in (queue.flavors if queue else ())]
-    known = [flavor for flavor in found if flavor is not None]
-    return known if known and len(known) == len(found) else None
+    known, names = objects.once(resource_flavors), queue.flavors if queue else ()
+    return [known[name] for name in names] if names and all(name in known for name in names) else None

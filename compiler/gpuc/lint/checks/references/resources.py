@@ -5,13 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.flavors import FlavorCapacity, resource_flavors
 from gpuc.cluster.index import Index
-from gpuc.cluster.pool import Pool
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
-from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, pairs
@@ -168,10 +166,8 @@ def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
     resources = _overlay_resources(index)
     if not resources:
         return
-    by_flavor: dict[str, list[Pool]] = {}
-    for manifest in index.tree.of(GROUP, "ResourceFlavor"):
-        labels = dig(manifest.body, "spec", "nodeLabels")
-        by_flavor[manifest.name] = index.nodes.matching(labels) if labels else []
+    flavors = index.tree.once(resource_flavors)
+    by_flavor = {name: index.nodes.matching(row.labels) if row.labels else [] for name, row in flavors.items()}
     for queue in from_objects(index.tree).by_name.values():
         for resource_group in queue.groups:
             uncovered: dict[str, str] = {}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gpuc.admission.gatekeeper import PARAMETERS
 from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
+from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import Member
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, quantity_text
@@ -43,7 +44,7 @@ _PERMITTING = {
 
 The decisions of these constraints depend only on the queue, the node selector and the resources of a pod. Constraints
 of other kinds can permit pods with other fields."""
-Smallest = Mapping[str, tuple[Manifest, dict[str, Amounts]]]
+Smallest = Mapping[str, tuple[ResourceFlavor, dict[str, Amounts]]]
 """By flavor: the ResourceFlavor, and by resource the smallest pod that requests the resource."""
 
 
@@ -87,15 +88,15 @@ def _policies(cluster: ClusterIndex) -> Policies:
 
 
 def _violations(
-    cluster: ClusterIndex, policies: Policies, local: Manifest, flavor: Manifest, pod: Amounts
+    cluster: ClusterIndex, policies: Policies, local: Manifest, flavor: ResourceFlavor, pod: Amounts
 ) -> list[Decision]:
     """Returns the decisions that deny a pod. Without such decisions, the list has the decisions that warn.
 
     The list is empty if the pod without a node selector, or the pod that selects the flavor's node pool, has none.
     """
     requests = {name: quantity_text(name, count) for name, count in pod.items()}
-    pool = dig(flavor.body, "spec", "nodeLabels", POOL_LABEL)
-    choices: list[dict[str, str]] = [{}, {POOL_LABEL: pool}] if isinstance(pool, str) else [{}]
+    pool = flavor.labels.get(POOL_LABEL)
+    choices: list[dict[str, str]] = [{}, {POOL_LABEL: pool}] if pool is not None else [{}]
     found: list[Decision] = []
     for node_labels in choices:
         workload = described_workload(cluster, local.namespace, local.name, requests, node_labels)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
-from gpuc.cluster.flavors import FlavorCapacity
+from gpuc.cluster.flavors import FlavorCapacity, ResourceFlavor
 from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
 from gpuc.cluster.queue import Flavor, Member
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
@@ -19,7 +19,7 @@ from gpuc.lint.checks.references.node_labels import FLAVOR_WITHOUT_NODES
 from gpuc.lint.checks.scheduling.policy_conflicts import policy_conflicts
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, labels
+from gpuc.objects.object_set import ObjectSet
 from gpuc.rules.queues.topology_without_static_nodes import not_static, topology_without_static_nodes
 from gpuc.trace.admission_steps import limit_steps
 from gpuc.trace.cluster_index import ClusterIndex
@@ -90,9 +90,9 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
 def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
-    smallest: dict[str, tuple[Manifest, dict[str, Amounts]]] = {}
+    smallest: dict[str, tuple[ResourceFlavor, dict[str, Amounts]]] = {}
     for in_queue in queue.flavors.values():
-        flavor = cluster.flavor(in_queue.name)
+        flavor = cluster.flavors.get(in_queue.name)
         if flavor is None:
             continue
         pods = _smallest(queue, in_queue)
@@ -139,9 +139,9 @@ def _least(resource: str) -> int:
 
 
 def _of_flavor(
-    cluster: ClusterIndex, queue: Member, path: Path, flavor: Manifest, pods: dict[str, Amounts]
+    cluster: ClusterIndex, queue: Member, path: Path, flavor: ResourceFlavor, pods: dict[str, Amounts]
 ) -> Iterator[ObjectFinding]:
-    if not cluster.nodes.pools or not dig(flavor.body, "spec", "nodeLabels"):
+    if not cluster.nodes.pools or not flavor.labels:
         return
     demand = pod_demand({}, 1, {}, [flavor])
     pools, _ = matching_pools(cluster, demand)
@@ -153,23 +153,22 @@ def _of_flavor(
         return
     for name, pod in pods.items():
         yield from _unadvertised(cluster, queue, path, flavor, pools, name, pod)
-    topology = dig(flavor.body, "spec", "topologyName")
     checks = queue.setting("admissionChecksStrategy")
     if (
         cluster.objects.is_complete
-        and topology is not None
+        and flavor.topology
         and not checks
         and not any(match.pool.replicas for match in pools)
     ):
         names = ", ".join(match.pool.name for match in pools)
         message = not_static(f"NodePool {names}", "spec.replicas")
-        yield ObjectFinding(topology_without_static_nodes.rule, flavor, ("spec", "topologyName"), message)
+        yield ObjectFinding(topology_without_static_nodes.rule, flavor.manifest, ("spec", "topologyName"), message)
 
 
-def _no_type(flavor: Manifest, matches: list[MatchingPool]) -> ObjectFinding:
+def _no_type(flavor: ResourceFlavor, matches: list[MatchingPool]) -> ObjectFinding:
     """Returns the finding about a flavor whose node labels exclude all instance types of its node pools."""
     path: Path = ("spec", "nodeLabels")
-    wanted = labels(dig(flavor.body, *path))
+    wanted = flavor.labels
     pools = [match.pool for match in matches]
     excluding = [
         key for key, value in wanted.items() if not any(pool.types_for([equals(key, value)]) for pool in pools)
@@ -177,7 +176,7 @@ def _no_type(flavor: Manifest, matches: list[MatchingPool]) -> ObjectFinding:
     names = ", ".join(pool.name for pool in pools)
     shown = ", ".join(f"{key}: {wanted[key]}" for key in excluding or wanted)
     message = f"no instance type that node pool {names} allows has {shown}"
-    return ObjectFinding(FLAVOR_WITHOUT_NODES, flavor, (*path, *excluding[:1]), message)
+    return ObjectFinding(FLAVOR_WITHOUT_NODES, flavor.manifest, (*path, *excluding[:1]), message)
 
 
 def _no_node(match: MatchingPool) -> ObjectFinding:
@@ -193,7 +192,7 @@ def _unadvertised(
     cluster: ClusterIndex,
     queue: Member,
     path: Path,
-    flavor: Manifest,
+    flavor: ResourceFlavor,
     matches: list[MatchingPool],
     name: str,
     pod: Amounts,
