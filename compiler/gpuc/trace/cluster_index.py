@@ -72,11 +72,6 @@ class ClusterIndex:
         """The ResourceFlavors by name."""
         return self.objects.once(resource_flavors)
 
-    @property
-    def charts(self) -> set[str]:
-        """The names of the Helm charts that Argo CD Applications install."""
-        return self.objects.once(Delivery).charts
-
 
 class Room:
     """The room for pods on the nodes of a pool, by instance type."""
@@ -129,7 +124,7 @@ class Room:
         """Returns whether EKS, the fleet or an installed chart contains the DaemonSet."""
         releases = self._pool.catalog.releases.values()
         charts = {release[row.component].chart for release in releases if row.component in release}
-        return row.component in (EKS, FLEET) or not charts.isdisjoint(self._cluster.charts)
+        return row.component in (EKS, FLEET) or not charts.isdisjoint(self._cluster.objects.once(Delivery).charts)
 
 
 def accepts(pool: Pool, pods: Pods) -> bool:

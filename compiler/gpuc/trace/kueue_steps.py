@@ -81,7 +81,11 @@ def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member)
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
     """
     manifest = queue.manifest
-    problem = _inactivity(cluster, queue)
+    problem: tuple[str, Path] | None = None
+    if (stopped := queue.setting("stopPolicy")) in _STOPPED:
+        problem = f"{manifest} has stopPolicy {stopped}", ("spec", "stopPolicy")
+    elif reason := inactive_reason(cluster.objects, queue):
+        problem = f"{reason[0]}, so {manifest} is inactive", reason[1]
     labels = cluster.objects.namespaces.get(workload.namespace)
     selected = selector(queue.setting("namespaceSelector"))
     if problem is None and labels is not None and not matches(selected, labels):
@@ -96,15 +100,6 @@ def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member)
         return Step(Stage.CLUSTER_QUEUE, "unknown", message, manifest, ("spec", "namespaceSelector"))
     message = f"{manifest} is active and accepts namespace {workload.namespace}"
     return Step(Stage.CLUSTER_QUEUE, "passed", message, manifest, ("spec", "namespaceSelector"))
-
-
-def _inactivity(cluster: ClusterIndex, queue: Member) -> tuple[str, Path] | None:
-    """Returns the reason why a ClusterQueue is inactive, with its path; None if the ClusterQueue is active."""
-    stopped = queue.setting("stopPolicy")
-    if stopped in _STOPPED:
-        return f"{queue.manifest} has stopPolicy {stopped}", ("spec", "stopPolicy")
-    reason = inactive_reason(cluster.objects, queue)
-    return (f"{reason[0]}, so {queue.manifest} is inactive", reason[1]) if reason else None
 
 
 def quota_steps(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from gpuc.cluster.application import Delivery
 from gpuc.cluster.node_class import AUTO_MODE_GROUP
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, REPLICAS, REQUIREMENTS
@@ -228,7 +229,7 @@ def missing_device_plugin(cluster: ClusterIndex, pod: Amounts) -> str:
 
 def _daemonset_texts(cluster: ClusterIndex) -> Iterator[str]:
     """Yields the names and images of DaemonSets, and the names of Helm charts."""
-    yield from cluster.charts
+    yield from cluster.objects.once(Delivery).charts
     for pods in cluster.daemonsets:
         yield pods.manifest.name
         yield from (str(dig(row, "image")) for _, row in items(dig(pods.spec, "containers")))
