@@ -119,7 +119,7 @@ def chart_taken_over(change: Change) -> Impacts:
     template differs restart. With the sync option FailOnSharedResource, it does not take over objects of another
     Application, even if that Application is deleted, unless its Argo CD has an installation ID. With another release
     name or namespace, Argo CD installs the chart a second time: two controllers work on the same objects. Argo CD knows
-    no Helm releases, so `helm list` still shows the old found.
+    no Helm releases, so `helm list` still shows the old one.
     """
     for found in changed_installations(change):
         if found.before == "another team":
