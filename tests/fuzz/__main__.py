@@ -42,7 +42,7 @@ def _lint() -> Callable[[bytes], None]:
         from gpuc.lint.checks import findings as findings_among
         from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.object_set import ObjectSet
-        from gpuc.verify.schema import schema_findings
+        from gpuc.verify.fields.schema import schema_findings
 
     def target(data: bytes) -> None:
         try:

@@ -15,7 +15,7 @@ from gpuc.cli.main import main
 from gpuc.lint.checks import findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_set import ObjectSet
-from gpuc.verify.schema import schema_findings
+from gpuc.verify.fields.schema import schema_findings
 from tests.conftest import EXAMPLES, ROOT
 
 POOL = """\

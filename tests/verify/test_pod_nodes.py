@@ -16,7 +16,7 @@ from gpuc.objects.object_set import dig, emitted
 from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import node_terms, tolerations
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.verify.charts.no_node import no_node
+from gpuc.verify.charts.helm_values import no_node
 from gpuc.verify.pod_nodes import SYSTEM_NODES, pool_nodes, refusal
 from gpuc.verify.references import pods_without_node
 from gpuc.verify.subject import Subject

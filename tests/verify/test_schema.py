@@ -8,7 +8,7 @@ import pytest
 
 from gpuc.diagnostics.finding import Finding
 from gpuc.manifest.manifest import Manifest
-from gpuc.verify.schema import schema_findings
+from gpuc.verify.fields.schema import schema_findings
 from tests.verify.findings import verify_schemas
 
 ORIGIN = ("spec", "pools", "train-h100")

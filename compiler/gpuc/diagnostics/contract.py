@@ -2,7 +2,7 @@
 
 The first line of the docstring of the function is the title of the rule, and the rest is the reason. The case file has
 the name of the function and the suffix .yaml. It contains good and bad examples, separated by `---`. Each line for
-which gpuc reports a finding ends with `#! ID`. A module has the name of its only check, or several impacts of one
+which gpuc reports a finding ends with `#! ID`. A module has the name of its only check, or several checks of one
 subject. gpuc discovers the modules in the folders of a package, so no list names them.
 """
 

@@ -22,8 +22,8 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, emitted, group
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 from gpuc.verify import constraints
+from gpuc.verify.fields.schema import quantity_not_canonical, schema_findings, unknown_kind
 from gpuc.verify.references import pods_without_node
-from gpuc.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_findings
 
 TWICE = declare_rule(
     "MAN009",
@@ -100,9 +100,9 @@ def _schemas(artifacts: Sequence[Artifact], manifests: Sequence[Manifest], kuber
     reported: set[tuple[str, str]] = set()
     for finding in schema_findings([*templates, *manifests], kubernetes, as_written=True):
         manifest = finding.manifest
-        if manifest.written is None or finding.rule is NOT_CANONICAL:
+        if manifest.written is None or finding.rule is quantity_not_canonical.rule:
             continue
-        if finding.rule is not UNKNOWN_KIND:
+        if finding.rule is not unknown_kind.rule:
             yield finding.to_finding()
         elif (kind := (manifest.api, manifest.kind)) not in reported:
             reported.add(kind)

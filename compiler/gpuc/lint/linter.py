@@ -31,7 +31,7 @@ from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, pairs
-from gpuc.verify.schema import NOT_CANONICAL, UNKNOWN_KIND, schema_findings
+from gpuc.verify.fields.schema import quantity_not_canonical, schema_findings, unknown_kind
 
 NOT_TEXT = declare_rule(
     "LNT005",
@@ -137,11 +137,12 @@ class Linter:
             manifests = [manifest for manifest in manifests if not self._has_imported_schema(manifest)]
             yield from crd_findings(self.crds, imported, self.unchecked.reasons)
         for finding in schema_findings(manifests, self.kubernetes, as_written=True):
-            if finding.rule is UNKNOWN_KIND:
+            if finding.rule is unknown_kind.rule:
                 # Cluster dumps contain Events, which configure nothing.
                 if finding.manifest.kind != "Event":
                     self.unchecked.kinds[f"{finding.manifest.api} {finding.manifest.kind}"] += 1
-            elif finding.rule is not NOT_CANONICAL:  # the canonical form of a quantity matters only in gpuc's output
+            # The canonical form of a quantity matters only in gpuc's output.
+            elif finding.rule is not quantity_not_canonical.rule:
                 yield finding
 
     def _unnamed_findings(self, files: LoadedFiles) -> Iterator[Finding]:

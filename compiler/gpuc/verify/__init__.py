@@ -1,7 +1,7 @@
 """Checks the emitted objects before gpuc writes the files: fields, values, metadata, references, and tenant isolation.
 
-The checks read only the objects and share no code with the emitters. Every check is a module, and a case file with the
-same name contains examples. gpuc discovers the modules. `gpuc lint` has more checks. The tests run the checks of
+The checks read only the objects and share no code with the emitters. Every check is a function, and a case file with
+the same name contains examples. gpuc discovers the modules. `gpuc lint` has more checks. The tests run the checks of
 `gpuc lint` on the output of the example clusters too.
 """
 

@@ -51,9 +51,12 @@ class Subject:
         """All objects, with the tables that contain the schemas of their kinds; None for an unknown kind."""
         return tuple((manifest, self._table(manifest)) for manifest in self.objects.manifests)
 
-    def schema_errors(self, kind: ErrorKind) -> Iterator[tuple[Manifest, SchemaError]]:
-        """Yields the schema errors of one kind in all objects, with the objects."""
-        return ((manifest, item) for manifest, item in self._schema_errors if item.kind is kind)
+    def schema_findings(self, rule: Rule, kind: ErrorKind) -> Iterator[ObjectFinding]:
+        """Yields the findings of a rule about one kind of schema errors in all objects."""
+        is_unknown = kind is ErrorKind.UNKNOWN
+        for manifest, error in self._schema_errors:
+            if error.kind is kind:
+                yield ObjectFinding(rule, manifest, error.path, error.message, error.fix, on_key=is_unknown)
 
     def value_errors(self, *kinds: ErrorKind) -> Iterator[tuple[Values, SchemaError]]:
         """Yields the schema errors of some kinds in all Helm values, with the values."""

@@ -16,10 +16,9 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.tables import are_names
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.verify.fields.illegal_metadata import verify_metadata
-from gpuc.verify.schema import MISSING_FIELD, UNKNOWN_FIELD, WRONG_VALUE
+from gpuc.verify.fields.schema import missing_field, unknown_field, verify_metadata, wrong_value
 
-_RULES = {ErrorKind.UNKNOWN: UNKNOWN_FIELD, ErrorKind.VALUE: WRONG_VALUE, ErrorKind.MISSING: MISSING_FIELD}
+_CHECKS = {ErrorKind.UNKNOWN: unknown_field, ErrorKind.VALUE: wrong_value, ErrorKind.MISSING: missing_field}
 
 
 def imported_table(folder: Path, api: str, kind: str) -> Table | None:
@@ -49,7 +48,7 @@ def crd_findings(folder: Path, manifests: Sequence[Manifest], unchecked: Counter
             if error.kind is not ErrorKind.QUANTITY:  # the API server accepts every spelling of a quantity
                 fits_schema = False
                 on_key = error.kind is ErrorKind.UNKNOWN
-                yield ObjectFinding(_RULES[error.kind], manifest, error.path, error.message, error.fix, on_key)
+                yield ObjectFinding(_CHECKS[error.kind].rule, manifest, error.path, error.message, error.fix, on_key)
         yield from verify_metadata(manifest, namespaced=table.namespaced, as_written=True)
         if rules and fits_schema:  # the API server too evaluates rules only if the object fits the schema
             from gpuc.lint.crds.cel_rules import broken_rules

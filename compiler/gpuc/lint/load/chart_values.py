@@ -20,9 +20,7 @@ from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
-from gpuc.verify.charts.null_field import null_fields
-from gpuc.verify.charts.unknown_key import unknown_key
-from gpuc.verify.charts.wrong_type import wrong_type
+from gpuc.verify.charts.helm_values import null_fields, unknown_key, wrong_type
 from gpuc.verify.values import CONFIGURATION_TEXT, schema_validator
 
 NO_CONFIG = declare_rule(

@@ -1,4 +1,4 @@
-"""Checks that every object exists to which another object refers by name."""
+"""Fields in which objects refer to other objects by name, and the checks that the named objects exist."""
 
 from __future__ import annotations
 
@@ -6,20 +6,222 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.cluster.index import Index
-from gpuc.diagnostics.contract import modules
 from gpuc.diagnostics.finding import Path, Rule
+from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import Pattern, matching_values, pattern
-from gpuc.verify.references.reference import ANY, POD, ObjectReference, Reference, check_reference, object_reference
+from gpuc.verify import Findings, check
+from gpuc.verify.references.reference import (
+    ANY,
+    ANY_NAMESPACE,
+    LOCAL_QUEUE,
+    POD,
+    PRIORITY_CLASS,
+    TYPED,
+    ObjectReference,
+    Reference,
+    check_reference,
+    object_reference,
+)
+from gpuc.verify.subject import Subject
 
-REFERENCES: dict[Reference, Rule] = {
-    row: getattr(module, module.__name__.rpartition(".")[2]).rule
-    for module in modules(__package__)
-    for row in getattr(module, "ROWS", ())
+_QUEUE, _PRIORITY = f"{{{GROUP}/queue-name}}", f"{{{GROUP}/priority-class}}"
+_CLUSTER_QUEUE, _FLAVOR, _CHECK = f"{GROUP}/ClusterQueue", f"{GROUP}/ResourceFlavor", f"{GROUP}/AdmissionCheck"
+_PROJECT, _NODE_POOL = "argoproj.io/AppProject", "karpenter.sh/NodePool"
+
+
+@check(
+    "REF001",
+    source="Kueue v0.19.2, pkg/cache/scheduler/clusterqueue.go (FlavorNotFound, AdmissionCheckNotFound, "
+    "TopologyNotFound)",
+)
+def inactive_queue(subject: Subject) -> Findings:
+    """A queue, flavor or admission check of Kueue refers to an object that does not exist.
+
+    Kueue keeps the queue inactive and admits no workload of the queue. The workloads wait without an event.
+    """
+    return subject.unresolved(inactive_queue.rule)
+
+
+@check("REF002", source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)")
+def unknown_local_queue(subject: Subject) -> Findings:
+    """A workload names a LocalQueue that does not exist in the namespace of the workload.
+
+    Kueue suspends the workload and never admits it.
+    """
+    return subject.unresolved(unknown_local_queue.rule)
+
+
+@check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
+def unknown_node_class(subject: Subject) -> Findings:
+    """A NodePool or NodeOverlay refers to an object that does not exist.
+
+    The NodePool is not ready and starts no node. A NodeOverlay for a missing NodePool has no effect.
+    """
+    return subject.unresolved(unknown_node_class.rule)
+
+
+@check("REF003", source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority")
+def unknown_priority(subject: Subject) -> Findings:
+    """A workload names a priority class that does not exist.
+
+    Without the WorkloadPriorityClass, Kueue creates no Workload. Without the PriorityClass, the API server refuses the
+    pods.
+    """
+    return subject.unresolved(unknown_priority.rule)
+
+
+@check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
+def unknown_project(subject: Subject) -> Findings:
+    """An Application names an AppProject that does not exist.
+
+    Argo CD reports InvalidSpecError and does not sync the Application.
+    """
+    return subject.unresolved(unknown_project.rule)
+
+
+@check(
+    "REF005", source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding"
+)
+def unknown_role(subject: Subject) -> Findings:
+    """A binding refers to a role or a service account that does not exist.
+
+    The API server accepts the binding, but the binding grants no permissions.
+    """
+    return subject.unresolved(unknown_role.rule)
+
+
+@check("REF006", source="https://kubernetes.io/docs/concepts/configuration/configmap/")
+def unknown_source(subject: Subject) -> Findings:
+    """A pod refers to a ConfigMap, Secret, claim, ServiceAccount or class that does not exist.
+
+    The API server refuses the pod, or the pod stays in ContainerCreating. The other pods of the workload wait and
+    occupy GPUs.
+    """
+    return subject.unresolved(unknown_source.rule)
+
+
+@check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
+def unknown_target(subject: Subject) -> Findings:
+    """A scaler, route, webhook or policy refers to an object that does not exist.
+
+    The scaler, route, webhook or policy has no effect. Only its status, or an error of clients, shows the reason.
+    """
+    return subject.unresolved(unknown_target.rule)
+
+
+@check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
+def unknown_template(subject: Subject) -> Findings:
+    """A constraint has no ConstraintTemplate, or a ValidatingAdmissionPolicyBinding has no policy.
+
+    The policy is not enforced: the API server refuses the constraint, or the binding has no effect.
+    """
+    return subject.unresolved(unknown_template.rule)
+
+
+_ROWS: dict[Rule, tuple[Reference, ...]] = {
+    inactive_queue.rule: (
+        Reference(LOCAL_QUEUE, "spec.clusterQueue", _CLUSTER_QUEUE),
+        Reference(_CLUSTER_QUEUE, "spec.resourceGroups[].flavors[].name", _FLAVOR),
+        Reference(f"{GROUP}/Cohort", "spec.resourceGroups[].flavors[].name", _FLAVOR),
+        Reference(_CLUSTER_QUEUE, "spec.admissionChecks[]", _CHECK),
+        Reference(_CLUSTER_QUEUE, "spec.admissionChecksStrategy.admissionChecks[].name", _CHECK),
+        Reference(_CLUSTER_QUEUE, "spec.admissionChecksStrategy.admissionChecks[].onFlavors[]", _FLAVOR),
+        Reference(_FLAVOR, "spec.topologyName", f"{GROUP}/Topology"),
+        Reference(_CHECK, "spec.parameters", TYPED),
+        Reference(f"{GROUP}/MultiKueueConfig", "spec.clusters[]", f"{GROUP}/MultiKueueCluster"),
+    ),
+    unknown_local_queue.rule: (
+        Reference(ANY, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
+        Reference(POD, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
+        Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", LOCAL_QUEUE),
+    ),
+    unknown_node_class.rule: (
+        Reference(_NODE_POOL, "spec.template.spec.nodeClassRef", TYPED),
+        Reference(
+            "karpenter.sh/NodeOverlay",
+            "spec.requirements[].values[]",
+            _NODE_POOL,
+            when=("key", "karpenter.sh/nodepool"),
+        ),
+    ),
+    unknown_priority.rule: (
+        Reference(ANY, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
+        Reference(POD, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
+        Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
+        Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass"),
+    ),
+    unknown_project.rule: (
+        Reference("argoproj.io/Application", "spec.project", _PROJECT, ANY_NAMESPACE),
+        Reference("argoproj.io/ApplicationSet", "spec.template.spec.project", _PROJECT, ANY_NAMESPACE),
+    ),
+    unknown_role.rule: (
+        Reference(f"{RBAC}/RoleBinding", "roleRef", TYPED),
+        Reference(f"{RBAC}/ClusterRoleBinding", "roleRef", TYPED),
+        *(
+            Reference(f"{RBAC}/{kind}", "subjects[].name", "ServiceAccount", "namespace", ("kind", "ServiceAccount"))
+            for kind in ("RoleBinding", "ClusterRoleBinding")
+        ),
+    ),
+    unknown_source.rule: (
+        Reference(POD, "spec.serviceAccountName", "ServiceAccount"),
+        Reference(POD, "spec.imagePullSecrets[].name", "Secret"),
+        Reference(POD, "spec.runtimeClassName", "node.k8s.io/RuntimeClass"),
+        Reference(POD, "spec.volumes[].configMap.name", "ConfigMap"),
+        Reference(POD, "spec.volumes[].secret.secretName", "Secret"),
+        Reference(POD, "spec.volumes[].projected.sources[].configMap.name", "ConfigMap"),
+        Reference(POD, "spec.volumes[].projected.sources[].secret.name", "Secret"),
+        Reference(POD, "spec.volumes[].persistentVolumeClaim.claimName", "PersistentVolumeClaim"),
+        Reference(POD, "spec.resourceClaims[].resourceClaimName", "resource.k8s.io/ResourceClaim"),
+        Reference(POD, "spec.resourceClaims[].resourceClaimTemplateName", "resource.k8s.io/ResourceClaimTemplate"),
+        *(
+            Reference(POD, f"spec.{containers}[].{path}", target)
+            for containers in ("containers", "initContainers")
+            for path, target in (
+                ("envFrom[].configMapRef.name", "ConfigMap"),
+                ("envFrom[].secretRef.name", "Secret"),
+                ("env[].valueFrom.configMapKeyRef.name", "ConfigMap"),
+                ("env[].valueFrom.secretKeyRef.name", "Secret"),
+            )
+        ),
+        Reference("PersistentVolumeClaim", "spec.storageClassName", "storage.k8s.io/StorageClass"),
+        Reference("nvidia.com/ClusterPolicy", "spec.devicePlugin.config.name", "ConfigMap", ANY_NAMESPACE),
+        Reference("nvidia.com/ClusterPolicy", "spec.migManager.config.name", "ConfigMap", ANY_NAMESPACE),
+        Reference("nvidia.com/ClusterPolicy", "spec.dcgmExporter.config.name", "ConfigMap", ANY_NAMESPACE),
+    ),
+    unknown_target.rule: (
+        Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[].queues[]", LOCAL_QUEUE, ANY_NAMESPACE),
+        Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", PRIORITY_CLASS),
+        Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.pools[].pool", _NODE_POOL),
+        Reference(f"{CONSTRAINTS}/GpucGpuQuota", "spec.parameters.pools[].pool", _NODE_POOL),
+        Reference(f"{CONSTRAINTS}/GpucMpsClients", "spec.parameters.pools[].pool", _NODE_POOL),
+        Reference(f"{CONSTRAINTS}/GpucGpuQueue", "spec.parameters.gpuQueues[]", LOCAL_QUEUE, ANY_NAMESPACE),
+        Reference(f"{CONSTRAINTS}/GpucGpuQueue", "spec.parameters.cpuQueues[]", LOCAL_QUEUE, ANY_NAMESPACE),
+        Reference(f"{CONSTRAINTS}/GpucPoolSelector", "spec.parameters.pools[]", _NODE_POOL),
+        Reference(f"{CONSTRAINTS}/GpucPoolSelector", "spec.parameters.choices[].pools[]", _NODE_POOL),
+        Reference(f"{CONSTRAINTS}/GpucGpuLimits", "spec.parameters.limits[].pool", _NODE_POOL),
+        Reference(f"{CONSTRAINTS}/GpucNcclProfile", "spec.parameters.profiles[].configMap", "ConfigMap", "namespace"),
+        Reference("autoscaling/HorizontalPodAutoscaler", "spec.scaleTargetRef", TYPED),
+        Reference("keda.sh/ScaledObject", "spec.scaleTargetRef", TYPED),
+        Reference("autoscaling.k8s.io/VerticalPodAutoscaler", "spec.targetRef", TYPED),
+        Reference("networking.k8s.io/Ingress", "spec.defaultBackend.service.name", "Service"),
+        Reference("networking.k8s.io/Ingress", "spec.rules[].http.paths[].backend.service.name", "Service"),
+        Reference("trainer.kubeflow.org/TrainJob", "spec.runtimeRef", TYPED),
+    ),
+    unknown_template.rule: (
+        Reference(f"{CONSTRAINTS}/*", "kind", "templates.gatekeeper.sh/ConstraintTemplate"),
+        Reference(
+            "admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding",
+            "spec.policyName",
+            "admissionregistration.k8s.io/ValidatingAdmissionPolicy",
+        ),
+    ),
 }
-"""All fields in which objects refer to other objects, with their rules: the ROWS of each module of this folder."""
+REFERENCES = {row: rule for rule, rows in _ROWS.items() for row in rows}
+"""All fields in which objects refer to other objects, with the rules about missing objects."""
 
 _BY_SOURCE: dict[str, list[tuple[Reference, Pattern]]] = {}
 for _row in REFERENCES:

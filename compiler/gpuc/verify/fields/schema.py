@@ -1,11 +1,18 @@
+"""Fields, values, kinds and metadata of objects that the API server refuses or drops."""
+
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gpuc.admission.validation.metadata import labels_and_annotations, structure_of_metadata
+from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
+from gpuc.catalog.schemas.schema_errors import ErrorKind
+from gpuc.diagnostics.spelling import nearest
+from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, PATH_SEGMENT, SUBDOMAIN
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet
 from gpuc.verify import Findings, check
 from gpuc.verify.subject import Subject
 
@@ -21,6 +28,53 @@ _LABEL_VALUED = frozenset(
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
 
 
+@check("SCH001")
+def unknown_field(subject: Subject) -> Findings:
+    """An object has a field that its kind does not have.
+
+    The API server drops the field, and the setting has no effect; or the API server refuses the object.
+    """
+    return subject.schema_findings(unknown_field.rule, ErrorKind.UNKNOWN)
+
+
+@check("SCH002")
+def wrong_value(subject: Subject) -> Findings:
+    """A field has a value of the wrong type, out of range, or not among the allowed values.
+
+    The API server refuses the object, and its Application does not sync.
+    """
+    return subject.schema_findings(wrong_value.rule, ErrorKind.VALUE)
+
+
+@check("SCH003")
+def missing_field(subject: Subject) -> Findings:
+    """An object lacks a field that its kind requires.
+
+    The API server refuses the object, and its Application does not sync.
+    """
+    return subject.schema_findings(missing_field.rule, ErrorKind.MISSING)
+
+
+@check("SCH004")
+def unknown_kind(subject: Subject) -> Findings:
+    """An object has a kind or version for which gpuc has no schema.
+
+    gpuc does not check the fields of the object.
+    """
+    for manifest, known in subject.tables:
+        if known is None:
+            yield ObjectFinding(unknown_kind.rule, manifest, ("kind",), _reason(manifest, subject.kubernetes))
+
+
+@check("SCH005", source="k8s.io/apimachinery v0.35, pkg/api/resource/quantity.go")
+def quantity_not_canonical(subject: Subject) -> Findings:
+    """A quantity is not in the canonical form, in which Kubernetes stores quantities.
+
+    Argo CD compares the text with the stored quantity and reports OutOfSync forever.
+    """
+    return subject.schema_findings(quantity_not_canonical.rule, ErrorKind.QUANTITY)
+
+
 @check("SCH006", source="https://kubernetes.io/docs/concepts/overview/working-with-objects/names/")
 def illegal_metadata(subject: Subject) -> Findings:
     """An object has a name, namespace, label or annotation that Kubernetes refuses.
@@ -30,6 +84,29 @@ def illegal_metadata(subject: Subject) -> Findings:
     for manifest, known in subject.tables:
         if known is not None:
             yield from verify_metadata(manifest, namespaced=known.namespaced, as_written=subject.as_written)
+
+
+def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_written: bool = False) -> list[ObjectFinding]:
+    """Returns the findings about fields, values and metadata that the API server would drop or refuse.
+
+    Args:
+        kubernetes: the cluster's minor version, for example "1.35".
+        as_written: whether people wrote the objects. Then quantities may be numbers, and the namespace may be missing.
+    """
+    subject = Subject(ObjectSet(manifests, is_complete=False), kubernetes, as_written=as_written)
+    checks = (unknown_field, wrong_value, missing_field, unknown_kind, quantity_not_canonical, illegal_metadata)
+    return [finding for check in checks for finding in check.find(subject)]
+
+
+def _reason(manifest: Manifest, kubernetes: str) -> str:
+    if manifest.api == CONSTRAINT_API:
+        return f'no ConstraintTemplate declares the kind "{manifest.kind}"'
+    known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
+    suggestion = nearest(f"{manifest.api} {manifest.kind}", known)
+    reason = f"gpuc has no schema of {manifest.api} {manifest.kind} for Kubernetes {kubernetes} or the release set"
+    if suggestion:
+        return f'{reason}, did you mean "{suggestion}"'
+    return f"{reason}: {DERIVE} with --kind {manifest.api} {manifest.kind}, see its --help"
 
 
 def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = False) -> Findings:
