@@ -36,9 +36,14 @@ class ResourceFlavor:
         """The node labels of the topology levels; empty if the Topology is missing."""
 
 
+def every_flavor(objects: ObjectSet) -> tuple[ResourceFlavor, ...]:
+    """Returns the ResourceFlavors of an object set, also those with the same name."""
+    return tuple(ResourceFlavor(row, objects) for row in objects.of(GROUP, "ResourceFlavor"))
+
+
 def resource_flavors(objects: ObjectSet) -> dict[str, ResourceFlavor]:
     """Returns the ResourceFlavors of an object set by name."""
-    return {row.name: ResourceFlavor(row, objects) for row in objects.of(GROUP, "ResourceFlavor")}
+    return {row.name: row for row in objects.once(every_flavor)}
 
 
 class FlavorCapacity:

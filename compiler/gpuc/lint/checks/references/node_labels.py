@@ -1,10 +1,11 @@
-"""Node labels that flavors and pods select, and that no node pool sets."""
+"""Node labels that flavors, pods and topologies name, and that no node pool sets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.cluster.flavors import ResourceFlavor, every_flavor
 from gpuc.cluster.index import Index
 from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
@@ -12,7 +13,6 @@ from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import NODE_OPERATORS
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, items, labels
 from gpuc.objects.pods import Pods
@@ -34,14 +34,22 @@ PODS_WITHOUT_NODES = declare_rule(
     "Karpenter starts no node for the pods, and they stay Pending.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
 )
+MISSPELT_LEVEL = declare_rule(
+    "REF034",
+    Severity.WARNING,
+    "The node label of a topology level is probably a misspelt label of a node pool.",
+    "Kueue finds no node in the topology and admits no work to its flavors.",
+    "kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go",
+)
 _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all of them"
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Yields findings about selectors of flavors and pods that no node matches, if the input has node pools."""
+    """Yields findings about labels of topologies, and about labels of flavors and pods if the input has node pools."""
+    yield from _levels(index)
     if not index.nodes.pools:
         return
-    for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
+    for flavor in index.tree.once(every_flavor):
         yield from _flavor(flavor, index)
     for pods in index.pods:
         if pods.manifest.kind != "DaemonSet" and isinstance(pods.spec, dict):
@@ -49,14 +57,31 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
             yield from _affinity(pods, index)
 
 
-def _flavor(flavor: Manifest, index: Index) -> Iterator[ObjectFinding]:
+def _flavor(flavor: ResourceFlavor, index: Index) -> Iterator[ObjectFinding]:
     nodes, is_complete = index.nodes, index.tree.is_complete
     path: Path = ("spec", "nodeLabels")
-    for key, value in _unmet(dig(flavor.body, *path), nodes):
+    for key, value in _unmet(flavor.labels, nodes):
         message, suggestion, on_key = _nothing_gives(key, [value], nodes) if key else (_NOT_TOGETHER, "", False)
         if suggestion or nodes.is_complete:
             rule = FLAVOR_WITHOUT_NODES if is_complete or suggestion else NOT_IN_THESE_FILES
-            yield ObjectFinding(rule, flavor, (*path, key) if key else path, message, write(suggestion), on_key)
+            yield ObjectFinding(
+                rule, flavor.manifest, (*path, key) if key else path, message, write(suggestion), on_key
+            )
+
+
+def _levels(index: Index) -> Iterator[ObjectFinding]:
+    """Yields findings about levels whose label no node pool sets, but is similar to a label of a node pool."""
+    known = index.nodes.keys
+    for topology in index.tree.of("kueue.x-k8s.io", "Topology"):
+        for number, level in items(dig(topology.body, "spec", "levels")):
+            key = dig(level, "nodeLabel")
+            if not isinstance(key, str) or normal(key) in known:
+                continue
+            if suggestion := misspelt(key, known):
+                message = f'no node pool has the label "{key}", did you mean "{suggestion}"'
+                yield ObjectFinding(
+                    MISSPELT_LEVEL, topology, ("spec", "levels", number, "nodeLabel"), message, write(suggestion)
+                )
 
 
 def _selector(pods: Pods, index: Index) -> Iterator[ObjectFinding]:

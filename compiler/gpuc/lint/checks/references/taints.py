@@ -1,22 +1,34 @@
-"""Taints of node pools that flavors and pods do not tolerate."""
+"""Taints of node pools and tolerations that do not fit: of flavors, pods and the GPU operator."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from gpuc.cluster.flavors import ResourceFlavor, every_flavor
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import TAINTS
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
-from gpuc.kubernetes.node_pool import HOSTNAME, INSTANCE_TYPE, NODE_POOL, WELL_KNOWN, is_well_known, normal
-from gpuc.kubernetes.toleration import Taint, Toleration, tolerated
+from gpuc.kubernetes.node_pool import (
+    AWS_INSTANCE,
+    HOSTNAME,
+    INSTANCE_TYPE,
+    NODE_POOL,
+    WELL_KNOWN,
+    is_well_known,
+    normal,
+)
+from gpuc.kubernetes.toleration import Taint, Toleration, tolerated, untolerated
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import dig, items, labels, pairs
 from gpuc.objects.pods import Pods
-from gpuc.objects.selectors import taints, tolerations
+from gpuc.objects.selectors import tolerations
 
 FLAVOR_KEPT_OFF = declare_rule(
     "REF022",
@@ -61,21 +73,45 @@ OTHER_NODES_POSSIBLE = declare_rule(
     "The pods stay Pending, unless the cluster has other nodes with the labels, for example of a managed node group.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
 )
+MISSING_TAINT = declare_rule(
+    "REF028",
+    Severity.WARNING,
+    "A node pool lacks a taint that its flavor or its pods tolerate.",
+    "Pods without GPUs may run on these nodes and use up cpu and memory, so that GPUs stay idle. Karpenter may also "
+    "start expensive nodes for such pods.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#example-use-cases",
+)
+OPERATOR_KEPT_OFF = declare_rule(
+    "REF015",
+    Severity.ERROR,
+    "The pods of the GPU operator do not tolerate a taint of a node pool with GPUs.",
+    "The device plugin never runs on these nodes. They advertise no GPU, and pods that request a GPU stay Pending.",
+    "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
+)
 _ON_ALL_NODES = frozenset((*WELL_KNOWN, HOSTNAME)) - {NODE_POOL, INSTANCE_TYPE}
 """Labels that nodes outside of the node pools have too, so that these labels select no node pool."""
+_OF_OTHERS = re.compile(r"(?:[\w.-]+\.)?(?:kubernetes\.io|k8s\.io|karpenter\.sh|azure\.com|google\.com)/.*")
+"""Taints that Kubernetes, Karpenter and cloud providers add to nodes."""
+_AWS = ("karpenter.k8s.aws", "eks.amazonaws.com")
+"""API groups of node classes whose provider adds no GPU taint to nodes."""
+_ACCELERATED = re.compile(r"(?:p|g|gr|trn|inf|dl)\d[\w-]*")
+"""EC2 instance families with accelerators."""
+Tolerations = tuple[Toleration, ...]
+_TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
 
 
 def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Yields findings about taints that flavors or pods do not tolerate, and taints of flavors that no node has."""
+    """Yields findings about taints that are not tolerated, and tolerated or listed taints that no node has."""
     if not index.nodes.pools:
         return
+    yield from _pools_without_taint(index)
+    yield from _kept_off_operator(index)
     queues = () if index.tree.is_complete else from_objects(index.tree).by_name.values()
     devices = frozenset(resource for queue in queues for resource in queue.covered)
     added = [] if index.tree.is_complete else [toleration for pods in index.pods for toleration in _with_key(pods)]
-    for flavor in index.tree.of("kueue.x-k8s.io", "ResourceFlavor"):
-        labels = dig(flavor.body, "spec", "nodeLabels")
-        if labels and (pools := index.nodes.matching(labels)):
-            if rule := _flavor_rule(labels, index):
+    for flavor in index.tree.once(every_flavor):
+        if flavor.labels and (pools := index.nodes.matching(flavor.labels)):
+            if rule := _flavor_rule(flavor, index):
                 yield from _flavor(flavor, pools, added, devices, rule)
             yield from _unknown_taints(flavor, pools)
     keys = {taint.key for pool in index.nodes.pools for taint in (*pool.taints, *pool.startup_taints)}
@@ -84,12 +120,12 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
         yield from reported or _misspelt_keys(pods, keys)
 
 
-def _flavor_rule(labels: Any, index: Index) -> Rule | None:
+def _flavor_rule(flavor: ResourceFlavor, index: Index) -> Rule | None:
     """Returns the rule for a flavor that does not tolerate the taints of its node pools.
 
     A label that is not well known is a label of the node pools. Other nodes have it only if the input has other nodes.
     """
-    keys = {normal(key) for key, _ in pairs(labels)}
+    keys = set(map(normal, flavor.labels))
     if index.nodes.is_complete and not all(is_well_known(key) for key in keys):
         return FLAVOR_KEPT_OFF
     return _rule(keys, FLAVOR_KEPT_OFF, index)
@@ -107,11 +143,10 @@ def _rule(keys: Iterable[str], certain: Rule, index: Index) -> Rule | None:
 
 
 def _flavor(
-    flavor: Manifest, pools: list[Pool], added: Iterable[Toleration], devices: frozenset[str], certain: Rule
+    flavor: ResourceFlavor, pools: list[Pool], added: Iterable[Toleration], devices: frozenset[str], certain: Rule
 ) -> Iterator[ObjectFinding]:
-    spec = dig(flavor.body, "spec")
-    accepted = (*tolerations(dig(spec, "tolerations")), *added)
-    listed = set(map(str, taints(dig(spec, "nodeTaints"))))
+    accepted = (*flavor.tolerations, *added)
+    listed = set(map(str, flavor.taints))
     unmet_taints: list[tuple[Pool, Taint]] = []
     for pool in pools:
         unmet = [taint for taint in _unmet(pool, accepted) if str(taint) not in listed]
@@ -124,10 +159,10 @@ def _flavor(
             message = (
                 f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor lists"
             )
-            path, fix = _intended(dig(spec, "tolerations"), taint)
+            path, fix = _intended(dig(flavor.manifest.body, "spec", "tolerations"), taint)
             is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
             rule = LEFT_TO_ADMISSION if is_device_taint else certain
-            yield ObjectFinding(rule, flavor, ("spec", *path), message, fix)
+            yield ObjectFinding(rule, flavor.manifest, ("spec", *path), message, fix)
 
 
 def _unmet(pool: Pool, accepted: Sequence[Toleration]) -> list[Taint]:
@@ -151,22 +186,22 @@ def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
     return ("tolerations",), ""
 
 
-def _unknown_taints(flavor: Manifest, pools: list[Pool]) -> Iterator[ObjectFinding]:
+def _unknown_taints(flavor: ResourceFlavor, pools: list[Pool]) -> Iterator[ObjectFinding]:
     """Yields findings about taints in nodeTaints that no node of the flavor has."""
     existing = sorted({str(taint) for pool in pools for taint in (*pool.taints, *pool.startup_taints)})
     names = ", ".join(pool.name for pool in pools[:3])
-    for taint in taints(dig(flavor.body, "spec", "nodeTaints")):
+    for taint in flavor.taints:
         if str(taint) not in existing:
             others = f"; their taints are {', '.join(existing)}" if existing else ""
             message = f"nodes of NodePool {names} do not have the taint {taint}{others}"
-            yield ObjectFinding(UNKNOWN_NODE_TAINT, flavor, ("spec", "nodeTaints", taint.index), message)
+            yield ObjectFinding(UNKNOWN_NODE_TAINT, flavor.manifest, ("spec", "nodeTaints", taint.index), message)
 
 
 def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
-    labels = dict(pairs(dig(pods.spec, "nodeSelector")))
-    keys = {normal(key) for key in labels if isinstance(key, str)}
+    selector = dict(pairs(dig(pods.spec, "nodeSelector")))
+    keys = {normal(key) for key in selector if isinstance(key, str)}
     rule = _rule(keys & index.nodes.values.keys(), PODS_KEPT_OFF, index)
-    pools = index.nodes.matching(labels) if rule and keys & index.nodes.values.keys() else []
+    pools = index.nodes.matching(selector) if rule and keys & index.nodes.values.keys() else []
     if rule is None or not pools or pods.queue:
         return
     unmet = [_unmet(pool, pods.tolerations) for pool in pools]
@@ -187,3 +222,87 @@ def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
             message = f'no node pool has the taint "{key}", did you mean "{suggestion}"'
             path: Path = (*pods.path, "spec", "tolerations", number, "key")
             yield ObjectFinding(MISSPELT_TAINT, pods.manifest, path, message, write(suggestion))
+
+
+def _pools_without_taint(index: Index) -> Iterator[ObjectFinding]:
+    """Yields findings about node pools without a taint that flavors or pods tolerate."""
+    reported: set[tuple[str, str]] = set()
+    for flavor in index.tree.once(every_flavor):
+        yield from _lacking(flavor.manifest, flavor.labels, flavor.tolerations, index, reported)
+    for pods in index.pods:
+        if pods.manifest.kind != "DaemonSet":
+            yield from _lacking(pods.manifest, dig(pods.spec, "nodeSelector"), pods.tolerations, index, reported)
+
+
+def _lacking(
+    user: Manifest, selector: Any, accepted: Tolerations, index: Index, reported: set[tuple[str, str]]
+) -> Iterator[ObjectFinding]:
+    if not any(key in index.nodes.values for key in labels(selector)) or not index.nodes.is_complete:
+        return
+    pools = index.nodes.matching(selector)
+    if all(untolerated(pool.taints, accepted) for pool in pools):  # the check of taints reports these pools
+        return
+    is_strict = not index.tree.is_complete or user.kind != "ResourceFlavor"
+    if is_strict and not all(_is_untainted(pool) for pool in pools):
+        return
+    for key in _missing(accepted, pools):
+        for pool in pools:
+            if (pool.name, key) not in reported and not _is_in_user_data(key, pool, index):
+                reported.add((pool.name, key))
+                yield ObjectFinding(MISSING_TAINT, pool.manifest, TAINTS, _message(user, key, pool))
+
+
+def _message(user: Manifest, key: str, pool: Pool) -> str:
+    remaining = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
+    others = f"pods that tolerate {remaining}" if remaining else "all pods"
+    message = f"{user} tolerates the taint {key}, which nodes of NodePool {pool.name} do not have"
+    return f"{message}; {others} may run on these nodes"
+
+
+def _missing(accepted: Tolerations, pools: list[Pool]) -> Iterator[str]:
+    """Yields the tolerated keys for which no pool has a taint that keeps pods off its nodes."""
+    for key in dict.fromkeys(toleration.key for toleration in accepted if toleration.key):
+        taints = [taint for pool in pools for taint in (*pool.taints, *pool.startup_taints) if taint.key == key]
+        exists = any(taint.keeps_off or tolerated(taint, accepted) for taint in taints)
+        if not exists and not _OF_OTHERS.fullmatch(key):
+            yield key
+
+
+def _is_untainted(pool: Pool) -> bool:
+    """Returns whether a pool of AWS nodes with accelerators has no taint that keeps pods off its nodes."""
+    group = pool.node_class[0] if pool.node_class else ""
+    return group in _AWS and not any(taint.keeps_off for taint in pool.taints) and _is_accelerated(pool)
+
+
+def _is_accelerated(pool: Pool) -> bool:
+    for key in ("node.kubernetes.io/instance-type", f"{AWS_INSTANCE}family"):
+        if known := pool.listed(key):
+            return all(_ACCELERATED.fullmatch(name.partition(".")[0]) for name in known)
+    return any(key.startswith((f"{AWS_INSTANCE}gpu-", f"{AWS_INSTANCE}accelerator-")) for key in pool.offer)
+
+
+def _is_in_user_data(key: str, pool: Pool, index: Index) -> bool:
+    """Returns whether the user data of a pool's node class mentions the key of the taint."""
+    node_class = index.tree.find(*pool.node_class) if pool.node_class else None
+    return key in str(dig(node_class.body, "spec", "userData")) if node_class else False
+
+
+def _kept_off_operator(index: Index) -> Iterator[ObjectFinding]:
+    """Yields a finding about the first taint of every pool that the only ClusterPolicy does not tolerate."""
+    policies = index.tree.of("nvidia.com", "ClusterPolicy")
+    raw = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
+    if not isinstance(raw, list):
+        return
+    accepted = tolerations(raw)
+    for pool in index.nodes.pools:
+        taint = untolerated(pool.taints, accepted)
+        if taint and _serves_gpus(pool):
+            message = f"nodes of NodePool {pool.name} have the taint {taint}, which these tolerations do not match"
+            yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)
+
+
+def _serves_gpus(pool: Pool) -> bool:
+    """Returns whether the pool's nodes have GPUs and the operator runs pods on these nodes."""
+    instances = [pool.catalog.instances.get(name) for name in pool.listed_types]
+    has_gpus = any(instance is not None and instance.gpu for instance in instances)
+    return pool.labels.get(OPERANDS_LABEL) != "false" and has_gpus
