@@ -7,15 +7,16 @@ such a line. If lines have `#~ ID`, the findings with this id name exactly these
 
 from __future__ import annotations
 
-import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
 
 from gpuc import rules
 from gpuc.catalog import load
+from gpuc.diagnostics.contract import Check
 from gpuc.diagnostics.finding import RULES as DECLARED
 from gpuc.diagnostics.finding import DeclarationError, Finding, Severity, StageError, declare_rule
 from gpuc.diagnostics.suppressions import apply_acceptances
@@ -30,7 +31,6 @@ ARCHETYPES = sorted((RULES / "archetypes").glob("*.yaml"))
 CASES = sorted(file for file in RULES.glob("*/*.yaml") if file.parent.name != "archetypes")
 RESOLVE = sorted((ROOT / "compiler/gpuc/model/resolve").glob("*.yaml"))
 """Cases of the rules that `resolve` checks before a cluster exists."""
-MODULES = sorted(file for file in RULES.glob("*/*.py") if not file.name.startswith("_"))
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 OTHER = """apiVersion: gpuc.dev/v1alpha1
 kind: Cluster
@@ -67,7 +67,11 @@ def specs(files: list[Path]) -> list[ParameterSet]:
 SPECS = specs(CASES)
 BAD = [spec for spec in SPECS if MARK.search(str(spec.values[0])) and "accept:" not in str(spec.values[0])]
 
-rules.RULES.discover()
+CHECKS: list[Check[Any, Any]] = [*rules.RULES.discover(), *rules.FLEET_RULES.discover()]
+
+
+def case_of(check: Check[Any, Any]) -> str:
+    return f"{check.find.__module__.split('.')[2]}/{check.find.__name__}.yaml"
 
 
 def check_case(folder: Path, text: str) -> tuple[Source, list[Finding]]:
@@ -123,27 +127,22 @@ def test_committed_specs_are_clean(file: str) -> None:
 
 
 def test_every_rule_has_a_case_and_every_case_a_rule() -> None:
-    def names(files: list[Path]) -> list[str]:
-        return [f"{file.parent.name}/{file.stem}" for file in files]
-
-    assert names(CASES) == names(MODULES)
+    assert {RULES / case_of(check) for check in CHECKS} == set(CASES)
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda file: file.stem)
-def test_a_rule_has_a_name_a_title_a_reason_and_a_case(module: Path) -> None:
-    """The function has the name of its file, the docstring a title and a reason, and the case file only this id."""
-    imported = importlib.import_module(f"gpuc.rules.{module.parent.name}.{module.stem}")
-    rule = getattr(imported, module.stem).rule
-    assert rule.title.endswith(".")
-    assert rule.why.endswith(".")
-    case = module.with_suffix(".yaml").read_text()
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.rule.id)
+def test_a_rule_has_a_title_a_reason_and_a_case(check: Check[Any, Any]) -> None:
+    """The docstring of the function has a title and a reason, and the case file of its name only this id."""
+    assert check.rule.title.endswith(".")
+    assert check.rule.why.endswith(".")
+    case = (RULES / case_of(check)).read_text()
     (id_,) = set(MARK.findall(case))
-    assert id_ == rule.id
+    assert id_ == check.rule.id
     assert any(not MARK.search(spec) for spec in case.split("---\n")), "no good spec in the case file"
 
 
 def test_an_id_that_two_modules_declare_is_named_with_both() -> None:
     assert "EFA005" in DECLARED
-    expected = f"^EFA005 is declared in gpuc.rules.efa.efa_across_zones and in {__name__}$"
+    expected = f"^EFA005 is declared in gpuc.rules.efa.efa_pools and in {__name__}$"
     with pytest.raises(DeclarationError, match=expected):
         declare_rule("EFA005", Severity.ERROR, "A rule.")

@@ -1,4 +1,4 @@
-"""Rules that check a resolved cluster. A folder is a topic, and a module of a topic is a rule.
+"""Rules that check a resolved cluster. A folder is a topic, and the functions of its modules are the rules.
 
 gpuc discovers the modules, so no list names them. The rules of the topic `fleet` compare the specs of a fleet.
 """

@@ -6,7 +6,7 @@ from gpuc.diagnostics.finding import Severity
 from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster, Tenant
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._ranges import SpecRange, egress_ranges, ingress_ranges
+from gpuc.rules.network.ranges import SpecRange, egress_ranges, ingress_ranges
 
 
 @rule(

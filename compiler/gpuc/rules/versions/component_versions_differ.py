@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.versions._compatibility import release_set
+from gpuc.rules.versions.compatibility import release_set
 
 
 @rule(

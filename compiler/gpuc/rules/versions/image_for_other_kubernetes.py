@@ -4,7 +4,7 @@ from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 from gpuc.rules.nodes._images import image_path
-from gpuc.rules.versions._compatibility import numbers
+from gpuc.rules.versions.compatibility import numbers
 
 
 @rule("VER104", source="awslabs/amazon-eks-ami v20260724; catalog, images")

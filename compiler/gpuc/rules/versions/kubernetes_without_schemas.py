@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.catalog.schemas import builtin_versions
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.versions._compatibility import supported_versions
+from gpuc.rules.versions.compatibility import supported_versions
 
 
 @rule("VER105")

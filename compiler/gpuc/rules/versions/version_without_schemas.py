@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.versions._compatibility import published_form
+from gpuc.rules.versions.compatibility import published_form
 
 
 @rule(

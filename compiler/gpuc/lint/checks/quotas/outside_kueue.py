@@ -12,8 +12,7 @@ from gpuc.kubernetes.amounts import rounded
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.rules.queues._capacity import Counted, beyond
-from gpuc.rules.queues.quotas_exceed_capacity import quotas_exceed_capacity
+from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
 
 COUNTED_TWICE = declare_rule(
     "QTA022",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from gpuc.catalog.schemas import builtin_versions
-from gpuc.diagnostics.finding import Path, Related
+from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings
+from gpuc.rules import Findings, rule
 
 Numbers = tuple[int, ...]
 
@@ -79,3 +79,23 @@ def _unsupported(cluster: Cluster, kubernetes: str, certain: bool) -> list[str]:
             bounds = f"{low or 'any'} to {high}" if high else f"{low} and later"
             sentences.append(f"{name} {released.version} supports {bounds}")
     return sentences
+
+
+@rule("KRP022", source="aws/karpenter-provider-aws v1.14.1 docs, compatibility; catalog, releases")
+def kubernetes_out_of_range(cluster: Cluster) -> Findings:
+    """A component does not run on the cluster's Kubernetes version.
+
+    The controller of the component does not start, or calls an API that Kubernetes no longer has. Without Karpenter no
+    node starts.
+    """
+    yield from incompatible_components(cluster, certain=True)
+
+
+@rule("VER102", Severity.WARNING, source="catalog, releases and versions of low confidence")
+def kubernetes_possibly_out_of_range(cluster: Cluster) -> Findings:
+    """A component possibly does not support the cluster's Kubernetes version.
+
+    The project of the component publishes no range, but other sources suggest that the Kubernetes version is too old or
+    too new. Test the component with this version.
+    """
+    yield from incompatible_components(cluster, certain=False)

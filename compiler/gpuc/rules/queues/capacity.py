@@ -8,11 +8,11 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from gpuc.catalog.records import InstanceType
-from gpuc.diagnostics.finding import Path, Related
+from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.units import Unit, quota_unit, with_unit
-from gpuc.rules import Findings, Found
+from gpuc.rules import Findings, Found, rule
 from gpuc.rules.queues._units import CountedQuota, counted_resources, owner_kind, quota_path, quotas
 
 _MOST_OWNERS = 10
@@ -112,3 +112,24 @@ def _exceeding(
     ]
     nodes = (*pool.path, "nodes", "static" if pool.is_static else "max")
     return found._replace(message=message, related=[*related, Related(most, nodes)])
+
+
+@rule("KRP004", source="aws/karpenter-provider-aws#8068")
+def quotas_exceed_capacity(cluster: Cluster) -> Findings:
+    """The sum of the quotas for a node pool exceeds the capacity of the node pool.
+
+    Kueue and ResourceQuotas compare workloads with quotas, not with nodes, and accept workloads beyond the capacity.
+    The pods of these workloads stay pending, and use quota that other workloads need.
+    """
+    yield from exceeding_quotas(cluster, is_possible=False)
+
+
+@rule("KRP006", Severity.WARNING, source="aws/karpenter-provider-aws v1.14.1 website/content/en/docs/faq.md")
+def quotas_exceed_smallest_nodes(cluster: Cluster) -> Findings:
+    """The quotas for a node pool exceed the capacity of the node pool if all nodes have the smallest instance type.
+
+    For each batch of pending pods, Karpenter starts the cheapest instance type that fits. Whether the nodes suffice for
+    the quotas depends on the order in which workloads arrive. If small nodes use up the maximum number of nodes, Kueue
+    and ResourceQuotas accept workloads whose pods stay pending.
+    """
+    yield from exceeding_quotas(cluster, is_possible=True)

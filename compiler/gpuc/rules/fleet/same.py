@@ -1,0 +1,104 @@
+"""Rules about what two specs of a fleet must not have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Path, Severity
+from gpuc.kubernetes.addresses import SPECIAL_RANGES, ipv4_network, joined
+from gpuc.rules import Owned, fleet_rule
+from gpuc.spec.cluster import Spec
+from gpuc.spec.network import Egress
+
+
+@fleet_rule("FLT001")
+def same_eks_cluster(spec: Spec) -> Iterator[Owned]:
+    """Two specs describe the same EKS cluster.
+
+    Argo CD applies the objects of both specs to one cluster. Objects with the same name change at every sync. A copied
+    spec needs its own eksCluster. Specs do not contain the AWS account: if the two clusters are in different accounts,
+    accept the finding.
+    """
+    aws = spec.cloud.aws
+    path = ("spec", "cloud", "aws", "eksCluster")
+    yield Owned(path, (aws.region, aws.eks_cluster), f"EKS cluster {aws.eks_cluster} in {aws.region}")
+
+
+@fleet_rule("FLT002", source="argoproj/argo-cd v3.5.1 docs/operator-manual/declarative-setup.md, clusters")
+def same_destination(spec: Spec) -> Iterator[Owned]:
+    """Two specs have the same destination in Argo CD.
+
+    Argo CD applies the objects of both specs to one cluster. A copied spec needs its own destination. Only
+    https://kubernetes.default.svc and in-cluster can occur in several specs: each cluster has its own Argo CD. If two
+    hubs know different clusters by the same name, accept the finding.
+    """
+    destination = spec.delivery.destination
+    if not destination.is_own_cluster:
+        key = "server" if destination.server else "name"
+        value = destination.server or destination.name or ""
+        yield Owned(("spec", "delivery", "destination", key), (key, value), f"Argo CD destination {value}")
+
+
+@fleet_rule("FLT003", Severity.WARNING)
+def same_reservation(spec: Spec) -> Iterator[Owned]:
+    """Two clusters use the same reservation.
+
+    The limits and quotas of both clusters count the same capacity. If one cluster uses the capacity, the other cluster
+    starts no nodes or buys on-demand nodes.
+    """
+    for name, pool in spec.pools.items():
+        for index, id_ in enumerate(pool.reservations.ids if pool.reservations else []):
+            yield Owned(("spec", "pools", name, "reservations", "ids", index), (id_,), f"reservation {id_}")
+
+
+@fleet_rule(
+    "FLT004", source="aws/karpenter-provider-aws v1.14.1 pkg/controllers/interruption/controller.go (Reconcile)"
+)
+def same_interruption_queue(spec: Spec) -> Iterator[Owned]:
+    """Two clusters use the same queue of interruption events.
+
+    Karpenter deletes every message that it receives, also messages about instances of other clusters. The Karpenter of
+    each cluster misses about half of its interruption notices, and does not drain these nodes before EC2 ends them.
+    Specs do not contain the AWS account: if the two clusters are in different accounts, accept the finding.
+    """
+    aws = spec.cloud.aws
+    if aws.interruption_queue:
+        path = ("spec", "cloud", "aws", "interruptionQueue")
+        name = aws.interruption_queue
+        yield Owned(path, (aws.region, name), f"interruption queue {name} in {aws.region}")
+
+
+@fleet_rule(
+    "FLT005",
+    Severity.WARNING,
+    source="EKS user guide, EKS Pod Identity: IAM role trust policy, session tags (eks-cluster-arn)",
+)
+def same_outside_access(spec: Spec) -> Iterator[Owned]:
+    """Clusters of different environments have the same IAM role, private address range or host name.
+
+    Members of a tenant in staging then use the permissions, the databases and the host names of production. A layer
+    that both specs extend is the usual cause: write these values into the specs. Public addresses, whole private
+    networks and host names of servers may be the same. If the role, the servers or the host are for both environments,
+    or the clusters are in networks with the same addresses, accept the finding.
+    """
+    for name, tenant in spec.tenants.items():
+        path: Path = ("spec", "tenants", name)
+        for namespace, settings in tenant.namespaces.items():
+            where = (*path, "namespaces", namespace)
+            for account, service_account in settings.service_accounts.items():
+                role = service_account.role
+                place = (*where, "serviceAccounts", account, "role")
+                yield Owned(place, ("role", role), f"IAM role {role}", spec.environment)
+            for index, host in enumerate(settings.exposed.hosts):
+                yield Owned((*where, "exposed", "hosts", index), ("host", host), f"host {host}", spec.environment)
+        for index, entry in enumerate(tenant.network.egress):
+            for place, text in _private_ranges((*path, "network", "egress", index), entry):
+                yield Owned(place, ("range", text), f"egress to {text}", spec.environment)
+
+
+def _private_ranges(path: Path, entry: Egress) -> Iterator[tuple[Path, str]]:
+    """Yields the private ranges of an entry, in their shortest form; invalid ranges have a finding of their own."""
+    for index, cidr in enumerate(entry.ranges):
+        network = ipv4_network(cidr)
+        if network and any(network != special and network.subnet_of(special) for special in joined(SPECIAL_RANGES)):
+            yield (*path, "cidr") if entry.cidr else (*path, "cidrs", index), str(network)

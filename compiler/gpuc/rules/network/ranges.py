@@ -1,0 +1,194 @@
+"""Address ranges in a spec that would break the isolation of tenants, or cut off pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import IPv4Address
+
+from gpuc.diagnostics.finding import Path, Related
+from gpuc.kubernetes.addresses import ipv4_network
+from gpuc.model import Cluster
+from gpuc.rules import Findings, rule
+
+SpecRange = tuple[Path, str]
+"""A path in the spec, and the address range at the path."""
+METADATA = IPv4Address("169.254.169.254")
+
+
+def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
+    """Yields the address ranges outside of the cluster that pods of tenants may connect to."""
+    for tenant in cluster.tenants:
+        for index, entry in enumerate(tenant.spec.network.egress):
+            path = (*tenant.path, "network", "egress", index)
+            if entry.cidr is not None:
+                yield (*path, "cidr"), entry.cidr
+            for number, cidr in enumerate(entry.cidrs or ()):
+                yield (*path, "cidrs", number), cidr
+
+
+def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
+    """Yields the address ranges from which clients and health checks may connect to pods of tenants."""
+    for tenant in cluster.tenants:
+        for index, entry in enumerate(tenant.spec.network.ingress):
+            for key, cidrs in (("cidrs", entry.cidrs), ("healthChecks", entry.health_checks)):
+                for number, cidr in enumerate(cidrs or ()):
+                    yield (*tenant.path, "network", "ingress", index, key, number), cidr
+
+
+def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
+    """Yields the address ranges of the given keys of cloud.aws, such as podCidrs or s3GatewayCidrs."""
+    lists = {
+        "podCidrs": cluster.aws.pod_cidrs,
+        "endpointCidrs": cluster.aws.endpoint_cidrs,
+        "s3GatewayCidrs": cluster.aws.s3_gateway_cidrs,
+        "apiServerCidrs": cluster.aws.api_server_cidrs,
+    }
+    for key in keys:
+        for index, text in enumerate(lists[key]):
+            yield ("spec", "cloud", "aws", key, index), text
+
+
+def overlapping_pod_range(cluster: Cluster, text: str) -> str:
+    """Returns the first range of podCidrs that overlaps the given range, or an empty string if there is none."""
+    given = ipv4_network(text)
+    for _, pod_text in aws_ranges(cluster, "podCidrs"):
+        pod_range = ipv4_network(pod_text)
+        if given is not None and pod_range is not None and given.overlaps(pod_range):
+            return pod_text
+    return ""
+
+
+def pod_range_place(cluster: Cluster, pod_range: str) -> Related:
+    """Returns the place of a range of podCidrs."""
+    return Related("addresses of pods", ("spec", "cloud", "aws", "podCidrs", cluster.aws.pod_cidrs.index(pod_range)))
+
+
+@rule("NET101")
+def invalid_range(cluster: Cluster) -> Findings:
+    """An address range is invalid, or does not begin with its first address.
+
+    The API server refuses an invalid range. A range that begins with another address, such as 10.0.250.1/28, also
+    includes the earlier addresses of 10.0.250.0/28.
+    """
+    lists = aws_ranges(cluster, "podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    services = cluster.aws.service_cidr
+    single = [(("spec", "cloud", "aws", "serviceCidr"), services)] if services is not None else []
+    for path, text in (*lists, *single, *egress_ranges(cluster), *ingress_ranges(cluster)):
+        address_range = ipv4_network(text)
+        if address_range is None:
+            yield path, f"{text} is not an IPv4 range; expected CIDR notation, for example 10.0.0.0/16"
+        elif text.partition("/")[0] != str(address_range.network_address):
+            message = f"{text} does not begin with the first address of its range; expected {address_range}"
+            yield path, message, f"replace {text} by {address_range}"
+
+
+@rule(
+    "NET103",
+    source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile",
+)
+def egress_to_metadata(cluster: Cluster) -> Findings:
+    """The egress of a tenant includes the instance metadata service.
+
+    Pods get the credentials of the node from the instance metadata service, with all permissions of the node in the AWS
+    account.
+    """
+    for path, text in egress_ranges(cluster):
+        address_range = ipv4_network(text)
+        if address_range is not None and METADATA in address_range:
+            message = f"egress of tenant {path[2]} to {text} includes {METADATA}, the instance metadata service"
+            yield path, message, f"replace {text} by ranges without {METADATA}"
+
+
+@rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
+def egress_to_pods(cluster: Cluster) -> Findings:
+    """The egress of a tenant includes addresses of pods.
+
+    Egress is for networks outside of the cluster. With such a range, pods of the tenant can connect to pods of all
+    other tenants.
+    """
+    for path, text in egress_ranges(cluster):
+        pod_range = overlapping_pod_range(cluster, text)
+        if pod_range:
+            actual = f"egress of tenant {path[2]} to {text} overlaps podCidrs {pod_range}"
+            yield path, f"{actual}; expected ranges outside of the cluster", "", [pod_range_place(cluster, pod_range)]
+
+
+@rule("NET009", source="Kubernetes documentation, NetworkPolicy, ipBlock")
+def ingress_from_pods(cluster: Cluster) -> Findings:
+    """The ingress of a tenant includes addresses of pods.
+
+    Ranges are for clients outside of the cluster and for load balancers. With such a range, pods of all other tenants
+    can connect to pods of the tenant, if their egress allows the connection. If load balancers and pods have addresses
+    in the same subnets, create separate subnets for load balancers.
+    """
+    for path, text in ingress_ranges(cluster):
+        pod_range = overlapping_pod_range(cluster, text)
+        if pod_range:
+            actual = f"ingress of tenant {path[2]} from {text} overlaps podCidrs {pod_range}"
+            expected = "`internet: true`" if text == "0.0.0.0/0" else "ranges of clients outside of the cluster"
+            yield (
+                path,
+                f"{actual}; expected {expected}, or ranges of load balancers",
+                "",
+                [pod_range_place(cluster, pod_range)],
+            )
+
+
+@rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
+def ingress_from_tenant(cluster: Cluster) -> Findings:
+    """The key network.ingress of a tenant lists a namespace of this tenant or of another tenant.
+
+    The key is for namespaces of the platform. A namespace of another tenant ends the isolation between the two tenants.
+    Namespaces of the same tenant do not need the key, because traffic between them is always allowed.
+    """
+    owners = {namespace.name: tenant for tenant in cluster.tenants for namespace in tenant.namespaces}
+    for tenant in cluster.tenants:
+        for index, ingress in enumerate(tenant.spec.network.ingress):
+            owner = owners.get(ingress.namespace or "")
+            if owner:
+                path = (*tenant.path, "network", "ingress", index, "namespace")
+                actual = f"ingress of tenant {tenant.name} allows namespace {ingress.namespace} of tenant {owner.name}"
+                place = (*owner.path, "namespaces", ingress.namespace or "")
+                related = [Related(f"the namespace in tenant {owner.name}", place, on_key=True)]
+                yield path, f"{actual}; expected a namespace of the platform", "", related
+
+
+@rule(
+    "NET105",
+    source="aws/amazon-network-policy-controller-k8s v1.1.7 pkg/resolvers/endpoints.go; "
+    "cilium/cilium v1.20.2 bpf/bpf_lxc.c (ENABLE_PER_PACKET_LB)",
+)
+def range_among_services(cluster: Cluster) -> Findings:
+    """An address range overlaps the addresses of Services.
+
+    The VPC CNI judges a packet before the address of a Service is replaced. With such a range, pods of a tenant can
+    connect to the Services of all namespaces, unless an ingress policy denies the connection. Cilium judges the packet
+    after the address is replaced, so that the range has no effect.
+    """
+    services = ipv4_network(cluster.aws.service_cidr or "")
+    keys = ("podCidrs", "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    for path, text in (*aws_ranges(cluster, *keys), *egress_ranges(cluster)):
+        address_range = ipv4_network(text)
+        if services is not None and address_range is not None and address_range.overlaps(services):
+            name = f"egress of tenant {path[2]} to {text}" if path[1] == "tenants" else f"{path[3]} {text}"
+            message = f"{name} overlaps serviceCidr {services}; expected a range without addresses of Services"
+            related = [Related("addresses of Services", ("spec", "cloud", "aws", "serviceCidr"))]
+            yield path, message, "", related
+
+
+@rule("NET102", source="Kubernetes documentation, NetworkPolicy, ipBlock")
+def endpoints_among_pods(cluster: Cluster) -> Findings:
+    """endpointCidrs, s3GatewayCidrs or apiServerCidrs contain addresses of pods.
+
+    Pods of tenants may connect to these ranges on port 443. With such a range, pods of a tenant can also connect to
+    pods of all other tenants.
+    """
+    for path, text in aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs"):
+        pod_range = overlapping_pod_range(cluster, text)
+        if pod_range:
+            yield (
+                path,
+                f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods",
+                "",
+                [pod_range_place(cluster, pod_range)],
+            )
