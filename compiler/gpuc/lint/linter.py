@@ -23,9 +23,9 @@ from gpuc.lint.load.chart_values import (
     check_values_files,
     is_filled_later,
 )
-from gpuc.lint.load.files import UnreadableError, files_below, text_of
+from gpuc.lint.load.files import STDIN, files_below
 from gpuc.lint.load.kustomize import has_patches
-from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles
+from gpuc.lint.load.loaded_files import NO_OBJECT, LoadedFiles, load_files
 from gpuc.lint.severity import severity
 from gpuc.lint.unchecked import Unchecked
 from gpuc.manifest.manifest import Manifest
@@ -39,8 +39,6 @@ NOT_TEXT = declare_rule(
     "A file cannot be read.",
     "The file does not exist, is not UTF-8 text or is not a regular file, or its permissions forbid reading.",
 )
-STDIN = "-"
-"""The path that means standard input."""
 _ADDED_BY_PATCHES = frozenset(("SCH003", "OBJ002", "OBJ022"))
 """Rules about missing fields, volumes and ports, which Kustomize patches may add."""
 _MAX_MESSAGE = 600
@@ -71,28 +69,17 @@ class Linter:
         Raises:
             UsageError: when the path has no YAML or JSON file.
         """
-        files = self._load(path)
+        names = [path] if path == STDIN else list(files_below(path))
+        if not names:
+            raise UsageError(f"no YAML in {path}")
+        files = load_files(names, self.source_map)
+        for file, reason in files.unreadable:
+            self.findings.append(NOT_TEXT.at((), f"the file cannot be read: {reason}", mark=Mark(file, 1, 1)))
         self.objects += len(files.manifests)
         charts = self._check_charts(files)
         self.findings += [*files.findings, *charts.findings, *self._unnamed_findings(files)]
         self.findings += [self._located(finding) for finding in self._object_findings(files, charts.values)]
         self.unchecked.reasons += files.unchecked
-
-    def _load(self, path: str) -> LoadedFiles:
-        loaded = LoadedFiles()
-        files = [path] if path == STDIN else list(files_below(path))
-        if not files:
-            raise UsageError(f"no YAML in {path}")
-        for file in files:
-            try:
-                text = text_of("/dev/stdin" if file == STDIN else file)
-            except UnreadableError as error:
-                loaded.findings.append(NOT_TEXT.at((), f"the file cannot be read: {error}", mark=Mark(file, 1, 1)))
-                continue
-            self.source_map.add(file, text)
-            loaded.add(file, text)
-        loaded.apply_kustomizations()
-        return loaded
 
     def _check_charts(self, files: LoadedFiles) -> ChartResult:
         """Checks the Helm values of the charts that the files install, and of the chart that the user named."""

@@ -11,6 +11,8 @@ from gpuc.diagnostics.usage import UsageError
 SUFFIXES = (".yaml", ".yml", ".json")
 SIZE_MAX_BYTES = 256 << 20
 """The limit for the size of a file. Files in repositories and dumps of clusters are smaller."""
+STDIN = "-"
+"""The path that means standard input."""
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -38,7 +40,7 @@ def files_below(path: str) -> Iterator[str]:
 
 
 def text_of(file: str) -> str:
-    """Returns the text of a file, without a byte order mark.
+    """Returns the text of a file, without a byte order mark; of standard input for the name STDIN.
 
     A pipe, such as `<(kubectl get ...)`, is read to its end. An endless stream is read up to SIZE_MAX_BYTES.
 
@@ -46,7 +48,7 @@ def text_of(file: str) -> str:
         UnreadableError: when the file does not exist, is too large or is not UTF-8, or when permissions forbid reading.
     """
     try:
-        data = _bytes(file)
+        data = _bytes("/dev/stdin" if file == STDIN else file)
     except OSError as error:
         raise UnreadableError(error.strerror or str(error)) from None
     except ValueError as error:  # a NUL in the name

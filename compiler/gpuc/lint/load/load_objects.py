@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from gpuc.diagnostics.finding import Finding, Mark, Path
 from gpuc.documents.reader import DUPLICATE_KEY
 from gpuc.documents.source_map import SourceMap
-from gpuc.lint.load.files import UnreadableError, files_below, text_of
-from gpuc.lint.load.loaded_files import LoadedFiles
+from gpuc.lint.load.files import files_below
+from gpuc.lint.load.loaded_files import load_files
 from gpuc.manifest.manifest import Body, Manifest
 
 _SENTENCES_MAX = 10
@@ -58,17 +58,10 @@ def load_objects(paths: Iterable[str]) -> LoadedObjects:
     Raises:
         UsageError: when a path does not exist.
     """
-    loaded, files = LoadedObjects(), LoadedFiles()
-    for file in dict.fromkeys(file for path in paths for file in files_below(path)):
-        try:
-            text = text_of(file)
-        except UnreadableError as error:
-            loaded.unread.append(f"{file} cannot be read: {error}; the file is ignored")
-            continue
-        loaded.source_map.add(file, text)
-        files.add(file, text)
-    files.apply_kustomizations()
+    loaded = LoadedObjects()
+    files = load_files(dict.fromkeys(file for path in paths for file in files_below(path)), loaded.source_map)
     loaded.manifests = files.manifests
+    loaded.unread = [f"{file} cannot be read: {reason}; the file is ignored" for file, reason in files.unreadable]
     loaded.unread += [_sentence(finding) for finding in files.findings]
     for unnamed in files.unnamed:
         mark = loaded.source_map.mark(unnamed.file, unnamed.path)

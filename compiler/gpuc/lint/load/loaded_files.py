@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.documents.reader import UNREADABLE, YamlText, read
+from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.chart_installs import MapDocument
+from gpuc.lint.load.files import UnreadableError, text_of
 from gpuc.lint.load.kustomize import generated_objects, input_files, is_kustomization, is_unused_patch
 from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
@@ -74,6 +76,8 @@ class LoadedFiles:
     unnamed: list[UnnamedObject] = field(default_factory=list)
     object_findings: list[ObjectFinding] = field(default_factory=list)
     """Findings about labels, annotations and repeated objects."""
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    """The files that cannot be read, with the reasons."""
     unchecked: Counter[str] = field(default_factory=Counter)
     """The number of documents that could not be checked, by the sentence that describes them."""
     _keys: set[tuple[str, ...]] = field(default_factory=set)
@@ -154,6 +158,21 @@ class LoadedFiles:
         if key in self._keys:
             yield ObjectFinding(REPEATED, manifest, ("metadata", "name"), "this file already has the same object")
         self._keys.add(key)
+
+
+def load_files(files: Iterable[str], source_map: SourceMap) -> LoadedFiles:
+    """Loads files together, and adds their texts to a source map."""
+    loaded = LoadedFiles()
+    for file in files:
+        try:
+            text = text_of(file)
+        except UnreadableError as error:
+            loaded.unreadable.append((file, str(error)))
+            continue
+        source_map.add(file, text)
+        loaded.add(file, text)
+    loaded.apply_kustomizations()
+    return loaded
 
 
 def _unnamed(file: str, path: Path, data: dict[str, Any]) -> UnnamedObject:
