@@ -28,9 +28,8 @@ from gpuc.rehearse.crds import Definitions, definitions
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs, find_programs
 from gpuc.rehearse.substitute import settings
-from gpuc.rehearse.transition.filling import Filling, fillings
-from gpuc.rehearse.transition.programs import shared_settings
-from gpuc.rehearse.transition.user_work import user_work
+from gpuc.rehearse.transition.filling import Filling, fillings, user_work
+from gpuc.rehearse.transition.running import shared_settings
 from tests.conformance.check_result import CheckResult
 from tests.conformance.revertible_state import RevertibleState
 from tests.conformance.shared_plane import upstream_crds

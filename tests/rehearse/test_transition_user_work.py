@@ -10,7 +10,7 @@ import pytest
 
 from gpuc.cli.transition_command import _documents
 from gpuc.model import Cluster
-from gpuc.rehearse.transition.user_work import as_written, user_work
+from gpuc.rehearse.transition.filling import as_written, user_work
 
 JOB: dict[str, Any] = {
     "apiVersion": "batch/v1",

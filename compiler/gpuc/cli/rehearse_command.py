@@ -22,8 +22,7 @@ from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.report import render
-from gpuc.rehearse.result import Result, find_problems, locate_results
+from gpuc.rehearse.result import Result, find_problems, locate_results, render
 from gpuc.rehearse.suites import Case
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def run_transitions(
         ProgramError: if a program fails.
     """
     from gpuc.plan.revision import revision_root
-    from gpuc.rehearse.transition.report import render
+    from gpuc.rehearse.transition.result import render
 
     with revision_root(root, options.before) as before:
         changes = list(_transitions(before, root, files, options))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from gpuc.kubernetes import quota
 from gpuc.kubernetes.amounts import texts
 from gpuc.kubernetes.flavor import Attempt
 from gpuc.kubernetes.kueue import level_label
-from gpuc.kubernetes.quota import NOTHING, Usage
+from gpuc.kubernetes.quota import NOTHING, Key, Node, Usage
 from gpuc.manifest.manifest import manifest_of
-from gpuc.model import Cluster, ClusterQueue
+from gpuc.model import Cluster, ClusterQueue, Queue
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.outcome import Outcome, Request
@@ -104,3 +105,30 @@ def unused_queues(cluster: Cluster) -> list[str]:
 def _used_queues(cluster: Cluster) -> set[str]:
     namespaces = (namespace for tenant in cluster.tenants for namespace in tenant.namespaces)
     return {name for namespace in namespaces for name in namespace.local_queues}
+
+
+@dataclass
+class Quota:
+    """The quota of all ClusterQueues, and its usage by admitted workloads."""
+
+    spec: CompiledSpec
+    usage: dict[tuple[Node, Key], int] = field(default_factory=dict)
+    """Used amount by node of Kueue's quota tree and by (flavor, resource)."""
+
+    def node(self, queue: str) -> Node:
+        """Returns the node of a ClusterQueue in Kueue's quota tree."""
+        return cluster_index(self.spec).quotas[queue]
+
+    def add_usage(self, queue: str, flavor: str, amounts: Mapping[str, int]) -> None:
+        """Adds the usage of an admitted workload in a ClusterQueue."""
+        for resource, amount in amounts.items():
+            quota.add_usage(self.node(queue), (flavor, resource), amount, self.usage)
+
+    def available(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
+        """Returns the available quota of a ClusterQueue, including the quota that it can borrow."""
+        return self.node(queue.name).available((flavor, resource), self.usage)
+
+
+def owner(cluster: Cluster, queue: ClusterQueue) -> Queue:
+    """Returns the queue of the spec from which a ClusterQueue is generated."""
+    return next(candidate for candidate in cluster.queues if queue in candidate.cluster_queues)

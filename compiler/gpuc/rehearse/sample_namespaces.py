@@ -12,12 +12,12 @@ from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
 from gpuc.policy.library import Policy
-from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import POLL_SECONDS, ApiError, Client, Object, WaitError, new_object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import FRAMEWORKS
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
 from gpuc.rehearse.health import BINDING
+from gpuc.rehearse.outcome import classify_response
 
 LABEL = "gpuc.dev/rehearsal"
 RUNTIME_CLASS = "nvidia"

@@ -9,9 +9,8 @@ from math import ceil
 from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model import ClusterQueue, Pool
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import cluster_queues, expect
+from gpuc.rehearse.expectation import Quota, cluster_queues, expect, owner
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.rehearse.quota import Quota, owner
 from gpuc.rehearse.suites import Case
 
 HALF = 0.5

@@ -13,8 +13,7 @@ from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.crds import Definitions
-from gpuc.rehearse.instance_types import instance_types, reserve_daemon_sets, zones_of
-from gpuc.rehearse.node_stages import node_stages
+from gpuc.rehearse.instance_types import instance_types, node_stages, reserve_daemon_sets, zones_of
 from gpuc.rehearse.plane.site import Settings
 
 SIMULATED_GROUP = "karpenter.kwok.sh"

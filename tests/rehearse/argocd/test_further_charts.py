@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from gpuc.rehearse.argocd.further_charts import FurtherCharts
+from gpuc.rehearse.argocd.simulated_controllers import FurtherCharts
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from gpuc.cluster.application import Destination
+from gpuc.rehearse.argocd.cluster import cluster_secret
 from gpuc.rehearse.argocd.http_handlers import Request, Response, cgi_response
-from gpuc.rehearse.argocd.prerequisites import cluster_secret
-from gpuc.rehearse.argocd.proxy import Proxy, read_chunked
-from gpuc.rehearse.argocd.tls_server import GROUP, discovery
+from gpuc.rehearse.argocd.servers import GROUP, Proxy, discovery, read_chunked
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.process import LOOPBACK, free_ports
 from gpuc.spec.platform import OWN_SERVER

@@ -18,14 +18,13 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.checks import Failure, ProtectedObject, unexpected_deletions, unfinished, wait_times
 from gpuc.rehearse.argocd.object_diff import ObjectDiff, ObjectKey, diff_objects, is_applied, is_deleted, key_of
 from gpuc.rehearse.argocd.result import APPLIED_SECONDS, EditResult
-from gpuc.rehearse.argocd.sample_edits import Edits, SampleEdit, apply_edits
-from gpuc.rehearse.argocd.spec_edit import SpecFile
+from gpuc.rehearse.argocd.sample_edits import Edits, SampleEdit, SpecFile, apply_edits
 from gpuc.rehearse.client import Client, is_true
 from gpuc.rehearse.context import CLUSTER_QUEUE, KARPENTER_POOL, NODE, POD, WORKLOAD
 
 if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
-    from gpuc.rehearse.argocd.watch import Watch
+    from gpuc.rehearse.argocd.timeline import Watch
 
 SYNCED_SECONDS = 240
 """Limit for the time from the change until all Applications are Synced and Healthy."""

@@ -13,14 +13,18 @@ from gpuc.cluster.application import Application, Destination, Source, applicati
 from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.charts import Charts
-from gpuc.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
-from gpuc.rehearse.argocd.http_handlers import Handler, address, chart_handlers, git_handler
-from gpuc.rehearse.argocd.prerequisites import cluster_secret, install_argo_cd
+from gpuc.rehearse.argocd.cluster import (
+    ArgoCluster,
+    cluster_secret,
+    install_argo_cd,
+    require_service_addresses,
+    service_range,
+)
+from gpuc.rehearse.argocd.http_handlers import Charts, Handler, address, chart_handlers, git_handler
 from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_repo_server
-from gpuc.rehearse.argocd.proxy import Proxy
 from gpuc.rehearse.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
-from gpuc.rehearse.argocd.watch import APPLICATION
+from gpuc.rehearse.argocd.servers import Proxy
+from gpuc.rehearse.argocd.timeline import APPLICATION
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.site import Settings, Site

@@ -20,13 +20,12 @@ from gpuc.rehearse.argocd.checks import (
     regressions,
     unfinished,
 )
+from gpuc.rehearse.argocd.cluster import SYSTEM_NODES
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.edit_schedule import EditSchedule
-from gpuc.rehearse.argocd.prerequisites import SYSTEM_NODES
 from gpuc.rehearse.argocd.processes import RESYNC_SECONDS
 from gpuc.rehearse.argocd.result import EditResult, SyncResult, application_rows, late_edits
-from gpuc.rehearse.argocd.timeline import Timeline
-from gpuc.rehearse.argocd.watch import Watch
+from gpuc.rehearse.argocd.timeline import Timeline, Watch
 from gpuc.rehearse.substitute import SIMULATED_CLASS
 from gpuc.rehearse.topology_labels import place_static_nodes
 

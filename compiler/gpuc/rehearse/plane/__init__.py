@@ -18,9 +18,8 @@ from gpuc.rehearse.plane.kubernetes import start_api_server, start_controller_ma
 from gpuc.rehearse.plane.kueue import mount_certificate, prepare_webhooks, start_kueue
 from gpuc.rehearse.plane.kwok import start_karpenter, start_kwok
 from gpuc.rehearse.plane.site import Settings, Site
-from gpuc.rehearse.process import Process, Started, stop
+from gpuc.rehearse.process import Process, Started, run_folder, stop
 from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.run_folder import run_folder
 
 READY_SECONDS = 120
 CRD_THREADS = 4

@@ -10,10 +10,9 @@ from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOBSET, user
 from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, POD_FRAMEWORKS, PODSET_LABEL, QUEUE_LABEL
 from gpuc.model import Pool
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import POD, RehearsalContext
-from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.outcome import Outcome, Request, classify_response
 from gpuc.rehearse.sample_namespaces import SampleNamespaces
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.suites import Case

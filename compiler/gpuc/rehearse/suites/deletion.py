@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from gpuc.emit.pod_deletion import GPU_QUOTA, NAME, grace_limits
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.outcome import Outcome
+from gpuc.rehearse.outcome import Outcome, classify_response
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.suites import Case
 from gpuc.rehearse.suites.policies import ADMITTED, origin, policy_outcome

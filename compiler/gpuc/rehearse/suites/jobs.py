@@ -13,10 +13,9 @@ from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQ
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, ClusterQueue, Namespace
 from gpuc.model.names import EFA, PLACEHOLDER_REGISTRY, POOL_LABEL
-from gpuc.rehearse.classify_response import refusing_component
 from gpuc.rehearse.client import ApiError, Object, WaitError, condition, is_true, new_object
 from gpuc.rehearse.context import CLUSTER_QUEUE, HOLD, RehearsalContext
-from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.outcome import Outcome, Request, refusing_component
 from gpuc.rehearse.sample_namespaces import LABEL
 from gpuc.rehearse.sample_workloads import REPLACE_FAILED, security_context
 from gpuc.rehearse.suites import NODES_BATCH, Case

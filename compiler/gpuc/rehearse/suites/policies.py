@@ -14,11 +14,10 @@ from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.examples import Example
-from gpuc.rehearse.outcome import Outcome
+from gpuc.rehearse.outcome import NO_OBJECTION, Outcome, classify_response
 from gpuc.rehearse.sample_namespaces import SampleNamespaces, constraint_name
 from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, creator, factories, permitted_samples
 from gpuc.rehearse.suites import Case

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.model import Cluster
 from gpuc.rehearse.argocd.object_diff import ObjectKey
-from gpuc.rehearse.classify_response import classify_response, refusing_component
 from gpuc.rehearse.client import ApiError, Client, Object, condition, is_true, reason_text
 from gpuc.rehearse.context import EVENT, POD, WORKLOAD
-from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.transition.filling import Filling
+from gpuc.rehearse.outcome import Outcome, classify_response, refusing_component
+from gpuc.rehearse.transition.filling import Filling, without_generated
 from gpuc.rehearse.transition.outcomes import Attempt
 from gpuc.rehearse.transition.snapshot import OWNERS, Snapshot, is_deleting, take_snapshot
 from gpuc.rehearse.transition.start import stop_work
-from gpuc.rehearse.transition.user_work import without_generated
 
 DECISION_SECONDS = 20
 """Seconds to wait for the decision about a workload that was started again."""

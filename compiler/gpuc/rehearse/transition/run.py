@@ -18,11 +18,9 @@ from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.not_tested import split_by_kind
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.transition.filling import NODES, fillings
-from gpuc.rehearse.transition.programs import shared_settings
+from gpuc.rehearse.transition.filling import NODES, create_others, fillings, user_work
 from gpuc.rehearse.transition.result import TransitionResult
-from gpuc.rehearse.transition.running import RunningState
-from gpuc.rehearse.transition.user_work import create_others, user_work
+from gpuc.rehearse.transition.running import RunningState, shared_settings
 from gpuc.source import Source, read
 
 Progress = Callable[[str], None]
