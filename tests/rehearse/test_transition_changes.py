@@ -18,7 +18,7 @@ from gpuc.rehearse.transition.synced_changes import ignored_fields, removed_sour
 from tests.conftest import ROOT
 from tests.plan.cases import HEAD, compiled
 
-NO_DEFINITIONS = Definitions((), 0, ())
+NO_DEFINITIONS = Definitions((), ())
 
 
 @pytest.fixture(scope="module")

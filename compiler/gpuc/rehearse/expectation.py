@@ -15,9 +15,9 @@ from gpuc.manifest.manifest import manifest_of
 from gpuc.model import Cluster, ClusterQueue, Queue
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object
+from gpuc.rehearse.health import BLOCK_NODES
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.suites.jobs import Work, job_of
-from gpuc.rehearse.topology_labels import BLOCK_NODES
 from gpuc.trace import ClusterIndex, Stage, TraceResult, trace_workload, workload_of
 from gpuc.trace.node_agents import index_of
 from gpuc.trace.steps import Placement

@@ -17,6 +17,7 @@ from gpuc.rehearse.argocd.http_handlers import address
 from gpuc.rehearse.argocd.kubelet import BackgroundLoop, running_status, succeeded_status
 from gpuc.rehearse.argocd.pods import Mount, PodRun, gatekeeper, karpenter, kueue
 from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedControllers
+from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.process import ProgramError
 
@@ -109,7 +110,7 @@ class Cluster:
 
 def actions(classes: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     cluster = Cluster(classes, claims)
-    SimulatedControllers(cast(Client, cluster)).reconcile()
+    SimulatedControllers(cast(Client, cluster), cast(Authority, None), (), ()).reconcile()
     return cluster.done
 
 

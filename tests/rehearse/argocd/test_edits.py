@@ -12,9 +12,8 @@ import pytest
 from gpuc.cluster.application import applications
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd import removals, sample_edits
-from gpuc.rehearse.argocd.edit_runner import EditRunner
+from gpuc.rehearse.argocd.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
 from gpuc.rehearse.argocd.edit_schedule import EditSchedule, run_cluster_removal
-from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
 from gpuc.rehearse.argocd.repository import application_of
 from gpuc.rehearse.argocd.sample_edits import SpecFile
 from gpuc.rehearse.argocd.timeline import State, Watch

@@ -20,7 +20,7 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.kubelet import BackgroundLoop, Kubelet
 from gpuc.rehearse.argocd.pods import PROFILES
 from gpuc.rehearse.argocd.repository import documents
-from gpuc.rehearse.argocd.simulated_controllers import PAUSE_SECONDS, FurtherCharts, SimulatedControllers
+from gpuc.rehearse.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
 from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
@@ -182,20 +182,14 @@ class ArgoCluster(Started):
         self.client: Client = self.plane.client
         self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
         installed = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
-        further_charts = FurtherCharts(
+        controllers = SimulatedControllers(
             self.client,
             self.plane.site.authority,
             installed | self._groups,
             {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
         )
-        controllers = SimulatedControllers(self.client)
-
-        def reconcile() -> None:
-            controllers.reconcile()
-            further_charts.reconcile()
-
-        self._controllers = BackgroundLoop("the simulated controllers", reconcile, PAUSE_SECONDS)
-        stack.callback(further_charts.stop)
+        self._controllers = BackgroundLoop("the simulated controllers", controllers.reconcile, PAUSE_SECONDS)
+        stack.callback(controllers.stop)
         stack.callback(self.kubelet.stop)
         self.kubelet.loop.start()
         stack.callback(self._controllers.stop)
@@ -240,6 +234,6 @@ class ArgoCluster(Started):
         self.kubelet.require_alive()
         self._controllers.require_alive()
 
-    def memory_mib(self) -> dict[str, int]:
-        """Returns the resident memory in MiB by name of the program."""
-        return self.plane.memory_mib() | self.kubelet.memory_mib()
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all programs in MiB."""
+        return self.plane.memory_mib() + self.kubelet.memory_mib()

@@ -15,8 +15,13 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.rehearse.argocd import sample_edits
 from gpuc.rehearse.argocd.checks import ExpectedRefusal, Failure, refusals
-from gpuc.rehearse.argocd.edit_runner import SYNCED_SECONDS, EditRunner
-from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits, start_manual_edit
+from gpuc.rehearse.argocd.edit_runner import (
+    SYNCED_SECONDS,
+    EditRunner,
+    run_manual_edit,
+    sample_manual_edits,
+    start_manual_edit,
+)
 from gpuc.rehearse.argocd.object_diff import ARGO_CD_API, ObjectKey, is_deleted, key_of
 from gpuc.rehearse.argocd.removals import run_removal
 from gpuc.rehearse.argocd.repository import application_of

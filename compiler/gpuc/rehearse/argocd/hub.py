@@ -149,16 +149,10 @@ class ArgoCD(Started):
         for argo_cluster in self._argo_clusters.values():
             argo_cluster.require_alive()
 
-    def memory_mib(self) -> dict[str, int]:
-        """Returns the resident memory in MiB by name of the program.
-
-        If Argo CD runs in a separate cluster, the names of the other clusters' programs start with `<cluster>/`.
-        """
-        sizes = self._argo_plane.memory_mib() if self._is_hub else {}
-        for name, argo_cluster in self._argo_clusters.items():
-            prefix = f"{name}/" if self._is_hub else ""
-            sizes |= {f"{prefix}{program}": size for program, size in argo_cluster.memory_mib().items()}
-        return sizes
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all programs in MiB."""
+        own = self._argo_plane.memory_mib() if self._is_hub else 0
+        return own + sum(argo_cluster.memory_mib() for argo_cluster in self._argo_clusters.values())
 
     def _start_planes(self, stack: ExitStack) -> None:
         crds = [file.read_bytes() for file in sorted(self._argo.data("argocd-crds").glob("*-crd.yaml"))]

@@ -133,9 +133,9 @@ class Kubelet:
                 ended = f"the program of Deployment {namespace}/{name} ended {run.restarts} times"
                 raise ProgramError(f"{ended}:\n{run.process.tail()}")
 
-    def memory_mib(self) -> dict[str, int]:
-        """Returns the resident memory in MiB by name of the Deployment."""
-        return {name: run.process.memory_mib() for (_, name), run in list(self._runs.items())}
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all Deployments in MiB."""
+        return sum(run.process.memory_mib() for run in list(self._runs.values()))
 
     def _sync(self) -> None:
         for namespace in self.charts:

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster, ClusterQueue, Pool
 from gpuc.rehearse.argocd.checks import Failure
-from gpuc.rehearse.argocd.edit_runner import EditRunner
-from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
+from gpuc.rehearse.argocd.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
 from gpuc.rehearse.argocd.object_diff import ObjectKey, is_deleted
 from gpuc.rehearse.argocd.result import EditResult
 from gpuc.rehearse.argocd.sample_edits import Edits, Removal, larger_pools

@@ -26,8 +26,8 @@ from gpuc.rehearse.argocd.edit_schedule import EditSchedule
 from gpuc.rehearse.argocd.processes import RESYNC_SECONDS
 from gpuc.rehearse.argocd.result import EditResult, SyncResult, application_rows, late_edits
 from gpuc.rehearse.argocd.timeline import Timeline, Watch
+from gpuc.rehearse.health import place_static_nodes
 from gpuc.rehearse.substitute import SIMULATED_CLASS
-from gpuc.rehearse.topology_labels import place_static_nodes
 
 if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
@@ -220,6 +220,6 @@ def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult
         substitutions=(*SUBSTITUTIONS, HUB_SUBSTITUTION) if cluster_run.hub else SUBSTITUTIONS,
         not_tested=NOT_TESTED,
         seconds=cluster_run.seconds,
-        memory_mib=sum(argocd.memory_mib().values()),
+        memory_mib=argocd.memory_mib(),
         kubeconfig=argocd.kubeconfig,
     )

@@ -120,38 +120,30 @@ class Proxy:
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
-        hosts, tunnels = self._hosts, self._tunnels
-
-        class ConnectHandler(_Connect):
-            def forward(self, host: str) -> bool:
-                if host in tunnels:
-                    self._accept()
-                    _tunnel(self.connection, tunnels[host])
-                elif host in hosts:
-                    self._accept()
-                    _serve(context, self.connection, hosts[host])
-                return host in tunnels or host in hosts
-
-        return serve("proxy", ThreadingHTTPServer((LOOPBACK, self._port), ConnectHandler))
+        served = {"hosts": self._hosts, "tunnels": self._tunnels, "context": context}
+        return serve("proxy", ThreadingHTTPServer((LOOPBACK, self._port), type("_ConnectHandler", (_Connect,), served)))
 
 
 class _Connect(QuietHandler):
     """Handles the CONNECT requests of one connection to the proxy."""
 
-    def forward(self, host: str) -> bool:
-        """Serves the connection to a host. Returns False if the host is unknown."""
-        raise NotImplementedError
+    hosts: Mapping[str, Handler]
+    tunnels: Mapping[str, int]
+    context: ssl.SSLContext
 
     def do_CONNECT(self) -> None:
         self.close_connection = True
         host = self.path.rpartition(":")[0]
         with suppress(ConnectionError, ssl.SSLError, TimeoutError):
-            if not self.forward(host):
+            if host not in self.hosts and host not in self.tunnels:
                 self.send_error(502, f"the rehearsal does not serve {host}")
-
-    def _accept(self) -> None:
-        self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        self.wfile.flush()
+                return
+            self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            self.wfile.flush()
+            if host in self.tunnels:
+                _tunnel(self.connection, self.tunnels[host])
+            else:
+                _serve(self.context, self.connection, self.hosts[host])
 
 
 class _TlsRequests(QuietHandler):

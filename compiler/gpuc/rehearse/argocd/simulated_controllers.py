@@ -29,16 +29,32 @@ Endpoint = tuple[str, str, int]
 """(namespace, name, port) of a Service."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class SimulatedControllers:
-    """The simulated controllers of one control plane."""
+    """The simulated controllers of one control plane, and the programs of the charts that the spec adds."""
 
     client: Client
+    authority: Authority
+    known_groups: Collection[str]
+    """The API groups whose definitions come from elsewhere. Argo CD notes on no definition which chart brought it:
+    argo-cd v3.5.7 reposerver/repository/repository.go (IsCRD)."""
+    namespaces: Collection[str]
+    """The namespaces of the charts."""
+    _servers: dict[Endpoint, Callable[[], None]] = field(default_factory=dict)
+    """Functions that stop the servers of webhooks, by Service."""
 
     def reconcile(self) -> None:
-        """Reconciles all EC2NodeClass and ClusterPolicy objects once."""
+        """Reconciles all objects once: EC2NodeClass, ClusterPolicy, and the webhooks and the objects of the charts.
+
+        Starts the servers of webhooks whose pods are ready, and marks the objects of the charts' kinds as Ready.
+        """
         self._reconcile(EC2_NODE_CLASS, self._node_classes)
         self._reconcile(CLUSTER_POLICY, self._cluster_policies)
+        for kind in WEBHOOKS if self.namespaces else ():
+            for configuration in self.client.list_all(ADMISSION_API, kind):
+                self._serve(configuration)
+        for definition in self._definitions():
+            self._make_ready(definition)
 
     def _reconcile(self, kind: tuple[str, str], function: Callable[[list[Object]], None]) -> None:
         """Calls the function with all objects of a kind, if the API server serves the kind."""
@@ -84,34 +100,6 @@ class SimulatedControllers:
         except ApiError as error:
             if error.code != 404:
                 raise
-
-
-def ready() -> Object:
-    """Returns the condition Ready with the status True."""
-    return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now_text()}
-
-
-@dataclass
-class FurtherCharts:
-    """The simulated programs of the charts that the spec of one cluster adds."""
-
-    client: Client
-    authority: Authority
-    known_groups: Collection[str]
-    """The API groups whose definitions come from elsewhere. Argo CD notes on no definition which chart brought it:
-    argo-cd v3.5.7 reposerver/repository/repository.go (IsCRD)."""
-    namespaces: Collection[str]
-    """The namespaces of the charts."""
-    _servers: dict[Endpoint, Callable[[], None]] = field(default_factory=dict)
-    """Functions that stop the servers of webhooks, by Service."""
-
-    def reconcile(self) -> None:
-        """Starts the servers of webhooks whose pods are ready, and marks the objects of the charts' kinds as Ready."""
-        for kind in WEBHOOKS if self.namespaces else ():
-            for configuration in self.client.list_all(ADMISSION_API, kind):
-                self._serve(configuration)
-        for definition in self._definitions():
-            self._make_ready(definition)
 
     def stop(self) -> None:
         """Stops all servers of webhooks."""
@@ -181,6 +169,11 @@ class FurtherCharts:
             except ApiError as error:
                 if error.code not in (404, 422):  # deleted in the meantime, or a condition of another form
                     raise
+
+
+def ready() -> Object:
+    """Returns the condition Ready with the status True."""
+    return {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "lastTransitionTime": now_text()}
 
 
 def allowed(review: Object) -> Object:

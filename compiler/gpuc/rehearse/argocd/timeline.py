@@ -162,9 +162,9 @@ class Watch:
     Applications.
     """
 
-    def __init__(self, client: Client, clusters: Collection[str] = (), timeline: Timeline | None = None) -> None:
+    def __init__(self, client: Client, clusters: Collection[str] = ()) -> None:
         """Prepares the watch; clusters are the names of the clusters of the run."""
-        self.timeline = timeline if timeline is not None else Timeline()
+        self.timeline = Timeline()
         self._client = client
         self._clusters = clusters
         self._began = time.monotonic()

@@ -54,9 +54,9 @@ class ControlPlane(Started):
         """Path of a kubeconfig with administrator credentials."""
         return self.site.kubeconfig
 
-    def memory_mib(self) -> dict[str, int]:
-        """Returns the resident memory in MiB by name of the program."""
-        return {process.name: process.memory_mib() for process in self.site.processes}
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all programs in MiB."""
+        return sum(process.memory_mib() for process in self.site.processes)
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program has ended."""

@@ -15,9 +15,9 @@ from gpuc.pipeline.rehearsed_spec import without_namespaces
 from gpuc.pipeline.stages import CompiledSpec, compile_source
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.crds import definitions
-from gpuc.rehearse.not_tested import split_by_kind
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs
+from gpuc.rehearse.substitute import split_by_kind
 from gpuc.rehearse.transition.filling import NODES, create_others, fillings, user_work
 from gpuc.rehearse.transition.result import TransitionResult
 from gpuc.rehearse.transition.running import RunningState, shared_settings

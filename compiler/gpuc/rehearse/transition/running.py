@@ -14,15 +14,14 @@ from gpuc.rehearse.apply import ARGO_CD, apply_object, apply_waves
 from gpuc.rehearse.argocd.object_diff import ObjectKey, diff_objects, key_of
 from gpuc.rehearse.client import Client
 from gpuc.rehearse.crds import Definitions
+from gpuc.rehearse.health import place_static_nodes
 from gpuc.rehearse.instance_types import zones_of
-from gpuc.rehearse.not_tested import split_by_kind
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.plane.kueue import start_kueue
 from gpuc.rehearse.plane.kwok import start_karpenter
 from gpuc.rehearse.plane.site import Settings
 from gpuc.rehearse.process import free_ports
-from gpuc.rehearse.substitute import replacement_objects, settings
-from gpuc.rehearse.topology_labels import place_static_nodes
+from gpuc.rehearse.substitute import replacement_objects, settings, split_by_kind
 from gpuc.rehearse.transition.attempts import Answers, dry_runs, refusals, restart, to_restart
 from gpuc.rehearse.transition.filling import Filling
 from gpuc.rehearse.transition.outcomes import Attempt, node_outcomes, queue_outcomes, workload_outcomes
