@@ -30,6 +30,7 @@ USD_PER_VCPU_HOUR = 0.05
 _GATE: Amounts = {CPU: GPU_GATE_CPU_MILLI, MEMORY: GPU_GATE_MEMORY_MIB * MIB}
 """Requests of the GPU gate: the DaemonSet of gpuc's output that runs on GPU nodes."""
 _SELECTED = tuple(f"{AWS}instance-{name}" for name in ("family", "size", "cpu", "memory", "gpu-name", "gpu-count"))
+"""Labels of Karpenter's AWS provider that specs and pods can select."""
 _PRICE_FACTORS = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 """Assumed price by capacity type, relative to on-demand."""
 _READY_STATUS = '.status.conditions.[] | select( .type == "Ready" ) | .status'
@@ -101,7 +102,8 @@ def _capacity(cluster: Cluster, instance: InstanceType) -> Amounts:
 
 
 def _instance_type(cluster: Cluster, instance: InstanceType, zones: list[str]) -> Body:
-    labels = _labels(cluster, instance)
+    known = instance_labels(cluster.catalog, instance.type)
+    labels = {key: known[key] for key in _SELECTED if key in known}
     return {
         "name": instance.type,
         "architecture": instance.arch,
@@ -122,12 +124,6 @@ def _offering(cluster: Cluster, instance: InstanceType, labels: dict[str, str]) 
         "Price": round(hourly * _PRICE_FACTORS[labels[CAPACITY_TYPE]], 4),
         "Requirements": [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()],
     }
-
-
-def _labels(cluster: Cluster, instance: InstanceType) -> dict[str, str]:
-    """Returns the labels of Karpenter's AWS provider that specs and pods can select."""
-    known = instance_labels(cluster.catalog, instance.type)
-    return {key: known[key] for key in _SELECTED if key in known}
 
 
 def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:

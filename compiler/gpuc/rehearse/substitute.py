@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuc.documents.reader import load_yaml
 from gpuc.kubernetes.resource_name import plural
-from gpuc.manifest.manifest import Body, Manifest
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object
@@ -42,9 +42,10 @@ def settings(spec: CompiledSpec, definitions: Definitions, zones: Iterable[str] 
 
     zones: the zones of the instance types; by default, those of the cluster.
     """
+    configuration = spec.values("kueue")["managerConfig"]["controllerManagerConfigYaml"] if spec.cluster.queues else ""
     return Settings(
         crds=definitions.crds,
-        kueue_configuration=_kueue_configuration(spec.values("kueue")) if spec.cluster.queues else None,
+        kueue_configuration=load_yaml(configuration) if configuration else None,
         has_gatekeeper=bool(spec.cluster.policies),
         instance_types=instance_types(spec.cluster, zones or zones_of(spec.cluster)),
         karpenter_gates=_gates(spec.values("karpenter")),
@@ -135,11 +136,6 @@ def _installed_gates(values: Mapping[str, Any]) -> dict[str, bool]:
     """Returns the feature gates of the Helm values by name. Karpenter's chart enables ReservedCapacity by default."""
     gates = values["settings"].get("featureGates", {})
     return {RESERVED_GATE: True} | {name[0].upper() + name[1:]: bool(enabled) for name, enabled in gates.items()}
-
-
-def _kueue_configuration(values: Mapping[str, Any]) -> Body:
-    configuration: Body = load_yaml(values["managerConfig"]["controllerManagerConfigYaml"])
-    return configuration
 
 
 def split_by_kind(client: Client, synced: Iterable[Manifest]) -> tuple[list[Manifest], list[Manifest]]:

@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -71,32 +71,23 @@ def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Ob
 
 
 def cluster_secret(
-    namespace_name: str,
-    name: str,
-    destination: Destination,
-    proxy: str,
-    authority: bytes,
-    certificate: bytes,
-    key: bytes,
+    namespace: str, name: str, destination: Destination, proxy: str, files: tuple[Path, Path, Path]
 ) -> Object:
     """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy.
 
     Args:
-        namespace_name: the namespace of Argo CD.
+        namespace: the namespace of Argo CD.
         name: the name of the cluster.
         destination: the destination of the cluster's Applications.
         proxy: the URL of the proxy.
-        authority: the CA certificate of the API server, in PEM.
-        certificate, key: the client certificate and its key, in PEM.
+        files: the CA certificate of the API server, the client certificate and its key, in PEM.
     """
-    encoded = {"caData": authority, "certData": certificate, "keyData": key}
-    tls: Mapping[str, str] = {field: base64.b64encode(content).decode() for field, content in encoded.items()}
+    encoded = (base64.b64encode(file.read_bytes()).decode() for file in files)
+    tls = dict(zip(("caData", "certData", "keyData"), encoded, strict=True))
     config = {"proxyUrl": proxy, "tlsClientConfig": {**tls, "insecure": False, "serverName": _TLS_SERVER_NAME}}
     data = {"name": destination.name or name, "server": destination.server, "config": json.dumps(config)}
     metadata = {"labels": {SECRET_TYPE: "cluster"}}
-    return new_object(
-        "v1", "Secret", f"cluster-{name}", namespace_name, metadata=metadata, type="Opaque", stringData=data
-    )
+    return new_object("v1", "Secret", f"cluster-{name}", namespace, metadata=metadata, type="Opaque", stringData=data)
 
 
 def install_argo_cd(client: Client, folder: Path, namespace: str) -> None:

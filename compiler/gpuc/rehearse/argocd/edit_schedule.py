@@ -170,17 +170,12 @@ class EditSchedule:
         yield "a chart's version changes", self._change_chart_version
         yield "a commit that the API server refuses", self._invalid_commit
         for kind, removals_of in REMOVALS.items():
-            yield f"a {kind} is removed", partial(self._remove, kind, removals_of)
+            yield f"a {kind} is removed", partial(run_removal, self.runner, kind, removals_of(self.runner.spec.cluster))
         yield "a tenant is renamed", self._rename_tenant
         yield REMOVAL, partial(run_cluster_removal, self.runner)
 
     def _sampled(self, name: str, samples: Samples) -> Iterator[EditResult]:
         yield self.runner.run_first(name, samples(self.runner.spec.cluster))
-
-    def _remove(
-        self, kind: str, removals_of: Callable[[Cluster], Iterator[sample_edits.Removal]]
-    ) -> Iterator[EditResult]:
-        yield from run_removal(self.runner, kind, removals_of(self.runner.spec.cluster))
 
     def _rename_tenant(self) -> Iterator[EditResult]:
         name = "a tenant is renamed"

@@ -25,7 +25,7 @@ from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_
 from gpuc.rehearse.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
 from gpuc.rehearse.argocd.servers import Proxy
 from gpuc.rehearse.argocd.timeline import APPLICATION
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.client import Client
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import Started
@@ -192,8 +192,11 @@ class ArgoCD(Started):
         stack.callback(proxy.start(*site.authority.issue("proxy", "gpuc-proxy", hosts=tuple(sorted(hosts)))))
         install_argo_cd(self.client, self._argo.data("argocd-config"), self.namespace)
         if self._is_hub:
-            for name in self._argo_clusters:
-                self.client.apply(self._cluster_secret(name, proxy))
+            for name, argo_cluster in self._argo_clusters.items():
+                destination = Destination(self._server(name), self._destinations[name].name)
+                cluster_site = argo_cluster.plane.site
+                files = (cluster_site.authority.file, *cluster_site.admin)
+                self.client.apply(cluster_secret(self.namespace, name, destination, proxy.url, files))
         redis = start_redis(site, self._argo)
         redis.process.wait_ready(READY_SECONDS)
         server, address = start_repo_server(site, self._argo, redis, proxy.url, sorted(hosts))
@@ -210,12 +213,6 @@ class ArgoCD(Started):
     def _applications(self) -> list[Application]:
         """Returns the Applications of all clusters, without the root Applications."""
         return [application for spec in self._specs.values() for application in applications(spec.synced)]
-
-    def _cluster_secret(self, name: str, proxy: Proxy) -> Object:
-        site = self._argo_clusters[name].plane.site
-        destination = Destination(self._server(name), self._destinations[name].name)
-        files = (site.authority.file, *site.admin)
-        return cluster_secret(self.namespace, name, destination, proxy.url, *(file.read_bytes() for file in files))
 
     def _server(self, name: str) -> str:
         """Returns the server of a cluster, or a generated address if the destination has only a name."""

@@ -13,9 +13,14 @@ from pathlib import Path
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import DEFINITION, Client, is_true
-from gpuc.rehearse.plane.gatekeeper import prepare_webhook, start_gatekeeper
 from gpuc.rehearse.plane.kubernetes import start_api_server, start_controller_manager, start_etcd, start_scheduler
-from gpuc.rehearse.plane.kueue import mount_certificate, prepare_webhooks, start_kueue
+from gpuc.rehearse.plane.kueue import (
+    mount_certificate,
+    prepare_webhook,
+    prepare_webhooks,
+    start_gatekeeper,
+    start_kueue,
+)
 from gpuc.rehearse.plane.kwok import start_karpenter, start_kwok
 from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import Process, Started, run_folder, stop

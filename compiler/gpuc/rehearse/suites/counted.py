@@ -163,8 +163,7 @@ def _pod(factory: WorkloadFactory, pool: Pool, name: str = "uncounted") -> Objec
 
 def _queue_of(factory: WorkloadFactory, pool: Pool) -> str:
     """Returns the first LocalQueue of the namespace that has quota on a pool."""
-    cluster_queues = (part for queue in factory.namespace.queues for part in queue.cluster_queues)
-    return next(part.name for part in cluster_queues if pool in part.pools)
+    return next(part.name for part in factory.namespace.cluster_queues if pool in part.pools)
 
 
 def _admitted_job(factory: WorkloadFactory, queue: str, name: str) -> Object:

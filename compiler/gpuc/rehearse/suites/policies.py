@@ -197,8 +197,7 @@ def deletion(spec: CompiledSpec) -> Iterator[Case]:
     """Yields requests of members to delete pods, for the namespaces that differ in pools."""
     cluster = spec.cluster
     for factory in distinct_factories(cluster):
-        groups = factory.tenant.groups_by_role(factory.namespace)
-        editors = (*groups.get("edit", ()), *groups.get("admin", ()))
+        editors = factory.tenant.editors(factory.namespace)
         if not editors:
             continue
         for deletion in _deletions(grace_limits(cluster)[factory.tenant.name]):

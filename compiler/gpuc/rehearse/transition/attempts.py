@@ -47,7 +47,7 @@ class Answers:
 
 def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot: Snapshot) -> Answers:
     """Sends the dry runs of all workloads. `cluster` decides which group creates the work of a tenant."""
-    groups = editors(cluster)
+    groups = {space.name: next(iter(tenant.editors(space)), "") for tenant, space in cluster.namespaces}
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = pool.map(lambda filling: _object_answer(client, groups, filling), work)
         pods = pool.map(lambda filling: _pod_answer(client, snapshot, filling), work)
@@ -56,15 +56,6 @@ def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot
         dict(zip(texts, objects, strict=True)),
         {text: answer for text, answer in zip(texts, pods, strict=True) if answer is not None},
     )
-
-
-def editors(cluster: Cluster) -> dict[str, str]:
-    """Returns a group that may create workloads, by namespace."""
-    found = {}
-    for tenant, namespace in cluster.namespaces:
-        roles = tenant.groups_by_role(namespace)
-        found[namespace.name] = next(iter((*roles.get("edit", ()), *roles.get("admin", ()))), "")
-    return found
 
 
 def refusals(work: Sequence[Filling], before: Answers, after: Answers) -> dict[str, Attempt]:
