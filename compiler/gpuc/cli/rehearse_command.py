@@ -137,7 +137,7 @@ def _rehearse(
             not_tested=not_tested(spec.cluster, unserved),
             seconds=seconds,
             memory_mib=plane.memory_mib(),
-            kubeconfig=plane.kubeconfig,
+            kubeconfig=plane.site.kubeconfig,
         )
 
 

@@ -92,19 +92,14 @@ def _refusal(result: TraceResult) -> str:
 
 def cluster_queues(cluster: Cluster) -> Iterable[ClusterQueue]:
     """Returns the ClusterQueues that a namespace may use, in the order of the spec."""
-    used = _used_queues(cluster)
+    used = {name for _, namespace in cluster.namespaces for name in namespace.local_queues}
     return (part for queue in cluster.queues for part in queue.cluster_queues if part.name in used)
 
 
 def unused_queues(cluster: Cluster) -> list[str]:
     """Returns the names of the ClusterQueues that no namespace may use, so that no test case can submit a Job."""
-    used = _used_queues(cluster)
+    used = {part.name for part in cluster_queues(cluster)}
     return [part.name for queue in cluster.queues for part in queue.cluster_queues if part.name not in used]
-
-
-def _used_queues(cluster: Cluster) -> set[str]:
-    namespaces = (namespace for tenant in cluster.tenants for namespace in tenant.namespaces)
-    return {name for namespace in namespaces for name in namespace.local_queues}
 
 
 @dataclass

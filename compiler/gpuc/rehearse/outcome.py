@@ -9,7 +9,7 @@ from typing import Literal
 
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.model.tenant import DEFAULT_REQUEST
-from gpuc.rehearse.client import ApiError, Client
+from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.trace.steps import Component
 
 NO_OBJECTION = "no objection"
@@ -100,6 +100,11 @@ def classify_response(client: Client, request: Callable[[], object], ignored_war
     counted = (warning for warning in client.warnings if not any(text in warning for text in ignored_warnings))
     warnings = "; ".join(counted)
     return Outcome("admitted", by="policy" if _is_from_policy(warnings) else "", message=warnings or NO_OBJECTION)
+
+
+def dry_run(client: Client, document: Object, ignored_warnings: Collection[str] = ()) -> Outcome:
+    """Creates an object as a dry run, and returns the outcome as `classify_response` does."""
+    return classify_response(client, lambda: client.create(document, dry_run=True), ignored_warnings)
 
 
 def refusing_component(message: str) -> Component:

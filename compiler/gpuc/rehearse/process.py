@@ -75,14 +75,11 @@ def _start_time(pid: int) -> str:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
-        return "" if Path("/proc/self").exists() else _start_time_from_ps(pid)
+        if Path("/proc/self").exists():
+            return ""
+        command = ["ps", "-o", "lstart=", "-p", str(pid)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     return fields.rpartition(")")[2].split()[19]
-
-
-def _start_time_from_ps(pid: int) -> str:
-    from subprocess import run
-
-    return run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout.strip()
 
 
 class ProgramError(Exception):

@@ -285,8 +285,6 @@ def _registry(charts: Charts, sources: tuple[Source, ...]) -> Handler:
 
 
 def _repository_response(repository: str, available: list[Chart], rest: str) -> Response:
-    import json
-
     section, _, reference = rest.partition("/")
     if section == "tags" and reference == "list":
         listed = {"name": repository, "tags": [tag(chart.version) for chart in available]}

@@ -104,7 +104,7 @@ class ArgoCD(Started):
     @property
     def kubeconfig(self) -> Path:
         """Path of a kubeconfig for the control plane in which Argo CD runs."""
-        return self._argo_plane.kubeconfig
+        return self._site.kubeconfig
 
     def bootstrap(self, spec: CompiledSpec) -> None:
         """Applies the objects of clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.cluster.application import applications
 from gpuc.model.names import SYSTEM_TAINT
+from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.argocd.checks import (
     ExpectedRefusal,
     Failure,
@@ -124,8 +125,6 @@ def rehearse(argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progres
 
 
 def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Progress) -> ClusterRun:
-    from gpuc.pipeline.stages import compiled_spec
-
     progress(f"{name}: first sync as in the README")
     began = watch.now
     spec = compiled_spec(argocd.repository.root, file)

@@ -54,11 +54,6 @@ class ControlPlane(Started):
         self.client = Client(self.site.url, self.site.authority.file, self.site.admin)
         self._start_programs()
 
-    @property
-    def kubeconfig(self) -> Path:
-        """Path of a kubeconfig with administrator credentials."""
-        return self.site.kubeconfig
-
     def memory_mib(self) -> int:
         """Returns the resident memory of all programs in MiB."""
         return sum(process.memory_mib() for process in self.site.processes)

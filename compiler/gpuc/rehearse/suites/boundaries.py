@@ -19,7 +19,7 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object, condition, new_object
 from gpuc.rehearse.context import CLUSTER_QUEUE, KARPENTER_POOL, LOCAL_QUEUE, NODE, POD, RehearsalContext
 from gpuc.rehearse.examples import GATE
-from gpuc.rehearse.outcome import Outcome, classify_response
+from gpuc.rehearse.outcome import Outcome, classify_response, dry_run
 from gpuc.rehearse.sample_workloads import WorkloadFactory, creator, distinct_factories, factories, max_per_pod
 from gpuc.rehearse.suites import Case
 from gpuc.rehearse.suites.jobs import scheduling_refusal
@@ -229,8 +229,7 @@ def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
 
 
 def _dry_run(context: RehearsalContext, pod: Object, user: str) -> Outcome:
-    client = context.client.with_user(user)
-    return classify_response(client, lambda: client.create(pod, dry_run=True))
+    return dry_run(context.client.with_user(user), pod)
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:

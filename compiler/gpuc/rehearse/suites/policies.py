@@ -20,7 +20,7 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.examples import Example
-from gpuc.rehearse.outcome import NO_OBJECTION, Outcome, classify_response
+from gpuc.rehearse.outcome import NO_OBJECTION, Outcome, classify_response, dry_run
 from gpuc.rehearse.sample_namespaces import SampleNamespaces, constraint_name
 from gpuc.rehearse.sample_workloads import (
     SampleObject,
@@ -173,7 +173,7 @@ def _create_action(
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
         client = context.client.with_user(user)
-        return classify_response(client, lambda: client.create(document, dry_run=True), ignored)
+        return dry_run(client, document, ignored)
 
     return action
 

@@ -17,11 +17,10 @@ from gpuc.model import Cluster
 from gpuc.rehearse.argocd.object_diff import ObjectKey
 from gpuc.rehearse.client import ApiError, Client, Object, condition, is_true, reason_text
 from gpuc.rehearse.context import EVENT, POD, WORKLOAD
-from gpuc.rehearse.outcome import Outcome, classify_response, refusing_component
+from gpuc.rehearse.outcome import Outcome, dry_run, refusing_component
 from gpuc.rehearse.transition.filling import Filling, without_generated
 from gpuc.rehearse.transition.outcomes import Attempt
-from gpuc.rehearse.transition.snapshot import OWNERS, Snapshot, is_deleting, take_snapshot
-from gpuc.rehearse.transition.start import stop_work
+from gpuc.rehearse.transition.snapshot import OWNERS, Snapshot, is_deleting, stop_work, take_snapshot
 
 DECISION_SECONDS = 20
 """Seconds to wait for the decision about a workload that was started again."""
@@ -172,7 +171,7 @@ def _object_answer(client: Client, groups: Mapping[str, str], filling: Filling) 
     sender = client.impersonate(f"member-of-{filling.tenant}", group) if group else client
     document = deepcopy(filling.document)
     document["metadata"]["name"] += PROBE
-    return classify_response(sender, lambda: sender.create(document, dry_run=True))
+    return dry_run(sender, document)
 
 
 def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome | None:
@@ -181,10 +180,8 @@ def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome
     pods = snapshot.pods_of(owner) if owner else []
     if not pods:
         return None
-    replacement = _replacement(pods[0])
     controller = JOB_CONTROLLER if filling.kind == "Job" else _REPLICA_SET_CONTROLLER
-    sender = client.with_user(user(controller))
-    return classify_response(sender, lambda: sender.create(replacement, dry_run=True))
+    return dry_run(client.with_user(user(controller)), _replacement(pods[0]))
 
 
 def _replacement(pod: Object) -> Object:

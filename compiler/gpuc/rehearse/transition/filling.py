@@ -161,18 +161,12 @@ def _deployment(factory: WorkloadFactory, pod: Object, replicas: int) -> Object:
     return document
 
 
-@dataclass(frozen=True)
-class UserWork:
-    """The objects of users."""
+def user_work(documents: Iterable[Object], cluster: Cluster) -> tuple[list[Filling], list[Object]]:
+    """Returns the objects of users as they were written: those that get pods, and all others.
 
-    work: tuple[Filling, ...]
-    """The objects that get pods."""
-    others: tuple[Object, ...]
-    """All other objects, which are created first. Work that is not valid is here too: the API server says why."""
-
-
-def user_work(documents: Iterable[Object], cluster: Cluster) -> UserWork:
-    """Returns the objects of users as they were written. Objects of controllers, such as ReplicaSets, are left out."""
+    The others are created first. Work that is not valid is among them: the API server says why. Objects of controllers,
+    such as ReplicaSets, are left out.
+    """
     queues = {part.name: queue.name for queue in cluster.queues for part in queue.cluster_queues}
     tenants = {namespace.name: tenant.name for tenant, namespace in cluster.namespaces}
     work, others = [], []
@@ -188,7 +182,7 @@ def user_work(documents: Iterable[Object], cluster: Cluster) -> UserWork:
         queue = queues.get(str(dig(document, "metadata", "labels", QUEUE_LABEL)), "")
         pool = dig(document, "spec", "template", "spec", "nodeSelector", POOL_LABEL)
         work.append(Filling(document, tenant, queue, str(pool or ""), pods))
-    return UserWork(tuple(work), tuple(others))
+    return work, others
 
 
 def as_written(given: Object) -> Object:
