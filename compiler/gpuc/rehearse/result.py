@@ -17,6 +17,7 @@ from gpuc.rehearse.apply import ApplyResult
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.runner import CaseResult
 
+ProblemKind = Literal["refused", "unhealthy", "unstable", "differs"]
 LISTED = 40
 """Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""
 _MESSAGE_LENGTH = 120
@@ -27,7 +28,7 @@ _HEADINGS = ("spec", "test case", "as expected", "expected", "actual", "s")
 class Problem:
     """An object that the control plane refused or changed, or that is not healthy."""
 
-    kind: Literal["refused", "unhealthy", "unstable", "differs"]
+    kind: ProblemKind
     """Refused by the API server; not healthy after the timeout; changed by a second apply; stored with other values."""
     mark: Mark
     object: str
@@ -90,9 +91,7 @@ class Result:
 def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
     """Returns the problems of all applied objects, sorted by the lines of the spec that produce the objects."""
 
-    def problem(
-        kind: Literal["refused", "unhealthy", "unstable", "differs"], manifest: Manifest, message: str
-    ) -> Problem:
+    def problem(kind: ProblemKind, manifest: Manifest, message: str) -> Problem:
         return Problem(kind, spec.locate(manifest), str(manifest), message)
 
     problems = [

@@ -11,7 +11,7 @@ from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.client import Client, Object, new_object
 from gpuc.rehearse.crds import Definitions
 from gpuc.rehearse.expectation import unused_queues
 from gpuc.rehearse.instance_types import instance_types, node_stages, reserve_daemon_sets, zones_of
@@ -21,6 +21,7 @@ from gpuc.rehearse.suites.boundaries import FILLED_PODS, unfilled_quotas
 
 SIMULATED_GROUP = "karpenter.kwok.sh"
 SIMULATED_CLASS = "KWOKNodeClass"
+SIMULATED = (f"{SIMULATED_GROUP}/v1alpha1", SIMULATED_CLASS)
 RESERVED_GATE = "ReservedCapacity"
 TESTED_FRAMEWORKS = {"batch/job", "pod", "deployment", "statefulset"}
 """Frameworks of Kueue whose objects get pods in a rehearsal."""
@@ -72,21 +73,14 @@ def simulated_document(manifest: Manifest) -> Object:
     document = manifest.document()
     if manifest.kind == "NodePool":
         document = deepcopy(document)
-        reference = document["spec"]["template"]["spec"]["nodeClassRef"]
-        document["spec"]["template"]["spec"]["nodeClassRef"] = {
-            "group": SIMULATED_GROUP,
-            "kind": SIMULATED_CLASS,
-            "name": reference["name"],
-        }
+        reference = {"group": SIMULATED_GROUP, "kind": SIMULATED_CLASS}
+        document["spec"]["template"]["spec"]["nodeClassRef"] |= reference
     return document
 
 
 def replacement_objects(cluster: Cluster) -> list[Object]:
     """Returns the objects of the simulated provider: node classes, and DaemonSets that reserve resources of nodes."""
-    classes = [
-        {"apiVersion": f"{SIMULATED_GROUP}/v1alpha1", "kind": SIMULATED_CLASS, "metadata": {"name": pool.name}}
-        for pool in cluster.pools
-    ]
+    classes = [new_object(*SIMULATED, pool.name) for pool in cluster.pools]
     return [*classes, *reserve_daemon_sets(cluster)]
 
 

@@ -88,8 +88,8 @@ class Charts:
         """Returns the charts of all versions with a name, in alphabetical order of the version."""
         return sorted((chart for chart in self._charts.values() if chart.name == name), key=lambda chart: chart.version)
 
-    def repackage(self, helm: Path, chart: Chart, version: str, folder: Path) -> Chart:
-        """Packages a chart again with another version, adds the new chart and returns it.
+    def repackage(self, helm: Path, chart: Chart, version: str, folder: Path) -> None:
+        """Packages a chart again with another version, and adds the new chart.
 
         Args:
             helm: path of the program helm.
@@ -102,9 +102,7 @@ class Charts:
         source = folder / version / chart.name
         command = [str(helm), "package", str(source), "--version", version, "--destination", str(folder)]
         run(command, check=True, stdout=DEVNULL)
-        copy = read_chart(folder / f"{chart.name}-{version}.tgz")
-        self.add(copy)
-        return copy
+        self.add(read_chart(folder / f"{chart.name}-{version}.tgz"))
 
 
 def read_chart(file: Path) -> Chart:

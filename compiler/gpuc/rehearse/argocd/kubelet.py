@@ -189,7 +189,7 @@ class Kubelet:
         folder = self.site.subfolder("pods") / name
         folder.mkdir(exist_ok=True)
         container = pod["spec"]["containers"][0]
-        mounted = [(mount, _local_path(folder, mount)) for mount in mounts(pod, container)]
+        mounted = [(mount, folder / "volumes" / mount.path.strip("/")) for mount in mounts(pod, container)]
         self._write_volumes(namespace, mounted, force=True)
         variables = environment(pod, container, lambda kind, name: self._data(kind, name, namespace))
         command_line = arguments(container, variables)
@@ -289,10 +289,6 @@ def _statuses(pod: Object, state: Mapping[str, Any], *, ready: bool) -> list[Obj
 
 def _is_scheduled(pod: Object) -> bool:
     return bool(pod["spec"].get("nodeName")) and "deletionTimestamp" not in pod["metadata"]
-
-
-def _local_path(folder: Path, mount: Mount) -> Path:
-    return folder / "volumes" / mount.path.strip("/")
 
 
 def _contents(source: Mapping[str, Any]) -> dict[str, bytes]:

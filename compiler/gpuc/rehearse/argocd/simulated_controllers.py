@@ -16,10 +16,9 @@ from gpuc.rehearse.argocd.servers import JSON, QuietHandler, start_server
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import DEFINITION, ApiError, Client, Object, is_true, new_object, now_text
 from gpuc.rehearse.context import CLAIM
-from gpuc.rehearse.substitute import SIMULATED_CLASS, SIMULATED_GROUP
+from gpuc.rehearse.substitute import SIMULATED
 
 EC2_NODE_CLASS = ("karpenter.k8s.aws/v1", "EC2NodeClass")
-SIMULATED = (f"{SIMULATED_GROUP}/v1alpha1", SIMULATED_CLASS)
 CLUSTER_POLICY = ("nvidia.com/v1", "ClusterPolicy")
 FINALIZER = "karpenter.k8s.aws/termination"
 PAUSE_SECONDS = 1.0
