@@ -16,7 +16,7 @@ from gpuc.emit import artifacts_by_emitter
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.rehearse.not_tested import not_tested
+from gpuc.rehearse.substitute import not_tested
 from gpuc.rehearse.suites.policies import cases
 from tests.conftest import ROOT
 

@@ -11,9 +11,8 @@ from gpuc.manifest.cache_folder import cache_folder
 from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
 from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import stop
+from gpuc.rehearse.process import run_folder, stop
 from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.run_folder import run_folder
 
 READY_SECONDS = 120
 

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from gpuc.model import Cluster, ClusterQueue
 from gpuc.rehearse.client import ApiError, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.expectation import admission, expect
+from gpuc.rehearse.expectation import Quota, admission, expect, owner
 from gpuc.rehearse.outcome import Outcome, Request, agrees
-from gpuc.rehearse.quota import Quota, owner
 from gpuc.rehearse.suites.jobs import Work, kueue_decision, placed, submit
 
 Gang = tuple[ClusterQueue, Request]

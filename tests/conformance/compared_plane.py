@@ -17,10 +17,10 @@ from gpuc.rehearse.apply import apply_objects
 from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.crds import definitions
+from gpuc.rehearse.health import place_static_nodes
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.substitute import replacement_objects, settings
-from gpuc.rehearse.topology_labels import place_static_nodes
 from tests.conformance.local_controllers import LocalController
 from tests.conformance.random_workloads import JOBSET, RandomWorkload
 from tests.conformance.real_answers import KINDS, NODE, Answer, answer, refusal, undecided

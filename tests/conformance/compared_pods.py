@@ -34,9 +34,8 @@ from gpuc.objects.pod_resources import Side, of_pod
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
 from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import stop
+from gpuc.rehearse.process import run_folder, stop
 from gpuc.rehearse.programs import find_programs
-from gpuc.rehearse.run_folder import run_folder
 from tests.admission.test_pod_security import BASELINE, RESTRICTED
 from tests.conformance import random_admission
 from tests.conformance.check_result import CheckResult

@@ -24,9 +24,8 @@ from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, MIG_CONFIG_LABEL, OPERA
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
 from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import stop
+from gpuc.rehearse.process import run_folder, stop
 from gpuc.rehearse.programs import find_programs
-from gpuc.rehearse.run_folder import run_folder
 from gpuc.tools.selection import OTHERS
 from tests.conformance.check_result import CheckResult
 from tests.conftest import example

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpuc.rehearse.run_folder import run_folder
+from gpuc.rehearse.process import run_folder
 from tests.conformance.check_result import CheckResult
 from tests.conftest import ROOT
 

@@ -19,11 +19,10 @@ from gpuc.kubernetes.kueue import GATE, KUEUE_API, QUEUE_LABEL
 from gpuc.model import ClusterQueue, Pool
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import apply_objects
-from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import Object, condition
 from gpuc.rehearse.context import RehearsalContext, Timeouts
 from gpuc.rehearse.expectation import expect
-from gpuc.rehearse.outcome import Request
+from gpuc.rehearse.outcome import Request, classify_response
 from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.substitute import replacement_objects

@@ -8,7 +8,7 @@ from typing import Any
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
+from gpuc.rehearse.argocd.cluster import required_namespaces, system_nodes
 from gpuc.rehearse.client import new_object
 
 Object = dict[str, Any]

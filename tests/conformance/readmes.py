@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.apply import namespaces
 from gpuc.rehearse.client import Client, is_true
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.programs import Programs, find_programs
-from gpuc.rehearse.waves import namespaces
 from gpuc.tools.selection import OTHERS
 from tests.conformance.bare_api_server import READY_SECONDS, bare_plane
 from tests.conformance.check_result import CheckResult

@@ -19,7 +19,7 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import Definitions, definitions
-from gpuc.rehearse.health import wait_healthy
+from gpuc.rehearse.health import place_static_nodes, wait_healthy
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.plane.kueue import start_kueue
 from gpuc.rehearse.plane.kwok import start_karpenter, start_kwok
@@ -27,7 +27,6 @@ from gpuc.rehearse.plane.site import Settings
 from gpuc.rehearse.process import free_ports
 from gpuc.rehearse.programs import find_programs
 from gpuc.rehearse.substitute import replacement_objects, settings, simulated_document
-from gpuc.rehearse.topology_labels import place_static_nodes
 from gpuc.spec.parse import parse
 from tests.pipeline.memory import source
 

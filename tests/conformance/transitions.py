@@ -28,9 +28,8 @@ from gpuc.rehearse.crds import Definitions, definitions
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs, find_programs
 from gpuc.rehearse.substitute import settings
-from gpuc.rehearse.transition.filling import Filling, fillings
-from gpuc.rehearse.transition.programs import shared_settings
-from gpuc.rehearse.transition.user_work import user_work
+from gpuc.rehearse.transition.filling import Filling, fillings, user_work
+from gpuc.rehearse.transition.run import shared_settings
 from tests.conformance.check_result import CheckResult
 from tests.conformance.revertible_state import RevertibleState
 from tests.conformance.shared_plane import upstream_crds
@@ -105,7 +104,7 @@ def _run_plane(programs: Programs, edits: Sequence[Edit], progress: Progress) ->
     origin = _compiled(edits[0].before if own else example_state(cluster))
     work = _work(origin)
     if edits[0].workloads:
-        work = list(user_work((manifest.document() for manifest in edits[0].workloads), origin.cluster).work)
+        work, _ = user_work((manifest.document() for manifest in edits[0].workloads), origin.cluster)
     frameworks = (spec.cluster.frameworks for spec in (origin, *_states(edits)))
     crds = definitions(programs, upstream_crds(), dict.fromkeys(name for names in frameworks for name in names))
     given = shared_settings(origin, _states(edits), crds)

@@ -16,11 +16,10 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import apply_objects
 from gpuc.rehearse.client import ApiError
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.health import wait_healthy
+from gpuc.rehearse.health import place_static_nodes, wait_healthy
 from gpuc.rehearse.runner import run_cases
 from gpuc.rehearse.substitute import replacement_objects, simulated_document
 from gpuc.rehearse.suites import Case, all_cases
-from gpuc.rehearse.topology_labels import place_static_nodes
 from tests.conformance.check_result import CheckResult
 from tests.conformance.shared_plane import SharedControlPlane, shared_control_plane
 from tests.conftest import EXAMPLES

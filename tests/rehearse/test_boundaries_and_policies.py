@@ -10,9 +10,9 @@ from gpuc.catalog import load
 from gpuc.model import Cluster, Namespace, resolve
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.policy.library import policies
-from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response, refusing_component
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.examples import examples, merge_patch
+from gpuc.rehearse.outcome import NO_OBJECTION, classify_response, refusing_component
 from gpuc.rehearse.sample_workloads import WorkloadFactory, permitted_samples
 from gpuc.rehearse.substitute import policy_resources
 from gpuc.rehearse.suites import Case, boundaries, counted

@@ -11,9 +11,8 @@ import pytest
 from gpuc.model import ClusterQueue
 from gpuc.model.names import EFA, GPU
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import cluster_queues, expect, predict
+from gpuc.rehearse.expectation import Quota, cluster_queues, expect, predict
 from gpuc.rehearse.outcome import Outcome, Request, agrees
-from gpuc.rehearse.quota import Quota
 from gpuc.rehearse.suites import Case, all_cases
 from gpuc.rehearse.suites.jobs import Work, job_of
 from tests.conftest import EXAMPLES, compiled_example

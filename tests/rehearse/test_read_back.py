@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpuc.rehearse.apply import differences
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.read_back import differences
 
 
 @pytest.mark.parametrize(

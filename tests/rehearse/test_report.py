@@ -13,8 +13,7 @@ from gpuc.cli.rehearse_command import matches, run_rehearsal
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.report import LISTED, outcome_text, render, summary
-from gpuc.rehearse.result import LocatedResult, Problem, Result
+from gpuc.rehearse.result import LISTED, LocatedResult, Problem, Result, outcome_text, render, summary
 from gpuc.rehearse.runner import CaseResult
 from gpuc.rehearse.suites import Case
 from tests.conftest import ROOT

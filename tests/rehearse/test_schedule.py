@@ -7,9 +7,8 @@ from collections import Counter
 import pytest
 
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.expectation import cluster_queues, expect
-from gpuc.rehearse.quota import Quota
-from gpuc.rehearse.schedule import schedule
+from gpuc.rehearse.expectation import Quota, cluster_queues, expect
+from gpuc.rehearse.runner import schedule
 from gpuc.rehearse.suites import all_cases
 
 from ..conftest import EXAMPLES, compiled_example

@@ -13,12 +13,12 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.crds import Definitions
 from gpuc.rehearse.instance_types import zones_of
 from gpuc.rehearse.substitute import settings
-from gpuc.rehearse.transition.programs import shared_settings
+from gpuc.rehearse.transition.run import shared_settings
 from gpuc.rehearse.transition.synced_changes import ignored_fields, removed_sources, with_live_fields
 from tests.conftest import ROOT
 from tests.plan.cases import HEAD, compiled
 
-NO_DEFINITIONS = Definitions((), 0, ())
+NO_DEFINITIONS = Definitions((), ())
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,14 @@ import pytest
 
 from gpuc.cli.rehearse_command import run_rehearsal
 from gpuc.diagnostics.usage import UsageError
-from gpuc.rehearse.transition.report import render, summary
 from gpuc.rehearse.transition.result import (
     NodeOutcome,
     ObjectOutcome,
     QueueOutcome,
     TransitionResult,
     WorkloadOutcome,
+    render,
+    summary,
 )
 
 RESULT = TransitionResult(

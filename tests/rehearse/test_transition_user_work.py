@@ -10,7 +10,7 @@ import pytest
 
 from gpuc.cli.transition_command import _documents
 from gpuc.model import Cluster
-from gpuc.rehearse.transition.user_work import as_written, user_work
+from gpuc.rehearse.transition.filling import as_written, user_work
 
 JOB: dict[str, Any] = {
     "apiVersion": "batch/v1",
@@ -46,10 +46,10 @@ SERVICE = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "b", "nam
 
 
 def test_work_has_the_queue_the_tenant_and_the_pool_of_the_spec(prod: Cluster) -> None:
-    own = user_work([JOB, SERVICE, REPLICA_SET], prod)
-    (job,) = own.work
+    work, others = user_work([JOB, SERVICE, REPLICA_SET], prod)
+    (job,) = work
     assert (job.tenant, job.queue, job.pool, job.pods) == ("research", "research", "general", 2)
-    assert own.others == (SERVICE,)
+    assert others == [SERVICE]
 
 
 def test_a_job_of_a_cluster_is_as_its_user_wrote_it() -> None:
@@ -70,15 +70,15 @@ def test_a_job_of_a_cluster_is_as_its_user_wrote_it() -> None:
 )
 def test_work_that_is_not_valid_is_left_to_the_api_server(changed: dict[str, Any], prod: Cluster) -> None:
     document = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, **changed}
-    own = user_work([document], prod)
-    assert own.work == ()
-    assert [document["metadata"]["name"] for document in own.others] == ["a"]
+    work, others = user_work([document], prod)
+    assert work == []
+    assert [document["metadata"]["name"] for document in others] == ["a"]
 
 
 def test_a_template_of_pods_with_values_that_are_no_maps_is_read(prod: Cluster) -> None:
     pod = {"metadata": {"labels": 1, "annotations": None}, "spec": {"nodeSelector": []}}
     document = {**JOB, "metadata": {"name": "a", "labels": []}, "spec": {"template": pod}}
-    (job,) = user_work([document], prod).work
+    (job,), _ = user_work([document], prod)
     assert (job.namespace, job.queue, job.pool, job.pods) == ("default", "", "", 1)
 
 
@@ -88,4 +88,4 @@ def test_objects_of_controllers_in_a_folder_are_left_out(tmp_path: Path, prod: C
     )
     documents = [*_documents(tmp_path)]
     assert [document["kind"] for document in documents] == ["Service", "ReplicaSet"]
-    assert [document["kind"] for document in user_work(documents, prod).others] == ["Service"]
+    assert [document["kind"] for document in user_work(documents, prod)[1]] == ["Service"]

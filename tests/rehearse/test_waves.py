@@ -8,8 +8,8 @@ import pytest
 
 from gpuc.kubernetes.argocd import WAVE
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.apply import namespaces, steps
 from gpuc.rehearse.transition.run import compiled_from
-from gpuc.rehearse.waves import namespaces, steps
 from gpuc.source import read
 from tests.conftest import CUSTOM, EXAMPLES, ROOT
 

@@ -14,8 +14,7 @@ from gpuc.cli.options import RehearsalOptions
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
-from gpuc.rehearse.argocd.report import render
-from gpuc.rehearse.argocd.result import SyncResult
+from gpuc.rehearse.argocd.result import SyncResult, render
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.report.output import ReportFile
@@ -97,7 +96,7 @@ def _running(
     progress: Progress,
 ) -> Iterator[list[SyncResult]]:
     """Yields the results of a run. The control planes end when the caller leaves the `with` block."""
-    from gpuc.rehearse.argocd.charts import ChartError
+    from gpuc.rehearse.argocd.http_handlers import ChartError
     from gpuc.rehearse.argocd.hub import ArgoCD
     from gpuc.rehearse.argocd.repository import RepositoryError
     from gpuc.rehearse.argocd.run import rehearse

@@ -22,8 +22,7 @@ from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.report import render
-from gpuc.rehearse.result import Result, find_problems, locate_results
+from gpuc.rehearse.result import Result, find_problems, locate_results, render
 from gpuc.rehearse.suites import Case
 
 if TYPE_CHECKING:
@@ -109,9 +108,8 @@ def _rehearse(
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.crds import definitions
-    from gpuc.rehearse.not_tested import not_tested, split_by_kind
     from gpuc.rehearse.plane import ControlPlane
-    from gpuc.rehearse.substitute import settings, substitutions
+    from gpuc.rehearse.substitute import not_tested, settings, split_by_kind, substitutions
 
     spec = compiled_spec(root, file, for_rehearsal=True)
     cases = _select_cases(spec, options.case)
@@ -138,8 +136,8 @@ def _rehearse(
             substitutions=tuple(substitutions(spec, crds)),
             not_tested=not_tested(spec.cluster, unserved),
             seconds=seconds,
-            memory_mib=sum(plane.memory_mib().values()),
-            kubeconfig=plane.kubeconfig,
+            memory_mib=plane.memory_mib(),
+            kubeconfig=plane.site.kubeconfig,
         )
 
 
@@ -163,9 +161,8 @@ def _apply_objects(
 ) -> ApplyResult:
     """Applies objects and waits for the nodes of static pools. A pool whose nodes are missing is unhealthy."""
     from gpuc.rehearse.apply import apply_objects
-    from gpuc.rehearse.health import UnhealthyObject
+    from gpuc.rehearse.health import UnhealthyObject, place_static_nodes
     from gpuc.rehearse.substitute import replacement_objects
-    from gpuc.rehearse.topology_labels import place_static_nodes
     from gpuc.trace.node_agents import without_agent_requests
 
     simulated = without_agent_requests(spec.cluster, objects)

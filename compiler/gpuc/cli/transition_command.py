@@ -56,7 +56,7 @@ def run_transitions(
         ProgramError: if a program fails.
     """
     from gpuc.plan.revision import revision_root
-    from gpuc.rehearse.transition.report import render
+    from gpuc.rehearse.transition.result import render
 
     with revision_root(root, options.before) as before:
         changes = list(_transitions(before, root, files, options))
@@ -100,10 +100,11 @@ def _compiled(root: Path, file: str, state: str) -> CompiledSpec:
         UsageError: when the spec does not compile.
     """
     from gpuc.pipeline.pipeline import located_errors
-    from gpuc.rehearse.transition.run import compiled_state
+    from gpuc.rehearse.transition.run import compiled_from
+    from gpuc.source import read
 
     try:
-        return compiled_state(root, file)
+        return compiled_from(root, read(root, file))
     except StageError as error:
         first = next(finding for finding in located_errors(root, file, error) if finding.is_error)
         raise UsageError(f"{state} does not compile: {first.mark}: {first.message}") from None

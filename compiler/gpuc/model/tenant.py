@@ -9,7 +9,7 @@ from typing import get_args
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, total
 from gpuc.model.pool import Pool
-from gpuc.model.queue import Queue
+from gpuc.model.queue import ClusterQueue, Queue
 from gpuc.spec.platform import NcclProfile
 from gpuc.spec.queues import PoolAmount
 from gpuc.spec.tenants import Members as MembersSpec
@@ -73,7 +73,12 @@ class Namespace:
     @cached_property
     def local_queues(self) -> tuple[str, ...]:
         """Names of the LocalQueues. A LocalQueue has the name of its ClusterQueue."""
-        return tuple(cluster_queue.name for queue in self.queues for cluster_queue in queue.cluster_queues)
+        return tuple(cluster_queue.name for cluster_queue in self.cluster_queues)
+
+    @property
+    def cluster_queues(self) -> tuple[ClusterQueue, ...]:
+        """The ClusterQueues of the namespace's queues."""
+        return tuple(cluster_queue for queue in self.queues for cluster_queue in queue.cluster_queues)
 
 
 @dataclass(frozen=True)
@@ -121,6 +126,11 @@ class Tenant:
             role = self.role_of(group, namespace)
             roles[role] = (*roles.get(role, ()), group)
         return roles
+
+    def editors(self, namespace: Namespace) -> tuple[str, ...]:
+        """Returns the groups that may create workloads in a namespace, those with the role edit first."""
+        roles = self.groups_by_role(namespace)
+        return (*roles.get("edit", ()), *roles.get("admin", ()))
 
     @property
     def isolates_network(self) -> bool:

@@ -1,4 +1,4 @@
-"""Applies all objects of a cluster twice, in the order of Argo CD, and compares written and stored objects."""
+"""Applies all objects of a cluster in the order of Argo CD, applies them again, and compares the stored objects."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
+from typing import Any
 
+from gpuc.cluster.application import application_in, applications, is_application, wave_of
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import ApiError, Client, Object
 from gpuc.rehearse.health import UnhealthyObject, wait_healthy
-from gpuc.rehearse.read_back import FieldDifference, differences
 from gpuc.rehearse.substitute import simulated_document
-from gpuc.rehearse.waves import namespaces, steps
 
+OUTPUT = "out/"
+APPLICATIONS = "/apps/"
+"""Folder of the output that contains the Applications."""
+_EARLY_KINDS = ("Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "ConfigMap")
+"""Kinds that Argo CD applies first in a wave, in this order."""
 THREADS = 4
 HEALTH_SECONDS = 60
 ARGO_CD = "argocd"
@@ -28,6 +34,111 @@ ATTEMPTS = 3
 A controller may change the object between the read and the second apply. An object that changes in every attempt is
 unstable.
 """
+
+
+@dataclass(frozen=True)
+class Step:
+    """Objects of one sync wave of an Application. Argo CD starts the next wave when all objects are healthy."""
+
+    application: str
+    wave: int
+    manifests: tuple[Manifest, ...]
+
+
+def steps(synced: Iterable[Manifest]) -> list[Step]:
+    """Returns the steps in Argo CD's order: each Application, then the objects that it syncs, wave by wave.
+
+    Raises:
+        ValueError: if no Application or more than one Application syncs an object.
+    """
+    objects = tuple(synced)
+    applications = [manifest for manifest in objects if APPLICATIONS in manifest.file]
+    ordered: list[Step] = []
+    for application in sorted(applications, key=wave_of):
+        ordered.append(Step(application.name, wave_of(application), (application,)))
+        synced_objects = sorted((manifest for manifest in objects if _syncs(application, manifest)), key=_rank)
+        ordered += [Step(application.name, wave, tuple(group)) for wave, group in groupby(synced_objects, wave_of)]
+    _require_exactly_once(objects, ordered)
+    return ordered
+
+
+def namespaces(synced: Iterable[Manifest]) -> Iterator[Object]:
+    """Yields the namespaces of Applications and of their destinations, with the labels that Argo CD sets."""
+    labels: dict[str, dict[str, str]] = {}
+    for application in applications(synced):
+        labels.setdefault(application.destination.namespace, {}).update(application.namespace_labels)
+        labels.setdefault(application.manifest.namespace, {})
+    for name, namespace_labels in sorted(labels.items()):
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": namespace_labels}}
+
+
+def _require_exactly_once(objects: tuple[Manifest, ...], ordered: list[Step]) -> None:
+    applied = [id(manifest) for step in ordered for manifest in step.manifests]
+    not_applied = sorted({manifest.file for manifest in objects if id(manifest) not in applied})
+    if not_applied:
+        raise ValueError(f"no Application syncs {', '.join(not_applied)}")
+    if len(applied) != len(set(applied)):
+        raise ValueError("two Applications sync the same object")
+
+
+def _syncs(application: Manifest, manifest: Manifest) -> bool:
+    sources = application_in(application).sources if is_application(application) else ()
+    return any(source.syncs(manifest.file) for source in sources)
+
+
+def _rank(manifest: Manifest) -> tuple[int, int]:
+    kind = _EARLY_KINDS.index(manifest.kind) if manifest.kind in _EARLY_KINDS else len(_EARLY_KINDS)
+    return wave_of(manifest), kind
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDifference:
+    """A field with different values in the written object and in the stored object."""
+
+    path: str
+    """Path of the field, for example spec.disruption.budgets[0].nodes."""
+    kind: str
+    """changed or dropped by the API server, or defaulted: set only in the stored object."""
+    written: Any = None
+    stored: Any = None
+
+    def __str__(self) -> str:
+        if self.kind == "defaulted":
+            return f"{self.path} was not written and is {self.stored!r} by default"
+        return f"{self.path} was written as {self.written!r} and is " + (
+            "missing in the stored object" if self.kind == "dropped" else repr(self.stored)
+        )
+
+
+def differences(written: Object, stored: Object) -> list[FieldDifference]:
+    """Returns the values that the API server changed or dropped, and defaults from the API server in written lists.
+
+    Defaults outside lists cause no drift: Argo CD compares only written fields, except in lists of custom resources,
+    which Argo CD compares completely.
+    """
+    return list(_compare("", written, stored, in_list=False))
+
+
+def _compare(path: str, written: Any, stored: Any, in_list: bool) -> Iterator[FieldDifference]:
+    if isinstance(written, dict) and isinstance(stored, dict):
+        yield from _compare_maps(path, written, stored, in_list)
+    elif isinstance(written, list) and isinstance(stored, list) and len(written) == len(stored):
+        for index, (item, stored_item) in enumerate(zip(written, stored, strict=True)):
+            yield from _compare(f"{path}[{index}]", item, stored_item, in_list=True)
+    elif written != stored:
+        yield FieldDifference(path, "changed", written, stored)
+
+
+def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> Iterator[FieldDifference]:
+    for key, value in written.items():
+        child_path = f"{path}.{key}" if path else key
+        if key in stored:
+            yield from _compare(child_path, value, stored[key], in_list)
+        elif value not in ({}, []):
+            yield FieldDifference(child_path, "dropped", value)
+    if in_list:
+        for key in stored.keys() - written.keys():
+            yield FieldDifference(f"{path}.{key}", "defaulted", stored=stored[key])
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.cluster.application import ARGO
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
+from gpuc.rehearse.client import DEFINITION, new_object
 from gpuc.rehearse.programs import Programs
 
 CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
@@ -28,17 +29,11 @@ _GROUPS_WITHOUT_CONTROLLER = (ARGO, "cilium.io", "monitoring.coreos.com", "nvidi
 """API groups that every cluster needs. None of the folders in CONTROLLERS contains their definitions."""
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
 """API groups that the rehearsal does not install: Gatekeeper runs without mutation, and the group match has no kind."""
+_OBJECT = {"type": "object"}
 _WITHOUT_SCHEMA = (
-    Table("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", True, {"type": "object"}),
-    Table("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", True, {"type": "object"}),
-    Table(
-        "trainer.kubeflow.org",
-        "v1alpha1",
-        "ClusterTrainingRuntime",
-        "clustertrainingruntimes",
-        False,
-        {"type": "object"},
-    ),
+    Table("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", True, _OBJECT),
+    Table("trainer.kubeflow.org", "v1alpha1", "TrainingRuntime", "trainingruntimes", True, _OBJECT),
+    Table("trainer.kubeflow.org", "v1alpha1", "ClusterTrainingRuntime", "clustertrainingruntimes", False, _OBJECT),
 )
 """Kinds that Kueue reads. Their schemas are empty, because upstream's schemas are very large."""
 _NAME = re.compile(rb"^metadata:\n(?:  .*\n)*?  name: (\S+)$", re.MULTILINE)
@@ -49,8 +44,6 @@ class Definitions:
     """The CustomResourceDefinitions of a control plane, and where they come from."""
 
     crds: tuple[bytes | Body, ...]
-    upstream: int
-    """Number of definitions that are files of upstream."""
     structural: tuple[str, ...]
     """Names of the definitions from gpuc's schema tables, which have no CEL rules and no defaults."""
 
@@ -86,9 +79,7 @@ def definitions(
     structural = tuple(
         name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema
     )
-    return Definitions(
-        tuple(installed.values()), sum(isinstance(definition, bytes) for definition in installed.values()), structural
-    )
+    return Definitions(tuple(installed.values()), structural)
 
 
 def structural_definition(schema_table: Table) -> Body:
@@ -109,17 +100,13 @@ def structural_definition(schema_table: Table) -> Body:
         "subresources": {"status": {}},
     }
     names = {"kind": schema_table.kind, "plural": schema_table.plural}
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{schema_table.plural}.{schema_table.group}"},
-        "spec": {
-            "group": schema_table.group,
-            "names": names,
-            "scope": "Namespaced" if schema_table.namespaced else "Cluster",
-            "versions": [version],
-        },
+    spec = {
+        "group": schema_table.group,
+        "names": names,
+        "scope": "Namespaced" if schema_table.namespaced else "Cluster",
+        "versions": [version],
     }
+    return new_object(*DEFINITION, f"{schema_table.plural}.{schema_table.group}", spec=spec)
 
 
 def _from_tables() -> Iterator[tuple[str, Body]]:

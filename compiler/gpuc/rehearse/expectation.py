@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from gpuc.kubernetes import quota
 from gpuc.kubernetes.amounts import texts
 from gpuc.kubernetes.flavor import Attempt
 from gpuc.kubernetes.kueue import level_label
-from gpuc.kubernetes.quota import NOTHING, Usage
+from gpuc.kubernetes.quota import NOTHING, Key, Node, Usage
 from gpuc.manifest.manifest import manifest_of
-from gpuc.model import Cluster, ClusterQueue
+from gpuc.model import Cluster, ClusterQueue, Queue
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object
+from gpuc.rehearse.health import BLOCK_NODES
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.suites.jobs import Work, job_of
-from gpuc.rehearse.topology_labels import BLOCK_NODES
 from gpuc.trace import ClusterIndex, Stage, TraceResult, trace_workload, workload_of
 from gpuc.trace.node_agents import index_of
 from gpuc.trace.steps import Placement
@@ -91,16 +92,38 @@ def _refusal(result: TraceResult) -> str:
 
 def cluster_queues(cluster: Cluster) -> Iterable[ClusterQueue]:
     """Returns the ClusterQueues that a namespace may use, in the order of the spec."""
-    used = _used_queues(cluster)
+    used = {name for _, namespace in cluster.namespaces for name in namespace.local_queues}
     return (part for queue in cluster.queues for part in queue.cluster_queues if part.name in used)
 
 
 def unused_queues(cluster: Cluster) -> list[str]:
     """Returns the names of the ClusterQueues that no namespace may use, so that no test case can submit a Job."""
-    used = _used_queues(cluster)
+    used = {part.name for part in cluster_queues(cluster)}
     return [part.name for queue in cluster.queues for part in queue.cluster_queues if part.name not in used]
 
 
-def _used_queues(cluster: Cluster) -> set[str]:
-    namespaces = (namespace for tenant in cluster.tenants for namespace in tenant.namespaces)
-    return {name for namespace in namespaces for name in namespace.local_queues}
+@dataclass
+class Quota:
+    """The quota of all ClusterQueues, and its usage by admitted workloads."""
+
+    spec: CompiledSpec
+    usage: dict[tuple[Node, Key], int] = field(default_factory=dict)
+    """Used amount by node of Kueue's quota tree and by (flavor, resource)."""
+
+    def node(self, queue: str) -> Node:
+        """Returns the node of a ClusterQueue in Kueue's quota tree."""
+        return cluster_index(self.spec).quotas[queue]
+
+    def add_usage(self, queue: str, flavor: str, amounts: Mapping[str, int]) -> None:
+        """Adds the usage of an admitted workload in a ClusterQueue."""
+        for resource, amount in amounts.items():
+            quota.add_usage(self.node(queue), (flavor, resource), amount, self.usage)
+
+    def available(self, queue: ClusterQueue, flavor: str, resource: str) -> int:
+        """Returns the available quota of a ClusterQueue, including the quota that it can borrow."""
+        return self.node(queue.name).available((flavor, resource), self.usage)
+
+
+def owner(cluster: Cluster, queue: ClusterQueue) -> Queue:
+    """Returns the queue of the spec from which a ClusterQueue is generated."""
+    return next(candidate for candidate in cluster.queues if queue in candidate.cluster_queues)

@@ -1,4 +1,4 @@
-"""Instance types of the simulated cloud provider, and DaemonSets that reserve resources on the simulated nodes."""
+"""Instance types of the simulated cloud provider, and DaemonSets and kwok Stages that give nodes their resources."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
 from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
 from gpuc.rehearse.client import new_object
+from gpuc.rehearse.plane.kwok import matches, stage
 
 RESERVE_NAMESPACE = "kube-system"
 
@@ -29,8 +30,10 @@ USD_PER_VCPU_HOUR = 0.05
 _GATE: Amounts = {CPU: GPU_GATE_CPU_MILLI, MEMORY: GPU_GATE_MEMORY_MIB * MIB}
 """Requests of the GPU gate: the DaemonSet of gpuc's output that runs on GPU nodes."""
 _SELECTED = tuple(f"{AWS}instance-{name}" for name in ("family", "size", "cpu", "memory", "gpu-name", "gpu-count"))
+"""Labels of Karpenter's AWS provider that specs and pods can select."""
 _PRICE_FACTORS = {"reserved": 0.01, "spot": 0.4, "on-demand": 1.0}
 """Assumed price by capacity type, relative to on-demand."""
+_READY_STATUS = '.status.conditions.[] | select( .type == "Ready" ) | .status'
 
 
 def instance_types(cluster: Cluster, zones: Iterable[str]) -> list[Body]:
@@ -99,7 +102,8 @@ def _capacity(cluster: Cluster, instance: InstanceType) -> Amounts:
 
 
 def _instance_type(cluster: Cluster, instance: InstanceType, zones: list[str]) -> Body:
-    labels = _labels(cluster, instance)
+    known = instance_labels(cluster.catalog, instance.type)
+    labels = {key: known[key] for key in _SELECTED if key in known}
     return {
         "name": instance.type,
         "architecture": instance.arch,
@@ -122,12 +126,6 @@ def _offering(cluster: Cluster, instance: InstanceType, labels: dict[str, str]) 
     }
 
 
-def _labels(cluster: Cluster, instance: InstanceType) -> dict[str, str]:
-    """Returns the labels of Karpenter's AWS provider that specs and pods can select."""
-    known = instance_labels(cluster.catalog, instance.type)
-    return {key: known[key] for key in _SELECTED if key in known}
-
-
 def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
     name = f"node-reserve-{pool.name}-{instance.type.replace('.', '-')}"
     labels = {"app": name}
@@ -147,3 +145,77 @@ def _daemon_set(pool: Pool, instance: InstanceType, amounts: Amounts) -> Body:
     }
     spec = {"selector": {"matchLabels": labels}, "template": template}
     return new_object("apps/v1", "DaemonSet", name, RESERVE_NAMESPACE, spec=spec)
+
+
+def node_stages(cluster: Cluster) -> Iterator[Body]:
+    """Yields the Stages for the nodes of every pool, and for nodes without a pool."""
+    for pool in cluster.pools:
+        for instance in pool.instances:
+            yield _ready(cluster, pool, instance)
+        if pool.startup_taints:
+            yield _without_startup_taints(pool)
+    unpooled = [matches(_READY_STATUS, "NotIn", "True"), matches(f'.metadata.labels["{POOL_LABEL}"]', "DoesNotExist")]
+    yield stage("node-ready", "Node", {"matchExpressions": unpooled}, {"statusTemplate": _STATUS_TEMPLATE})
+
+
+def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
+    """Returns a Stage that makes a node ready with the capacity and the allocatable resources of its pool."""
+    allocatable = _status_map("allocatable", node_allocatable(cluster, pool, instance))
+    capacity = _status_map("capacity", node_capacity(cluster, pool, instance))
+    selector = {
+        "matchLabels": {POOL_LABEL: pool.name, INSTANCE_TYPE: instance.type},
+        "matchExpressions": [matches(_READY_STATUS, "NotIn", "True")],
+    }
+    name = f"node-ready-{pool.name}-{instance.type}"
+    return stage(name, "Node", selector, {"statusTemplate": _STATUS_TEMPLATE + allocatable + capacity})
+
+
+def _status_map(key: str, amounts: Amounts) -> str:
+    return f"{key}:\n" + "".join(f'  {name}: "{amount}"\n' for name, amount in texts(amounts).items())
+
+
+def _without_startup_taints(pool: Pool) -> Body:
+    """Returns a Stage that removes the startup taints of a ready node, as the MIG manager and the network agent do."""
+    keys = [taint.key for taint in pool.startup_taints]
+    selector = {
+        "matchLabels": {POOL_LABEL: pool.name},
+        "matchExpressions": [matches(_READY_STATUS, "In", "True"), matches(".spec.taints.[].key", "In", *keys)],
+    }
+    comparisons = " ".join(f'(ne .key "{key}")' for key in keys)
+    condition = f"and {comparisons}" if len(keys) > 1 else comparisons.strip("()")
+    template = (
+        "taints:\n{{ range .spec.taints }}{{ if " + condition + " }}"
+        "- {key: {{ .key | Quote }}, value: {{ or .value `` | Quote }}, effect: {{ .effect }}}\n"
+        "{{ end }}{{ else }}[]{{ end }}"
+    )
+    patch = {"root": "spec", "type": "merge", "template": template}
+    return stage(f"node-freed-{pool.name}", "Node", selector, {"patches": [patch]})
+
+
+_STATUS_TEMPLATE = """
+{{ $now := Now | Quote }}
+phase: Running
+addresses:
+- {type: InternalIP, address: {{ NodeIP | Quote }}}
+- {type: Hostname, address: {{ .metadata.name | Quote }}}
+nodeInfo:
+  architecture: {{ or (index .metadata.labels "kubernetes.io/arch") "amd64" }}
+  operatingSystem: linux
+  kubeletVersion: simulated
+  kubeProxyVersion: ""
+  containerRuntimeVersion: ""
+  kernelVersion: ""
+  osImage: ""
+  bootID: ""
+  machineID: ""
+  systemUUID: ""
+conditions:
+{{ range NodeConditions }}
+- type: {{ .type }}
+  status: {{ .status | Quote }}
+  reason: {{ .reason | Quote }}
+  message: {{ .message | Quote }}
+  lastHeartbeatTime: {{ $now }}
+  lastTransitionTime: {{ $now }}
+{{ end }}
+"""

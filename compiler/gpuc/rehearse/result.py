@@ -1,24 +1,34 @@
-"""The result of a rehearsal of one spec, with the line of the spec for every test case and every problem."""
+"""The result of a rehearsal of one spec, with the line of the spec for every test case and problem, and its report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from gpuc.diagnostics.finding import Mark
+from gpuc.diagnostics.report.terminal import Paint, visible
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse import layout
 from gpuc.rehearse.apply import ApplyResult
+from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.runner import CaseResult
+
+ProblemKind = Literal["refused", "unhealthy", "unstable", "differs"]
+LISTED = 40
+"""Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""
+_MESSAGE_LENGTH = 120
+_HEADINGS = ("spec", "test case", "as expected", "expected", "actual", "s")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """An object that the control plane refused or changed, or that is not healthy."""
 
-    kind: Literal["refused", "unhealthy", "unstable", "differs"]
+    kind: ProblemKind
     """Refused by the API server; not healthy after the timeout; changed by a second apply; stored with other values."""
     mark: Mark
     object: str
@@ -81,9 +91,7 @@ class Result:
 def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ...]:
     """Returns the problems of all applied objects, sorted by the lines of the spec that produce the objects."""
 
-    def problem(
-        kind: Literal["refused", "unhealthy", "unstable", "differs"], manifest: Manifest, message: str
-    ) -> Problem:
+    def problem(kind: ProblemKind, manifest: Manifest, message: str) -> Problem:
         return Problem(kind, spec.locate(manifest), str(manifest), message)
 
     problems = [
@@ -99,3 +107,138 @@ def locate_results(spec: CompiledSpec, results: list[CaseResult]) -> tuple[Locat
     """Returns the results of test cases with the tested lines of the spec, sorted by line."""
     located = [LocatedResult(spec.source.locate(result.case.origin), result) for result in results]
     return tuple(sorted(located, key=lambda case: (case.mark.file, case.mark.line, case.result.case.suite)))
+
+
+def outcome_text(outcome: Outcome) -> str:
+    """Returns an outcome as text, for example "refused by Kueue: insufficient quota"."""
+    verdict: str = outcome.verdict
+    if outcome.by and outcome.verdict in ("refused", "pending"):
+        verdict += f" by {outcome.by}"
+    details = [
+        f"flavor {outcome.flavor}" if outcome.flavor else "",
+        f"pool {outcome.pool}" if outcome.pool else "",
+        f"{outcome.nodes} nodes" if outcome.nodes is not None else "",
+        "/".join(outcome.instance_types),
+        ", ".join(f"borrows {amount} {name}" for name, amount in outcome.borrowed or ()),
+    ]
+    text = ", ".join([verdict, *(detail for detail in details if detail)])
+    message = " ".join(outcome.message.split())
+    return f"{text}: {message}" if message else text
+
+
+def summary(result: Result) -> str:
+    """Returns the result in one line."""
+    parts = [
+        f"{len(result.cases)} test cases ({result.distinct} distinct, {result.refusals} refusals)",
+        f"{len(result.cases) - len(result.failed)} as expected, {len(result.failed)} different",
+        f"{result.objects} objects applied, {len(result.problems)} with problems",
+        f"{sum(result.seconds.values()):.1f} s, {result.memory_mib} MiB",
+    ]
+    return f"{result.cluster}: {'; '.join(parts)}"
+
+
+def _text(result: Result, paint: Paint) -> str:
+    lines = [paint("1", f"{result.cluster} ({result.file})"), ""]
+    lines += layout.columns(_rows(result))
+    for problem in result.problems:
+        lines += ["", f"{paint('1', str(problem.mark))}  {paint('1;31', problem.kind)}  {visible(problem.object)}"]
+        lines.append(f"    {visible(problem.message)}")
+    for located in result.failed:
+        case = located.result.case
+        location = paint("1", str(located.mark))
+        lines += ["", f"{location}  {paint('1;31', 'different')}  {case.suite}/{visible(case.name)}"]
+        lines.append(f"    expected  {visible(outcome_text(case.expected))}")
+        lines.append(f"    actual    {visible(outcome_text(located.result.actual))}")
+    last = f"{summary(result)}: {layout.good_or_not(result.is_good, paint)}"
+    return layout.text_report(lines, _sections(result), result.seconds, last)
+
+
+def _rows(result: Result) -> Iterator[tuple[str, ...]]:
+    """Yields the heading, then a row per test case; for more than LISTED cases, one per line of the spec and suite."""
+    if len(result.cases) <= LISTED:
+        yield ("spec", "test case", "outcome", "s")
+        for located in result.cases:
+            case, actual = located.result.case, outcome_text(located.result.actual)
+            location = f"{located.mark.file}:{located.mark.line}"
+            outcome = layout.shortened(actual, _MESSAGE_LENGTH)
+            yield location, f"{case.suite}/{case.name}", outcome, f"{located.result.seconds:.1f}"
+        return
+    yield ("spec", "suite", "cases", "refusals", "as expected", "s")
+    for (file, line, suite), group in groupby(result.cases, _line_and_suite):
+        results = [located.result for located in group]
+        passed = sum(case_result.passed for case_result in results)
+        refusals = sum(case_result.case.is_refusal for case_result in results)
+        longest = max(case_result.seconds for case_result in results)
+        yield f"{file}:{line}", suite, str(len(results)), str(refusals), str(passed), f"{longest:.1f}"
+
+
+def _line_and_suite(located: LocatedResult) -> tuple[str, int, str]:
+    return located.mark.file, located.mark.line, located.result.case.suite
+
+
+def _markdown(result: Result) -> str:
+    lines = [f"## Rehearsal of {result.cluster}", "", summary(result), ""]
+    if result.problems:
+        rows = ((str(problem.mark), problem.kind, problem.object, problem.message) for problem in result.problems)
+        lines += [*layout.table(("spec", "problem", "object", "message"), rows), ""]
+    lines += layout.table(_HEADINGS, _case_rows(result), last="---:")
+    return layout.markdown_report(lines, _sections(result))
+
+
+def _sections(result: Result) -> layout.Sections:
+    return ("Simulated or replaced", result.substitutions), ("Not tested", result.not_tested)
+
+
+def _case_rows(result: Result) -> Iterator[tuple[str, ...]]:
+    for located in result.cases:
+        case_result, case = located.result, located.result.case
+        expected = outcome_text(case.expected)
+        actual = layout.shortened(outcome_text(case_result.actual), _MESSAGE_LENGTH)
+        name, passed = f"{case.suite}/{case.name}", "yes" if case_result.passed else "**no**"
+        yield f"{located.mark.file}:{located.mark.line}", name, passed, expected, actual, f"{case_result.seconds:.1f}"
+
+
+def _document(result: Result) -> dict[str, Any]:
+    return {
+        "cluster": result.cluster,
+        "file": result.file,
+        "good": result.is_good,
+        "objects": result.objects,
+        "counts": {
+            "cases": len(result.cases),
+            "distinct": result.distinct,
+            "refusals": result.refusals,
+            "different": len(result.failed),
+            "problems": len(result.problems),
+        },
+        "seconds": layout.rounded(result.seconds),
+        "memory_mib": result.memory_mib,
+        "problems": [_problem(problem) for problem in result.problems],
+        "cases": [_case(located) for located in result.cases],
+        "substitutions": list(result.substitutions),
+        "not_tested": list(result.not_tested),
+    }
+
+
+def _problem(problem: Problem) -> dict[str, Any]:
+    return {"kind": problem.kind, **asdict(problem.mark), "object": problem.object, "message": problem.message}
+
+
+def _case(located: LocatedResult) -> dict[str, Any]:
+    case = located.result.case
+    return {
+        "suite": case.suite,
+        "name": case.name,
+        **asdict(located.mark),
+        "path": list(case.origin),
+        "queue": case.queue,
+        "pool": case.pool,
+        "request": case.request,
+        "passed": located.result.passed,
+        "expected": asdict(case.expected),
+        "actual": asdict(located.result.actual),
+        "seconds": round(located.result.seconds, 2),
+    }
+
+
+render = layout.Report("clusters", 2, _text, _markdown, _document).render

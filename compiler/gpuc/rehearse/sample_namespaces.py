@@ -12,12 +12,12 @@ from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
 from gpuc.policy.library import Policy
-from gpuc.rehearse.classify_response import classify_response
 from gpuc.rehearse.client import POLL_SECONDS, ApiError, Client, Object, WaitError, new_object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import FRAMEWORKS
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
 from gpuc.rehearse.health import BINDING
+from gpuc.rehearse.outcome import dry_run
 
 LABEL = "gpuc.dev/rehearsal"
 RUNTIME_CLASS = "nvidia"
@@ -145,7 +145,7 @@ def _wait_until_enforced(client: Client, policy: str, served: list[Example]) -> 
     document = _in_test_namespace(probe, probe.document)
     sender = client.with_user(probe.user)
     deadline = time.monotonic() + ENFORCED_SECONDS
-    while classify_response(sender, lambda: sender.create(document, dry_run=True)).by != "policy":
+    while dry_run(sender, document).by != "policy":
         if time.monotonic() > deadline:
             raise WaitError(f"policy {policy} is not enforced after {ENFORCED_SECONDS} s")
         time.sleep(POLL_SECONDS)

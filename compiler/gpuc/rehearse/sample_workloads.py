@@ -13,7 +13,7 @@ from gpuc.model.names import EFA, GPU, POOL_LABEL, SHARED_GPU, TENANT_KEY
 from gpuc.rehearse.client import Object, new_object
 from gpuc.rehearse.context import POD
 
-_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 REPLACE_FAILED: Object = {"podReplacementPolicy": "Failed"}
 """The field of a Job that the policy queue-required demands of Jobs with GPUs."""
 ANY_USER = 1000
@@ -66,8 +66,7 @@ class WorkloadFactory:
         """Names of the LocalQueues of the namespace. The value is whether the queue has GPU pools."""
         return {
             cluster_queue.name: any(pool.is_gpu for pool in cluster_queue.pools)
-            for queue in self.namespace.queues
-            for cluster_queue in queue.cluster_queues
+            for cluster_queue in self.namespace.cluster_queues
         }
 
     @property
@@ -96,7 +95,7 @@ class WorkloadFactory:
             "name": "main",
             "image": f"{self.registry}rehearsal:1",
             "resources": resources,
-            "securityContext": deepcopy(_SECURITY),
+            "securityContext": deepcopy(CONTAINER_SECURITY),
         }
         if EFA in quantities and self.namespace.nccl:
             main["envFrom"] = [{"configMapRef": {"name": self.namespace.nccl.config_map}}]
@@ -121,8 +120,7 @@ class WorkloadFactory:
         """Returns a Job in a queue. The pod requests one GPU of the queue's first GPU pool, if the queue has one."""
         pools = [
             pool
-            for owner in self.namespace.queues
-            for cluster_queue in owner.cluster_queues
+            for cluster_queue in self.namespace.cluster_queues
             for pool in cluster_queue.pools
             if cluster_queue.name == queue and pool.is_gpu
         ]

@@ -12,13 +12,12 @@ import pytest
 
 from gpuc.cluster.application import application_in, applications
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.argocd.background_loop import BackgroundLoop
+from gpuc.rehearse.argocd.cluster import required_namespaces, system_nodes
 from gpuc.rehearse.argocd.http_handlers import address
-from gpuc.rehearse.argocd.kubelet import running_status, succeeded_status
-from gpuc.rehearse.argocd.pods import Mount
-from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
-from gpuc.rehearse.argocd.profiles import PodRun, gatekeeper, karpenter, kueue
+from gpuc.rehearse.argocd.kubelet import BackgroundLoop, running_status, succeeded_status
+from gpuc.rehearse.argocd.pods import Mount, PodRun, gatekeeper, karpenter, kueue
 from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedControllers
+from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.process import ProgramError
 
@@ -111,7 +110,7 @@ class Cluster:
 
 def actions(classes: list[dict[str, Any]], claims: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     cluster = Cluster(classes, claims)
-    SimulatedControllers(cast(Client, cluster)).reconcile()
+    SimulatedControllers(cast(Client, cluster), cast(Authority, None), (), ()).reconcile()
     return cluster.done
 
 

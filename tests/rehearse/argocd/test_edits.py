@@ -12,14 +12,11 @@ import pytest
 from gpuc.cluster.application import applications
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd import removals, sample_edits
-from gpuc.rehearse.argocd.cluster_removal import run_cluster_removal
-from gpuc.rehearse.argocd.edit_runner import EditRunner
-from gpuc.rehearse.argocd.edit_schedule import EditSchedule
-from gpuc.rehearse.argocd.manual_edits import run_manual_edit, sample_manual_edits
+from gpuc.rehearse.argocd.edit_runner import EditRunner, run_manual_edit, sample_manual_edits
+from gpuc.rehearse.argocd.edit_schedule import EditSchedule, run_cluster_removal
 from gpuc.rehearse.argocd.repository import application_of
-from gpuc.rehearse.argocd.spec_edit import SpecFile
-from gpuc.rehearse.argocd.timeline import State
-from gpuc.rehearse.argocd.watch import Watch
+from gpuc.rehearse.argocd.sample_edits import SpecFile
+from gpuc.rehearse.argocd.timeline import State, Watch
 from gpuc.rehearse.client import ApiError
 from gpuc.rehearse.substitute import simulated_document
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 import pytest
 
-from gpuc.rehearse.argocd.further_charts import FurtherCharts
+from gpuc.rehearse.argocd.simulated_controllers import SimulatedControllers
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client
 
@@ -90,8 +90,8 @@ def server(port: int) -> Server:
 
 
 @pytest.fixture
-def charts(server: Server, authority: Authority) -> Iterator[FurtherCharts]:
-    made = FurtherCharts(cast(Client, server), authority, {"kueue.x-k8s.io"}, {"cert-manager"})
+def charts(server: Server, authority: Authority) -> Iterator[SimulatedControllers]:
+    made = SimulatedControllers(cast(Client, server), authority, {"kueue.x-k8s.io"}, {"cert-manager"})
     yield made
     made.stop()
 
@@ -110,7 +110,7 @@ def ask(port: int, authority: Authority) -> Any:
 
 
 def test_b1_a_webhook_answers_only_while_a_pod_of_its_service_is_ready(
-    charts: FurtherCharts, server: Server, authority: Authority, port: int
+    charts: SimulatedControllers, server: Server, authority: Authority, port: int
 ) -> None:
     server.objects["Pod"] = [{"status": {"conditions": [{"type": "PodScheduled", "status": "False"}]}}]
     charts.reconcile()
@@ -127,7 +127,7 @@ def test_b1_a_webhook_answers_only_while_a_pod_of_its_service_is_ready(
 
 
 def test_b1_the_authority_is_written_once_with_the_version_that_was_read(
-    charts: FurtherCharts, server: Server, authority: Authority
+    charts: SimulatedControllers, server: Server, authority: Authority
 ) -> None:
     charts.reconcile()
     [(changed, changes)] = server.patches
@@ -141,14 +141,14 @@ def test_b1_the_authority_is_written_once_with_the_version_that_was_read(
 
 
 @pytest.mark.parametrize("change", [{"caBundle": "T1RIRVI="}, {"service": {**SERVICE, "namespace": "kueue-system"}}])
-def test_b1_other_webhooks_are_left_alone(charts: FurtherCharts, server: Server, change: dict[str, Any]) -> None:
+def test_b1_other_webhooks_are_left_alone(charts: SimulatedControllers, server: Server, change: dict[str, Any]) -> None:
     server.webhook["clientConfig"].update(change)
     server.objects["Pod"] = [{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}]
     charts.reconcile()
     assert server.patches == []
 
 
-def test_b1_objects_of_the_charts_kinds_become_ready(charts: FurtherCharts, server: Server) -> None:
+def test_b1_objects_of_the_charts_kinds_become_ready(charts: SimulatedControllers, server: Server) -> None:
     server.objects["ValidatingWebhookConfiguration"] = []
     server.objects["CustomResourceDefinition"] = [
         definition("kueue.x-k8s.io"), definition("cert-manager.io", has_conditions=False)
@@ -165,7 +165,7 @@ def test_b1_objects_of_the_charts_kinds_become_ready(charts: FurtherCharts, serv
     assert len(server.patches) == 1
 
 
-def test_b1_a_kind_with_conditions_of_another_form_stays_as_it_is(charts: FurtherCharts, server: Server) -> None:
+def test_b1_a_kind_with_conditions_of_another_form_stays_as_it_is(charts: SimulatedControllers, server: Server) -> None:
     server.objects["ValidatingWebhookConfiguration"] = []
     server.objects["CustomResourceDefinition"] = [definition("cert-manager.io")]
     server.refusal = ApiError(422, "conditions[0].observedGeneration: Required value")

@@ -7,7 +7,7 @@ from typing import Any
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.argocd.object_diff import ObjectKey, diff_objects, is_applied, key_of
-from gpuc.rehearse.argocd.spec_edit import SpecFile
+from gpuc.rehearse.argocd.sample_edits import SpecFile
 from gpuc.rehearse.substitute import simulated_document
 from tests.conftest import ROOT
 

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from gpuc.cluster.application import Destination
+from gpuc.rehearse.argocd.cluster import cluster_secret
 from gpuc.rehearse.argocd.http_handlers import Request, Response, cgi_response
-from gpuc.rehearse.argocd.prerequisites import cluster_secret
-from gpuc.rehearse.argocd.proxy import Proxy, read_chunked
-from gpuc.rehearse.argocd.tls_server import GROUP, discovery
+from gpuc.rehearse.argocd.servers import GROUP, Proxy, discovery, read_chunked
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.process import LOOPBACK, free_ports
 from gpuc.spec.platform import OWN_SERVER
@@ -111,9 +110,12 @@ def test_a_cgi_program_sets_the_status() -> None:
     )
 
 
-def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy() -> None:
+def test_a_cluster_keeps_the_address_of_its_spec_and_is_reached_by_the_proxy(tmp_path: Path) -> None:
+    files = tmp_path / "ca", tmp_path / "certificate", tmp_path / "key"
+    for file in files:
+        file.write_text(file.name)
     known = Destination("https://train.example.com", "")
-    secret = cluster_secret("argocd", "train-usw2", known, "http://127.0.0.1:1", b"ca", b"certificate", b"key")
+    secret = cluster_secret("argocd", "train-usw2", known, "http://127.0.0.1:1", files)
     assert secret["metadata"]["labels"] == {"argocd.argoproj.io/secret-type": "cluster"}
     assert secret["stringData"]["server"] == "https://train.example.com"
     assert secret["stringData"]["name"] == "train-usw2"

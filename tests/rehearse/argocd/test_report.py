@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from gpuc.rehearse.argocd.checks import Failure
-from gpuc.rehearse.argocd.report import render, summary
-from gpuc.rehearse.argocd.result import ApplicationRow, EditResult, SyncResult, application_rows, late_edits
+from gpuc.rehearse.argocd.result import (
+    ApplicationRow,
+    EditResult,
+    SyncResult,
+    application_rows,
+    late_edits,
+    render,
+    summary,
+)
 from gpuc.rehearse.argocd.timeline import State, Timeline
 
 GROWS = EditResult(

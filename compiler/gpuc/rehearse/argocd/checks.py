@@ -170,8 +170,8 @@ def regressions(timeline: Timeline) -> int:
     return count
 
 
-def blocked_operations(timeline: Timeline, end: float, limit_s: float = BLOCKED_SECONDS) -> list[Failure]:
-    """Returns a failure for each operation that waits longer than limit_s for a confirmation or a deletion.
+def blocked_operations(timeline: Timeline, end: float) -> list[Failure]:
+    """Returns a failure for each operation that waits longer than BLOCKED_SECONDS for a confirmation or a deletion.
 
     Such an operation blocks all changes of the Application.
     """
@@ -181,7 +181,7 @@ def blocked_operations(timeline: Timeline, end: float, limit_s: float = BLOCKED_
         for message, group in groupby(running, lambda pair: pair[0].message):
             spans = list(group)
             start, stop = spans[0][0].at, spans[-1][1]
-            if _BLOCKING.search(message) and stop - start > limit_s:
+            if _BLOCKING.search(message) and stop - start > BLOCKED_SECONDS:
                 found.append(Failure("blocked", name, "", f"{message}, for {stop - start:.0f} s", start))
     return found
 

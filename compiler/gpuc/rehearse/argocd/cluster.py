@@ -1,35 +1,102 @@
-"""A simulated cluster for Argo CD: control plane, kubelet and simulated controllers."""
+"""A simulated cluster for Argo CD: control plane, kubelet, controllers, and the objects before the first sync."""
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from gpuc.cluster.application import applications
+from gpuc.cluster.application import Destination, applications
 from gpuc.diagnostics.usage import UsageError
-from gpuc.manifest.manifest import Body
+from gpuc.manifest.manifest import Body, Manifest
+from gpuc.model import Cluster
+from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.background_loop import BackgroundLoop
-from gpuc.rehearse.argocd.further_charts import FurtherCharts
-from gpuc.rehearse.argocd.kubelet import Kubelet
-from gpuc.rehearse.argocd.prerequisites import required_namespaces, system_nodes
-from gpuc.rehearse.argocd.profiles import PROFILES
+from gpuc.rehearse.argocd.kubelet import BackgroundLoop, Kubelet
+from gpuc.rehearse.argocd.pods import PROFILES
+from gpuc.rehearse.argocd.repository import documents
 from gpuc.rehearse.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
-from gpuc.rehearse.client import DEFINITION, Client
+from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
-from gpuc.rehearse.plane.kwok import start_kwok
+from gpuc.rehearse.plane.kwok import FAKE_NODE, start_kwok
 from gpuc.rehearse.plane.site import Settings
 from gpuc.rehearse.process import Started
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.substitute import settings
 
+SYSTEM_NODES = 3
+_CAPACITY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "500Gi", "pods": "250"}
+_TLS_SERVER_NAME = "localhost"
+"""A host name that the certificate of every simulated API server contains."""
+SECRET_TYPE = "argocd.argoproj.io/secret-type"
 _RUNS = 64
 """Number of concurrent runs on a machine that can have separate addresses."""
+
+
+def system_nodes(cluster: Cluster) -> Iterator[Object]:
+    """Yields the nodes of the managed node group, which run the controllers, with the taint of the cluster's README."""
+    key, _, value = FAKE_NODE.partition("=")
+    zones = cluster.aws.zones
+    for number in range(SYSTEM_NODES):
+        name = f"system-{number}"
+        labels = {
+            "kubernetes.io/hostname": name,
+            "kubernetes.io/os": "linux",
+            "kubernetes.io/arch": "amd64",
+            "topology.kubernetes.io/zone": zones[number % len(zones)],
+            "topology.kubernetes.io/region": cluster.aws.region,
+        }
+        metadata = {"labels": labels, "annotations": {key: value}}
+        spec = {"taints": [{"key": SYSTEM_TAINT, "value": "true", "effect": "NoSchedule"}]}
+        status = {"capacity": _CAPACITY, "allocatable": _CAPACITY}
+        yield new_object("v1", "Node", name, metadata=metadata, spec=spec, status=status)
+
+
+def required_namespaces(cluster: Cluster, synced: Iterable[Manifest]) -> list[Object]:
+    """Returns the namespaces that no Application creates: destinations, and the sources of tenants' ingress rules."""
+    found = applications(synced)
+    created = {"default", "kube-system"}
+    created |= {
+        name for application in found for name in (application.created_namespace, application.manifest.namespace)
+    }
+    callers = {caller for tenant in cluster.tenants for caller in tenant.caller_namespaces}
+    names = {application.destination.namespace for application in found} - created | callers
+    return [new_object("v1", "Namespace", name) for name in sorted(names)]
+
+
+def cluster_secret(
+    namespace: str, name: str, destination: Destination, proxy: str, files: tuple[Path, Path, Path]
+) -> Object:
+    """Returns the cluster Secret of Argo CD for a cluster that Argo CD reaches through the proxy.
+
+    Args:
+        namespace: the namespace of Argo CD.
+        name: the name of the cluster.
+        destination: the destination of the cluster's Applications.
+        proxy: the URL of the proxy.
+        files: the CA certificate of the API server, the client certificate and its key, in PEM.
+    """
+    encoded = (base64.b64encode(file.read_bytes()).decode() for file in files)
+    tls = dict(zip(("caData", "certData", "keyData"), encoded, strict=True))
+    config = {"proxyUrl": proxy, "tlsClientConfig": {**tls, "insecure": False, "serverName": _TLS_SERVER_NAME}}
+    data = {"name": destination.name or name, "server": destination.server, "config": json.dumps(config)}
+    metadata = {"labels": {SECRET_TYPE: "cluster"}}
+    return new_object("v1", "Secret", f"cluster-{name}", namespace, metadata=metadata, type="Opaque", stringData=data)
+
+
+def install_argo_cd(client: Client, folder: Path, namespace: str) -> None:
+    """Applies the Namespace, the ConfigMaps and the Secrets of Argo CD. folder contains the files of the objects."""
+    client.apply(new_object("v1", "Namespace", namespace))
+    for file in sorted(folder.glob("argocd-*.yaml")):
+        for document in documents(file):
+            document["metadata"]["namespace"] = namespace
+            client.apply(document)
 
 
 def service_range(number: int) -> str:
@@ -106,20 +173,14 @@ class ArgoCluster(Started):
         self.client: Client = self.plane.client
         self.kubelet = Kubelet(self.plane.site, self.client, self._settings, self._charts)
         installed = {definition["spec"]["group"] for definition in self.client.list_all(*DEFINITION)}
-        further_charts = FurtherCharts(
+        controllers = SimulatedControllers(
             self.client,
             self.plane.site.authority,
             installed | self._groups,
             {name for chart in self._further_charts.values() for name in (chart.namespace, *chart.namespaces)},
         )
-        controllers = SimulatedControllers(self.client)
-
-        def reconcile() -> None:
-            controllers.reconcile()
-            further_charts.reconcile()
-
-        self._controllers = BackgroundLoop("the simulated controllers", reconcile, PAUSE_SECONDS)
-        stack.callback(further_charts.stop)
+        self._controllers = BackgroundLoop("the simulated controllers", controllers.reconcile, PAUSE_SECONDS)
+        stack.callback(controllers.stop)
         stack.callback(self.kubelet.stop)
         self.kubelet.loop.start()
         stack.callback(self._controllers.stop)
@@ -164,6 +225,6 @@ class ArgoCluster(Started):
         self.kubelet.require_alive()
         self._controllers.require_alive()
 
-    def memory_mib(self) -> dict[str, int]:
-        """Returns the resident memory in MiB by name of the program."""
-        return self.plane.memory_mib() | self.kubelet.memory_mib()
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all programs in MiB."""
+        return self.plane.memory_mib() + self.kubelet.memory_mib()

@@ -13,15 +13,19 @@ from gpuc.cluster.application import Application, Destination, Source, applicati
 from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.argocd.charts import Charts
-from gpuc.rehearse.argocd.cluster import ArgoCluster, require_service_addresses, service_range
-from gpuc.rehearse.argocd.http_handlers import Handler, address, chart_handlers, git_handler
-from gpuc.rehearse.argocd.prerequisites import cluster_secret, install_argo_cd
+from gpuc.rehearse.argocd.cluster import (
+    ArgoCluster,
+    cluster_secret,
+    install_argo_cd,
+    require_service_addresses,
+    service_range,
+)
+from gpuc.rehearse.argocd.http_handlers import Charts, Handler, address, chart_handlers, git_handler
 from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_repo_server
-from gpuc.rehearse.argocd.proxy import Proxy
 from gpuc.rehearse.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
-from gpuc.rehearse.argocd.watch import APPLICATION
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.argocd.servers import Proxy
+from gpuc.rehearse.argocd.timeline import APPLICATION
+from gpuc.rehearse.client import Client
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import Started
@@ -100,7 +104,7 @@ class ArgoCD(Started):
     @property
     def kubeconfig(self) -> Path:
         """Path of a kubeconfig for the control plane in which Argo CD runs."""
-        return self._argo_plane.kubeconfig
+        return self._site.kubeconfig
 
     def bootstrap(self, spec: CompiledSpec) -> None:
         """Applies the objects of clusters/<name>/README.md: prerequisites, health checks, AppProject, root Application.
@@ -145,16 +149,10 @@ class ArgoCD(Started):
         for argo_cluster in self._argo_clusters.values():
             argo_cluster.require_alive()
 
-    def memory_mib(self) -> dict[str, int]:
-        """Returns the resident memory in MiB by name of the program.
-
-        If Argo CD runs in a separate cluster, the names of the other clusters' programs start with `<cluster>/`.
-        """
-        sizes = self._argo_plane.memory_mib() if self._is_hub else {}
-        for name, argo_cluster in self._argo_clusters.items():
-            prefix = f"{name}/" if self._is_hub else ""
-            sizes |= {f"{prefix}{program}": size for program, size in argo_cluster.memory_mib().items()}
-        return sizes
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all programs in MiB."""
+        own = self._argo_plane.memory_mib() if self._is_hub else 0
+        return own + sum(argo_cluster.memory_mib() for argo_cluster in self._argo_clusters.values())
 
     def _start_planes(self, stack: ExitStack) -> None:
         crds = [file.read_bytes() for file in sorted(self._argo.data("argocd-crds").glob("*-crd.yaml"))]
@@ -194,8 +192,11 @@ class ArgoCD(Started):
         stack.callback(proxy.start(*site.authority.issue("proxy", "gpuc-proxy", hosts=tuple(sorted(hosts)))))
         install_argo_cd(self.client, self._argo.data("argocd-config"), self.namespace)
         if self._is_hub:
-            for name in self._argo_clusters:
-                self.client.apply(self._cluster_secret(name, proxy))
+            for name, argo_cluster in self._argo_clusters.items():
+                destination = Destination(self._server(name), self._destinations[name].name)
+                cluster_site = argo_cluster.plane.site
+                files = (cluster_site.authority.file, *cluster_site.admin)
+                self.client.apply(cluster_secret(self.namespace, name, destination, proxy.url, files))
         redis = start_redis(site, self._argo)
         redis.process.wait_ready(READY_SECONDS)
         server, address = start_repo_server(site, self._argo, redis, proxy.url, sorted(hosts))
@@ -212,12 +213,6 @@ class ArgoCD(Started):
     def _applications(self) -> list[Application]:
         """Returns the Applications of all clusters, without the root Applications."""
         return [application for spec in self._specs.values() for application in applications(spec.synced)]
-
-    def _cluster_secret(self, name: str, proxy: Proxy) -> Object:
-        site = self._argo_clusters[name].plane.site
-        destination = Destination(self._server(name), self._destinations[name].name)
-        files = (site.authority.file, *site.admin)
-        return cluster_secret(self.namespace, name, destination, proxy.url, *(file.read_bytes() for file in files))
 
     def _server(self, name: str) -> str:
         """Returns the server of a cluster, or a generated address if the destination has only a name."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import shutil
+import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from gpuc.rehearse.argocd.background_loop import BackgroundLoop
 from gpuc.rehearse.argocd.pods import (
+    PROFILES,
     Mount,
+    PodRun,
     arguments,
     deployment_of,
     environment,
@@ -22,9 +25,8 @@ from gpuc.rehearse.argocd.pods import (
     namespace_labels,
     service_of,
 )
-from gpuc.rehearse.argocd.profiles import PROFILES, PodRun
-from gpuc.rehearse.argocd.tls_server import serve_visibility
-from gpuc.rehearse.client import Client, Object, now_text
+from gpuc.rehearse.argocd.servers import serve_visibility
+from gpuc.rehearse.client import ApiError, Client, Object, now_text
 from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import Process, ProgramError, stop
 
@@ -33,6 +35,43 @@ RESTART_SECONDS = 1.0
 RESTARTS = 20
 """Limit of restarts; a program that ends more often is broken. Gatekeeper ends once, after creating a certificate."""
 POD_NETWORK = "10.251"
+
+
+class BackgroundLoop:
+    """Calls a function repeatedly. Errors of the API server do not end the loop; any other exception ends the loop."""
+
+    def __init__(self, name: str, step: Callable[[], None], pause_s: float) -> None:
+        self._name = name
+        self._step = step
+        self._pause_s = pause_s
+        self._stopped = threading.Event()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> None:
+        """Starts the thread of the loop."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stops the thread after the current call of the function, and waits for the end of the thread."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def require_alive(self) -> None:
+        """Raises a ProgramError if an exception has ended the loop."""
+        if self._failure is not None:
+            raise ProgramError(f"{self._name} ended: {self._failure!r}") from self._failure
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                with suppress(ApiError, OSError, HTTPException):
+                    self._step()
+            except Exception as error:  # require_alive raises the error in the main thread
+                self._failure = error
+                return
+            self._stopped.wait(self._pause_s)
 
 
 @dataclass
@@ -94,9 +133,9 @@ class Kubelet:
                 ended = f"the program of Deployment {namespace}/{name} ended {run.restarts} times"
                 raise ProgramError(f"{ended}:\n{run.process.tail()}")
 
-    def memory_mib(self) -> dict[str, int]:
-        """Returns the resident memory in MiB by name of the Deployment."""
-        return {name: run.process.memory_mib() for (_, name), run in list(self._runs.items())}
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all Deployments in MiB."""
+        return sum(run.process.memory_mib() for run in list(self._runs.values()))
 
     def _sync(self) -> None:
         for namespace in self.charts:
@@ -150,7 +189,7 @@ class Kubelet:
         folder = self.site.subfolder("pods") / name
         folder.mkdir(exist_ok=True)
         container = pod["spec"]["containers"][0]
-        mounted = [(mount, _local_path(folder, mount)) for mount in mounts(pod, container)]
+        mounted = [(mount, folder / "volumes" / mount.path.strip("/")) for mount in mounts(pod, container)]
         self._write_volumes(namespace, mounted, force=True)
         variables = environment(pod, container, lambda kind, name: self._data(kind, name, namespace))
         command_line = arguments(container, variables)
@@ -250,10 +289,6 @@ def _statuses(pod: Object, state: Mapping[str, Any], *, ready: bool) -> list[Obj
 
 def _is_scheduled(pod: Object) -> bool:
     return bool(pod["spec"].get("nodeName")) and "deletionTimestamp" not in pod["metadata"]
-
-
-def _local_path(folder: Path, mount: Mount) -> Path:
-    return folder / "volumes" / mount.path.strip("/")
 
 
 def _contents(source: Mapping[str, Any]) -> dict[str, bytes]:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from gpuc.cluster.application import sync_options
 from gpuc.manifest.manifest import Manifest
+from gpuc.rehearse.apply import differences
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.examples import merge_patch
 from gpuc.rehearse.layout import shortened
-from gpuc.rehearse.read_back import differences
 from gpuc.rehearse.substitute import simulated_document
 
 ARGO_CD_API = "argoproj.io/"

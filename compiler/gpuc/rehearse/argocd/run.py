@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.cluster.application import applications
 from gpuc.model.names import SYSTEM_TAINT
+from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.argocd.checks import (
     ExpectedRefusal,
     Failure,
@@ -20,15 +21,14 @@ from gpuc.rehearse.argocd.checks import (
     regressions,
     unfinished,
 )
+from gpuc.rehearse.argocd.cluster import SYSTEM_NODES
 from gpuc.rehearse.argocd.edit_runner import EditRunner
 from gpuc.rehearse.argocd.edit_schedule import EditSchedule
-from gpuc.rehearse.argocd.prerequisites import SYSTEM_NODES
 from gpuc.rehearse.argocd.processes import RESYNC_SECONDS
 from gpuc.rehearse.argocd.result import EditResult, SyncResult, application_rows, late_edits
-from gpuc.rehearse.argocd.timeline import Timeline
-from gpuc.rehearse.argocd.watch import Watch
+from gpuc.rehearse.argocd.timeline import Timeline, Watch
+from gpuc.rehearse.health import place_static_nodes
 from gpuc.rehearse.substitute import SIMULATED_CLASS
-from gpuc.rehearse.topology_labels import place_static_nodes
 
 if TYPE_CHECKING:
     from gpuc.rehearse.argocd.hub import ArgoCD
@@ -125,8 +125,6 @@ def rehearse(argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progres
 
 
 def _bootstrap(argocd: ArgoCD, name: str, file: str, watch: Watch, progress: Progress) -> ClusterRun:
-    from gpuc.pipeline.stages import compiled_spec
-
     progress(f"{name}: first sync as in the README")
     began = watch.now
     spec = compiled_spec(argocd.repository.root, file)
@@ -221,6 +219,6 @@ def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult
         substitutions=(*SUBSTITUTIONS, HUB_SUBSTITUTION) if cluster_run.hub else SUBSTITUTIONS,
         not_tested=NOT_TESTED,
         seconds=cluster_run.seconds,
-        memory_mib=sum(argocd.memory_mib().values()),
+        memory_mib=argocd.memory_mib(),
         kubeconfig=argocd.kubeconfig,
     )

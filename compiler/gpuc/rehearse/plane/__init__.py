@@ -13,14 +13,18 @@ from pathlib import Path
 from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import DEFINITION, Client, is_true
-from gpuc.rehearse.plane.gatekeeper import prepare_webhook, start_gatekeeper
 from gpuc.rehearse.plane.kubernetes import start_api_server, start_controller_manager, start_etcd, start_scheduler
-from gpuc.rehearse.plane.kueue import mount_certificate, prepare_webhooks, start_kueue
+from gpuc.rehearse.plane.kueue import (
+    mount_certificate,
+    prepare_webhook,
+    prepare_webhooks,
+    start_gatekeeper,
+    start_kueue,
+)
 from gpuc.rehearse.plane.kwok import start_karpenter, start_kwok
 from gpuc.rehearse.plane.site import Settings, Site
-from gpuc.rehearse.process import Process, Started, stop
+from gpuc.rehearse.process import Process, Started, run_folder, stop
 from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.run_folder import run_folder
 
 READY_SECONDS = 120
 CRD_THREADS = 4
@@ -50,14 +54,9 @@ class ControlPlane(Started):
         self.client = Client(self.site.url, self.site.authority.file, self.site.admin)
         self._start_programs()
 
-    @property
-    def kubeconfig(self) -> Path:
-        """Path of a kubeconfig with administrator credentials."""
-        return self.site.kubeconfig
-
-    def memory_mib(self) -> dict[str, int]:
-        """Returns the resident memory in MiB by name of the program."""
-        return {process.name: process.memory_mib() for process in self.site.processes}
+    def memory_mib(self) -> int:
+        """Returns the resident memory of all programs in MiB."""
+        return sum(process.memory_mib() for process in self.site.processes)
 
     def require_alive(self) -> None:
         """Raises a ProgramError if a program has ended."""

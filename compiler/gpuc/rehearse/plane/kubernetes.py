@@ -115,8 +115,6 @@ def start_controller_manager(site: Site, *, daemon_sets: bool = False) -> Proces
 
 
 def _kubeconfig_flags(site: Site, port: int) -> list[str]:
-    kubeconfigs = [f"--{name}={site.kubeconfig}" for name in _KUBECONFIG_FLAGS]
+    names = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")
+    kubeconfigs = [f"--{name}={site.kubeconfig}" for name in names]
     return [*kubeconfigs, f"--bind-address={LOOPBACK}", f"--secure-port={port}", f"--cert-dir={site.certificates}"]
-
-
-_KUBECONFIG_FLAGS = ("kubeconfig", "authentication-kubeconfig", "authorization-kubeconfig")

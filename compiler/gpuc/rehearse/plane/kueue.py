@@ -1,18 +1,21 @@
-"""Kueue with its webhooks, without a Service network."""
+"""Kueue and Gatekeeper with their webhooks, without a Service network."""
 
 from __future__ import annotations
 
 import base64
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gpuc.admission.gatekeeper_scope import IGNORE_LABEL
 from gpuc.documents.reader import load_all_yaml
+from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
-from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import LOOPBACK, POLL_SECONDS, Process, ProgramError
 
 NAMESPACE = "kueue-system"
@@ -46,17 +49,24 @@ _MANAGED_NAMESPACES = {"matchExpressions": [_UNMANAGED]}
 
 Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
 """
+GATEKEEPER_NAMESPACE = "gatekeeper-system"
+GATEKEEPER_SERVICE = "gatekeeper-webhook-service"
+POD = "gatekeeper"
+AUDIT_SECONDS = 60
+WEBHOOK_TIMEOUT_SECONDS = 10
+SERVICE_ACCOUNT_SECONDS = 60
+"""Maximum wait until the controller manager creates the default ServiceAccount of a namespace."""
+OWN_GROUPS = ("templates.gatekeeper.sh", "constraints.gatekeeper.sh", "config.gatekeeper.sh", "expansion.gatekeeper.sh")
+SUBRESOURCES = {"pods": ("ephemeralcontainers", "exec", "attach")}
+"""Subresources by resource, as in the webhook configuration of Gatekeeper's chart."""
 
 
 def prepare_webhooks(site: Site, client: Client, port: int) -> None:
     """Creates Kueue's webhook configurations and conversion webhooks. Kueue adds the CA certificate to these objects.
 
-    A Service of type ExternalName leads to localhost. The API server connects to localhost, but still requires a
-    certificate with the name of the Service. port is the port of the webhooks.
+    port is the port of the webhooks.
     """
-    client.apply(new_object("v1", "Namespace", NAMESPACE))
-    service = {"type": "ExternalName", "externalName": "localhost"}
-    client.apply(new_object("v1", "Service", SERVICE, NAMESPACE, spec=service))
+    _create_service(client, SERVICE, NAMESPACE)
     client.create(new_object("v1", "Secret", SECRET, NAMESPACE))
     for configuration in _webhooks(site, port):
         client.create(configuration)
@@ -65,6 +75,16 @@ def prepare_webhooks(site: Site, client: Client, port: int) -> None:
     conversion = {"spec": {"conversion": {"strategy": "Webhook", "webhook": webhook}}}
     for plural in CONVERTED_RESOURCES:
         client.patch(*DEFINITION, f"{plural}.{GROUP}", conversion)
+
+
+def _create_service(client: Client, name: str, namespace: str) -> None:
+    """Creates a namespace, and a Service of type ExternalName that leads to localhost.
+
+    The API server connects to localhost, but still requires a certificate with the name of the Service.
+    """
+    client.apply(new_object("v1", "Namespace", namespace))
+    service = {"type": "ExternalName", "externalName": "localhost"}
+    client.apply(new_object("v1", "Service", name, namespace, spec=service))
 
 
 def start_kueue(site: Site, emitted: Mapping[str, Any], port: int) -> Process:
@@ -131,3 +151,87 @@ def _webhooks(site: Site, port: int) -> list[Object]:
             if all(rule["apiGroups"] != [GROUP] for rule in webhook["rules"]):
                 webhook["namespaceSelector"] = _MANAGED_NAMESPACES
     return configurations
+
+
+def start_gatekeeper(site: Site, port: int) -> Process:
+    """Starts Gatekeeper without mutation. Gatekeeper creates policy bindings after 1 s instead of 30 s.
+
+    port is the port of the webhook.
+    """
+    health = site.port()
+    certificates = site.subfolder("gatekeeper-certificates")
+    hosts = (f"{GATEKEEPER_SERVICE}.{GATEKEEPER_NAMESPACE}.svc", "localhost")
+    certificate, key = site.authority.issue("gatekeeper", GATEKEEPER_SERVICE, hosts=hosts)
+    certificate.rename(certificates / "tls.crt")
+    key.rename(certificates / "tls.key")
+    arguments = [
+        *(f"--operation={operation}" for operation in ("webhook", "status", "generate", "audit")),
+        "--disable-cert-rotation",
+        f"--cert-dir={certificates}",
+        f"--host={LOOPBACK}",
+        f"--port={port}",
+        f"--api-cache-dir={site.subfolder('gatekeeper-cache')}",
+        f"--audit-interval={AUDIT_SECONDS}",
+        # An audit of every kind causes more load on the API server than all test cases.
+        "--audit-match-kind-only",
+        "--default-wait-for-vapb-generation=1",
+        f"--health-addr={LOOPBACK}:{health}",
+        f"--prometheus-port={site.port()}",
+        "--shutdown-delay=0",
+    ]
+    environment = {"KUBECONFIG": str(site.kubeconfig), "POD_NAMESPACE": GATEKEEPER_NAMESPACE, "POD_NAME": POD}
+    return site.run("gatekeeper", arguments, f"http://{LOOPBACK}:{health}/readyz", environment)
+
+
+def prepare_webhook(site: Site, client: Client, settings: Settings, port: int) -> None:
+    """Creates the webhook configuration of Gatekeeper's chart.
+
+    The webhook receives only the kinds that policies check and Gatekeeper's own kinds. The webhook of the chart
+    receives all kinds, which takes a third of the CPU time on two cores.
+    """
+    _create_service(client, GATEKEEPER_SERVICE, GATEKEEPER_NAMESPACE)
+    if settings.service_accounts:
+        client.wait_for(
+            "v1", "ServiceAccount", "default", lambda _: True, SERVICE_ACCOUNT_SECONDS, GATEKEEPER_NAMESPACE
+        )
+    # The owner of Gatekeeper's status objects. Without this pod, the garbage collector deletes the objects.
+    spec = {"schedulerName": "none", "containers": [{"name": "manager", "image": "gatekeeper"}]}
+    client.create(new_object("v1", "Pod", POD, GATEKEEPER_NAMESPACE, spec=spec))
+    name = "gatekeeper-validating-webhook-configuration"
+    webhooks = [_webhook(site, settings.policy_resources, port)]
+    client.create(new_object(ADMISSION_API, "ValidatingWebhookConfiguration", name, webhooks=webhooks))
+
+
+def _webhook(site: Site, policy_resources: Iterable[tuple[str, str]], port: int) -> Body:
+    """Returns the webhook with the default failure policy of Gatekeeper's chart.
+
+    Source: gatekeeper v3.23.0 charts/gatekeeper/templates
+    """
+    authority = base64.b64encode(site.authority.file.read_bytes()).decode()
+    service = {"name": GATEKEEPER_SERVICE, "namespace": GATEKEEPER_NAMESPACE, "path": "/v1/admit", "port": port}
+    own = ((group, "*") for group in OWN_GROUPS)
+    rules = [
+        {
+            "apiGroups": [group],
+            "apiVersions": ["*"],
+            "operations": ["CREATE", "UPDATE"],
+            "resources": [resource, *(f"{resource}/{name}" for name in SUBRESOURCES.get(resource, ()))],
+            "scope": "*",
+        }
+        for group, resource in (*policy_resources, *own)
+    ]
+    selected = [
+        {"key": IGNORE_LABEL, "operator": "DoesNotExist"},
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": [GATEKEEPER_NAMESPACE]},
+    ]
+    return {
+        "name": "validation.gatekeeper.sh",
+        "admissionReviewVersions": ["v1", "v1beta1"],
+        "clientConfig": {"service": service, "caBundle": authority},
+        "failurePolicy": "Ignore",
+        "matchPolicy": "Exact",
+        "namespaceSelector": {"matchExpressions": selected},
+        "rules": rules,
+        "sideEffects": "None",
+        "timeoutSeconds": WEBHOOK_TIMEOUT_SECONDS,
+    }

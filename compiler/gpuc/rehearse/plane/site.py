@@ -11,9 +11,8 @@ from typing import Any
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ADMINISTRATORS
-from gpuc.rehearse.process import LOOPBACK, Process, free_ports, http_probe, start, stop
+from gpuc.rehearse.process import LOOPBACK, Process, free_ports, http_probe, record_process, start, stop
 from gpuc.rehearse.programs import Programs
-from gpuc.rehearse.run_folder import record_process
 
 PORTS = 16
 """Number of ports that are reserved at the same time, so that all of them are different."""

@@ -29,7 +29,7 @@ SUITES = {
     "policies": "policies.cases",
     "boundaries": "boundaries.cases",
     "counted": "counted.cases",
-    "deletion": "deletion.cases",
+    "deletion": "policies.deletion",
     "serving": "serving.cases",
     "open_pools": "serving.open_pools",
 }

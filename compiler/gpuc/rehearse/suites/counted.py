@@ -10,10 +10,9 @@ from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOBSET, user
 from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, POD_FRAMEWORKS, PODSET_LABEL, QUEUE_LABEL
 from gpuc.model import Pool
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.classify_response import classify_response
-from gpuc.rehearse.client import Client, Object
+from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import POD, RehearsalContext
-from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.outcome import Outcome, Request, classify_response, dry_run
 from gpuc.rehearse.sample_namespaces import SampleNamespaces
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.suites import Case
@@ -164,8 +163,7 @@ def _pod(factory: WorkloadFactory, pool: Pool, name: str = "uncounted") -> Objec
 
 def _queue_of(factory: WorkloadFactory, pool: Pool) -> str:
     """Returns the first LocalQueue of the namespace that has quota on a pool."""
-    cluster_queues = (part for queue in factory.namespace.queues for part in queue.cluster_queues)
-    return next(part.name for part in cluster_queues if pool in part.pools)
+    return next(part.name for part in factory.namespace.cluster_queues if pool in part.pools)
 
 
 def _admitted_job(factory: WorkloadFactory, queue: str, name: str) -> Object:
@@ -192,11 +190,7 @@ def _owned(document: Object, owner: Object) -> Object:
 
 
 def _create(document: Object) -> Action:
-    return lambda context: _created(context.client, document)
-
-
-def _created(client: Client, document: Object) -> Outcome:
-    return classify_response(client, lambda: client.create(document, dry_run=True))
+    return lambda context: dry_run(context.client, document)
 
 
 def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
@@ -205,7 +199,7 @@ def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
     def action(context: RehearsalContext) -> Outcome:
         created = context.client.create(owner)
         refused = _refused(context, created, "the owner")
-        return refused or _created(context.client, forged(created))
+        return refused or dry_run(context.client, forged(created))
 
     return action
 

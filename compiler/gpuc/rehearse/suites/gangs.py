@@ -13,9 +13,8 @@ from gpuc.model.names import EFA, HUGEPAGES, is_gpu_resource
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import condition
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.expectation import admission, cluster_queues, expect
+from gpuc.rehearse.expectation import Quota, admission, cluster_queues, expect, owner
 from gpuc.rehearse.outcome import Outcome, Request
-from gpuc.rehearse.quota import Quota, owner
 from gpuc.rehearse.suites import Case
 from gpuc.rehearse.suites.jobs import Work, borrowed_amounts, job_case, kueue_decision, submit
 from gpuc.rehearse.suites.jobs import admission as observed_admission

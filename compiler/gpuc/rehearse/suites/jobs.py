@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,12 +14,11 @@ from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQ
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, ClusterQueue, Namespace
 from gpuc.model.names import EFA, PLACEHOLDER_REGISTRY, POOL_LABEL
-from gpuc.rehearse.classify_response import refusing_component
 from gpuc.rehearse.client import ApiError, Object, WaitError, condition, is_true, new_object
 from gpuc.rehearse.context import CLUSTER_QUEUE, HOLD, RehearsalContext
-from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.outcome import Outcome, Request, refusing_component
 from gpuc.rehearse.sample_namespaces import LABEL
-from gpuc.rehearse.sample_workloads import REPLACE_FAILED, security_context
+from gpuc.rehearse.sample_workloads import CONTAINER_SECURITY, REPLACE_FAILED, security_context
 from gpuc.rehearse.suites import NODES_BATCH, Case
 
 SMALL: Amounts = {CPU: 100, MEMORY: 256 * MIB, EPHEMERAL_STORAGE: 64 * MIB}
@@ -101,7 +101,7 @@ def _pod(cluster: Cluster, namespace: Namespace, work: Work) -> Object:
         "name": "work",
         "image": f"{(cluster.policy_settings('images').get('registries') or [PLACEHOLDER_REGISTRY])[0]}case:1",
         "resources": {"requests": quantities, "limits": dict(quantities)},
-        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
+        "securityContext": deepcopy(CONTAINER_SECURITY),
     }
     if EFA in request.pod and namespace.nccl:
         container["envFrom"] = [{"configMapRef": {"name": namespace.nccl.config_map}}]

@@ -14,10 +14,10 @@ from gpuc.model.names import EFA, HUGEPAGES, SHARED_GPU
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import cluster_queues, expect, predict
+from gpuc.rehearse.health import BLOCK_NODES
 from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.suites import Case
 from gpuc.rehearse.suites.jobs import SMALL, Work, job_case, job_of, kueue_decision, placed, submit
-from gpuc.rehearse.topology_labels import BLOCK_NODES
 
 STEPS = {CPU: 1, MEMORY: MIB, EPHEMERAL_STORAGE: MIB}
 """By resource, the smallest amount by which a request exceeds a node. Policies limit all other resources."""

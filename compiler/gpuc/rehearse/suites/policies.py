@@ -7,20 +7,29 @@ requests are dry runs, so no object is stored.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from gpuc.diagnostics.finding import Path
+from gpuc.emit.pod_deletion import GPU_QUOTA, NAME, grace_limits
 from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.classify_response import NO_OBJECTION, classify_response
-from gpuc.rehearse.client import Object
+from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.examples import Example
-from gpuc.rehearse.outcome import Outcome
+from gpuc.rehearse.outcome import NO_OBJECTION, Outcome, classify_response, dry_run
 from gpuc.rehearse.sample_namespaces import SampleNamespaces, constraint_name
-from gpuc.rehearse.sample_workloads import SampleObject, WorkloadFactory, creator, factories, permitted_samples
+from gpuc.rehearse.sample_workloads import (
+    SampleObject,
+    WorkloadFactory,
+    creator,
+    distinct_factories,
+    factories,
+    permitted_samples,
+)
 from gpuc.rehearse.suites import Case
 from gpuc.rehearse.violations import violations
 
@@ -29,6 +38,12 @@ PLATFORM = "kube-system"
 DECIDED_BY_USER = ("gpu-quota", "queue-required")
 """Policies that decide by the user of a request."""
 ADMITTED = Outcome("admitted", message=NO_OBJECTION)
+NODE = "gpuc-rehearsal-no-node"
+"""The node of the pods. It does not exist, so no kubelet ends the pods."""
+SCHEDULER = "gpuc-rehearsal-no-scheduler"
+YEAR_SECONDS = 31_536_000
+LABEL = "gpuc-rehearsal"
+JSON = "application/json"
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
@@ -158,6 +173,86 @@ def _create_action(
     def action(context: RehearsalContext) -> Outcome:
         namespaces.prepare(context)
         client = context.client.with_user(user)
-        return classify_response(client, lambda: client.create(document, dry_run=True), ignored)
+        return dry_run(client, document, ignored)
 
     return action
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """A request to delete a pod, or all pods with the label of the test case."""
+
+    name: str
+    requested: int | None
+    """Grace period of the request in seconds; None for a request without a grace period."""
+    is_above: bool = False
+    """Whether the grace period is above the limit."""
+    of_pod: int | None = None
+    """Grace period of the pod in seconds; None for the default."""
+    selects: bool = False
+    """Whether the request selects pods by label, instead of one pod by name."""
+
+
+def deletion(spec: CompiledSpec) -> Iterator[Case]:
+    """Yields requests of members to delete pods, for the namespaces that differ in pools."""
+    cluster = spec.cluster
+    for factory in distinct_factories(cluster):
+        editors = factory.tenant.editors(factory.namespace)
+        if not editors:
+            continue
+        for deletion in _deletions(grace_limits(cluster)[factory.tenant.name]):
+            above = policy_outcome(cluster.policy_stage(GPU_QUOTA), NAME)
+            expected = above if deletion.is_above else ADMITTED
+            name = f"{factory.namespace.name} {deletion.name}"
+            action = _delete(factory, deletion, editors[0])
+            yield Case("deletion", name, origin(cluster, GPU_QUOTA), expected, action, request=name, batch="counted")
+
+
+def _deletions(limit: int) -> Iterator[Deletion]:
+    above, slow = limit + 1, limit + 1000
+    yield Deletion("pod deleted in a year", YEAR_SECONDS, is_above=True)
+    yield Deletion("pod deleted above the limit", above, is_above=True)
+    yield Deletion("pod deleted within the limit", limit)
+    yield Deletion("pod deleted at once", 0)
+    yield Deletion("pod deleted", None)
+    yield Deletion("slow pod deleted", None, of_pod=slow)
+    yield Deletion("slow pod deleted within its own period", slow, of_pod=slow)
+    yield Deletion("slow pod deleted above its own period", slow + 1, is_above=True, of_pod=slow)
+    yield Deletion("all pods deleted above the limit", above, is_above=True, selects=True)
+    yield Deletion("all pods deleted within the limit", limit, selects=True)
+    yield Deletion("all slow pods deleted", None, of_pod=slow, selects=True)
+
+
+def _delete(factory: WorkloadFactory, deletion: Deletion, group: str) -> Callable[[RehearsalContext], Outcome]:
+    """Returns an action that deletes a pod with a node, as a member of a group. The deletion is a dry run."""
+    pod = factory.pod(deletion.name.replace(" ", "-"))
+    pod["metadata"]["labels"] = {LABEL: pod["metadata"]["name"]}
+    pod["spec"]["schedulerName"] = SCHEDULER
+    if deletion.of_pod is not None:
+        pod["spec"]["terminationGracePeriodSeconds"] = deletion.of_pod
+    options: Object = {"dryRun": ["All"]}
+    if deletion.requested is not None:
+        options["gracePeriodSeconds"] = deletion.requested
+    user = f"member-of-{factory.tenant.name}"
+
+    def action(context: RehearsalContext) -> Outcome:
+        metadata = context.client.create(pod)["metadata"]
+        name, namespace = metadata["name"], metadata["namespace"]
+        try:
+            _bind(context.client, metadata)
+            member = context.client.impersonate(user, group)
+            one, many = member.path("v1", "Pod", namespace, name), member.path("v1", "Pod", namespace)
+            address = f"{many}?labelSelector={LABEL}={name}" if deletion.selects else one
+            return classify_response(member, lambda: member.send("DELETE", address, json.dumps(options).encode(), JSON))
+        finally:
+            context.client.delete("v1", "Pod", name, namespace)
+
+    return action
+
+
+def _bind(client: Client, metadata: Object) -> None:
+    """Binds a pod to a node, like a scheduler. The API server ignores the grace period of a pod without a node."""
+    target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
+    binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": metadata["name"]}, "target": target}
+    path = client.path("v1", "Pod", metadata["namespace"], metadata["name"], "binding")
+    client.send("POST", path, json.dumps(binding).encode(), JSON)

@@ -98,7 +98,7 @@ def _full_node_cases(spec: CompiledSpec, factory: WorkloadFactory, quota: Namesp
 
 def _queued_cases(spec: CompiledSpec, factory: WorkloadFactory, kind: str) -> Iterator[Case]:
     """Yields for each ClusterQueue of a namespace one Deployment or StatefulSet on the first GPU pool with quota."""
-    for queue in (part for owner in factory.namespace.queues for part in owner.cluster_queues):
+    for queue in factory.namespace.cluster_queues:
         pool, resource = available_pool(spec, queue)
         if pool is None:
             continue

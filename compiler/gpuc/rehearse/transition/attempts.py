@@ -15,15 +15,12 @@ from dataclasses import dataclass
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.model import Cluster
 from gpuc.rehearse.argocd.object_diff import ObjectKey
-from gpuc.rehearse.classify_response import classify_response, refusing_component
 from gpuc.rehearse.client import ApiError, Client, Object, condition, is_true, reason_text
 from gpuc.rehearse.context import EVENT, POD, WORKLOAD
-from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.transition.filling import Filling
+from gpuc.rehearse.outcome import Outcome, dry_run, refusing_component
+from gpuc.rehearse.transition.filling import Filling, without_generated
 from gpuc.rehearse.transition.outcomes import Attempt
-from gpuc.rehearse.transition.snapshot import OWNERS, Snapshot, is_deleting, take_snapshot
-from gpuc.rehearse.transition.start import stop_work
-from gpuc.rehearse.transition.user_work import without_generated
+from gpuc.rehearse.transition.snapshot import OWNERS, Snapshot, is_deleting, stop_work, take_snapshot
 
 DECISION_SECONDS = 20
 """Seconds to wait for the decision about a workload that was started again."""
@@ -49,7 +46,7 @@ class Answers:
 
 def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot: Snapshot) -> Answers:
     """Sends the dry runs of all workloads. `cluster` decides which group creates the work of a tenant."""
-    groups = editors(cluster)
+    groups = {space.name: next(iter(tenant.editors(space)), "") for tenant, space in cluster.namespaces}
     with ThreadPoolExecutor(_THREADS) as pool:
         objects = pool.map(lambda filling: _object_answer(client, groups, filling), work)
         pods = pool.map(lambda filling: _pod_answer(client, snapshot, filling), work)
@@ -58,15 +55,6 @@ def dry_runs(client: Client, cluster: Cluster, work: Sequence[Filling], snapshot
         dict(zip(texts, objects, strict=True)),
         {text: answer for text, answer in zip(texts, pods, strict=True) if answer is not None},
     )
-
-
-def editors(cluster: Cluster) -> dict[str, str]:
-    """Returns a group that may create workloads, by namespace."""
-    found = {}
-    for tenant, namespace in cluster.namespaces:
-        roles = tenant.groups_by_role(namespace)
-        found[namespace.name] = next(iter((*roles.get("edit", ()), *roles.get("admin", ()))), "")
-    return found
 
 
 def refusals(work: Sequence[Filling], before: Answers, after: Answers) -> dict[str, Attempt]:
@@ -183,7 +171,7 @@ def _object_answer(client: Client, groups: Mapping[str, str], filling: Filling) 
     sender = client.impersonate(f"member-of-{filling.tenant}", group) if group else client
     document = deepcopy(filling.document)
     document["metadata"]["name"] += PROBE
-    return classify_response(sender, lambda: sender.create(document, dry_run=True))
+    return dry_run(sender, document)
 
 
 def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome | None:
@@ -192,10 +180,8 @@ def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome
     pods = snapshot.pods_of(owner) if owner else []
     if not pods:
         return None
-    replacement = _replacement(pods[0])
     controller = JOB_CONTROLLER if filling.kind == "Job" else _REPLICA_SET_CONTROLLER
-    sender = client.with_user(user(controller))
-    return classify_response(sender, lambda: sender.create(replacement, dry_run=True))
+    return dry_run(client.with_user(user(controller)), _replacement(pods[0]))
 
 
 def _replacement(pod: Object) -> Object:

@@ -9,7 +9,7 @@ from gpuc.cluster.application import Source, applications, is_application, wave_
 from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
-from gpuc.rehearse.apply import ARGO_CD
+from gpuc.rehearse.apply import ARGO_CD, namespaces, steps
 from gpuc.rehearse.argocd.object_diff import (
     NO_PRUNE,
     ObjectDiff,
@@ -23,7 +23,6 @@ from gpuc.rehearse.client import ApiError, Client, Object, WaitError
 from gpuc.rehearse.health import UnhealthyObject, wait_healthy
 from gpuc.rehearse.substitute import simulated_document
 from gpuc.rehearse.transition.result import ObjectOutcome
-from gpuc.rehearse.waves import namespaces, steps
 
 HEALTH_SECONDS = 15
 """Seconds to wait until the policies of a wave are enforced."""

@@ -1,23 +1,97 @@
-"""A proxy on loopback for Argo CD. The proxy handles requests to some hosts, and forwards others to control planes."""
+"""Servers in threads: HTTPS servers of programs that do not run, such as Kueue's visibility server, and a proxy."""
 
 from __future__ import annotations
 
+import json
 import socket
 import ssl
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from http.server import ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
 from pathlib import Path
 from typing import IO
 
 from gpuc.rehearse.argocd.http_handlers import Handler, Request
-from gpuc.rehearse.argocd.tls_server import QuietHandler, serve
+from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.process import LOOPBACK
 
+GROUP = "visibility.kueue.x-k8s.io"
+JSON = {"Content-Type": "application/json"}
 CHUNK = 1 << 16
 FORWARDED_HEADERS = ("Content-Type", "Content-Encoding", "Git-Protocol", "Accept", "Range")
+
+
+class QuietHandler(BaseHTTPRequestHandler):
+    """A handler of requests that logs nothing, because the clients log their requests."""
+
+    protocol_version = "HTTP/1.1"
+
+    def answer(self, code: int, content: bytes, headers: Mapping[str, str]) -> None:
+        """Sends a response with a status code; without the content for the method HEAD."""
+        self.send_response(code)
+        for name, value in (*headers.items(), ("Content-Length", str(len(content)))):
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Logs nothing."""
+
+
+def start_server(
+    name: str, address: tuple[str, int], files: tuple[Path, Path], handler: type[BaseHTTPRequestHandler]
+) -> Callable[[], None]:
+    """Starts a server in a thread. Returns a function that stops the server.
+
+    Args:
+        name: the name of the thread.
+        address: the IP address and the port.
+        files: the certificate of the server and its key.
+        handler: the class that handles the requests.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*files)
+    server = ThreadingHTTPServer(address, handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    return serve(name, server)
+
+
+def serve(name: str, server: ThreadingHTTPServer) -> Callable[[], None]:
+    """Runs a server in a thread with this name. Returns a function that stops the server."""
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, name=name, daemon=True).start()
+
+    def stop() -> None:
+        server.shutdown()
+        server.server_close()
+
+    return stop
+
+
+def serve_visibility(authority: Authority, address: str, port: int) -> Callable[[], None]:
+    """Starts a server in a thread. Returns a function that stops the server.
+
+    address and port: the address and the port of the Service. authority issues the certificate of the server.
+    """
+    files = authority.issue("visibility", GROUP, hosts=(address,))
+    return start_server("visibility", (address, port), files, _Visibility)
+
+
+def discovery(path: str) -> tuple[int, bytes]:
+    """Returns (status code, content) of the response for a path."""
+    segments = path.partition("?")[0].strip("/").split("/")
+    if segments[:2] != ["apis", GROUP] or len(segments) != 3:
+        return 404, b"{}"
+    listed = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{GROUP}/{segments[2]}", "resources": []}
+    return 200, json.dumps(listed).encode()
+
+
+class _Visibility(QuietHandler):
+    def do_GET(self) -> None:
+        self.answer(*discovery(self.path), JSON)
 
 
 class Proxy:
@@ -46,38 +120,30 @@ class Proxy:
         """
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
-        hosts, tunnels = self._hosts, self._tunnels
-
-        class ConnectHandler(_Connect):
-            def forward(self, host: str) -> bool:
-                if host in tunnels:
-                    self._accept()
-                    _tunnel(self.connection, tunnels[host])
-                elif host in hosts:
-                    self._accept()
-                    _serve(context, self.connection, hosts[host])
-                return host in tunnels or host in hosts
-
-        return serve("proxy", ThreadingHTTPServer((LOOPBACK, self._port), ConnectHandler))
+        served = {"hosts": self._hosts, "tunnels": self._tunnels, "context": context}
+        return serve("proxy", ThreadingHTTPServer((LOOPBACK, self._port), type("_ConnectHandler", (_Connect,), served)))
 
 
 class _Connect(QuietHandler):
     """Handles the CONNECT requests of one connection to the proxy."""
 
-    def forward(self, host: str) -> bool:
-        """Serves the connection to a host. Returns False if the host is unknown."""
-        raise NotImplementedError
+    hosts: Mapping[str, Handler]
+    tunnels: Mapping[str, int]
+    context: ssl.SSLContext
 
-    def do_CONNECT(self) -> None:  # noqa: N802
+    def do_CONNECT(self) -> None:
         self.close_connection = True
         host = self.path.rpartition(":")[0]
         with suppress(ConnectionError, ssl.SSLError, TimeoutError):
-            if not self.forward(host):
+            if host not in self.hosts and host not in self.tunnels:
                 self.send_error(502, f"the rehearsal does not serve {host}")
-
-    def _accept(self) -> None:
-        self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-        self.wfile.flush()
+                return
+            self.wfile.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            self.wfile.flush()
+            if host in self.tunnels:
+                _tunnel(self.connection, self.tunnels[host])
+            else:
+                _serve(self.context, self.connection, self.hosts[host])
 
 
 class _TlsRequests(QuietHandler):
@@ -85,7 +151,7 @@ class _TlsRequests(QuietHandler):
 
     host: Handler
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         headers = {name: self.headers[name] for name in FORWARDED_HEADERS if name in self.headers}
         request = Request("GET" if self.command == "HEAD" else self.command, self.path, headers, self._body())
         response = type(self).host(request)
