@@ -139,36 +139,21 @@ def proc_mount(pod: PodPart) -> Iterator[Violation]:
             yield forbidden(owner, path, value)
 
 
-def user_namespace(pod: PodPart) -> bool:
-    """Returns whether the pod runs in a user namespace, for which Kubernetes 1.35 relaxes checks (helpers.go)."""
-    return dig(pod.spec, "hostUsers") is False
-
-
-def proc_mount_outside_user_namespace(pod: PodPart) -> Iterator[Violation]:
-    """Yields the same as `proc_mount`, for pods without a user namespace."""
-    return iter(()) if user_namespace(pod) else proc_mount(pod)
-
-
 _SE_LINUX_TYPES = ("", "container_t", "container_init_t", "container_kvm_t")
 
 
-def _se_linux(pod: PodPart, types: tuple[str, ...]) -> Iterator[Violation]:
-    for owner, path, options in settings(pod, "seLinuxOptions"):
-        allowed = {"type": types, "user": ("",), "role": ("",)}
-        for field, values in allowed.items():
-            value = dig(options, field)
-            if value is not None and value not in values:
-                yield forbidden(owner, (*path, field), value)
+def se_linux(*more: str) -> Callable[[PodPart], Iterator[Violation]]:
+    """Returns the check of SELinux types, users and roles, with more allowed types."""
+    allowed = {"type": (*_SE_LINUX_TYPES, *more), "user": ("",), "role": ("",)}
 
+    def run(pod: PodPart) -> Iterator[Violation]:
+        for owner, path, options in settings(pod, "seLinuxOptions"):
+            for field, values in allowed.items():
+                value = dig(options, field)
+                if value is not None and value not in values:
+                    yield forbidden(owner, (*path, field), value)
 
-def se_linux_1_0(pod: PodPart) -> Iterator[Violation]:
-    """Yields SELinux types, users and roles that are not allowed up to 1.30."""
-    return _se_linux(pod, _SE_LINUX_TYPES)
-
-
-def se_linux_1_31(pod: PodPart) -> Iterator[Violation]:
-    """Yields SELinux types, users and roles that are not allowed since 1.31."""
-    return _se_linux(pod, (*_SE_LINUX_TYPES, "container_engine_t"))
+    return run
 
 
 _SECCOMP = ("RuntimeDefault", "Localhost")

@@ -14,13 +14,8 @@ from gpuc.admission.pod_security_baseline import (
     forbidden,
     seccomp_baseline,
     settings,
-    user_namespace,
 )
 from gpuc.objects.object_set import dig, items, pairs
-
-
-def _is_windows(pod: PodPart) -> bool:
-    return bool(dig(pod.spec, "os", "name") == "windows")
 
 
 def privilege_escalation(pod: PodPart) -> Iterator[Violation]:
@@ -35,11 +30,6 @@ def privilege_escalation(pod: PodPart) -> Iterator[Violation]:
             )
 
 
-def privilege_escalation_not_windows(pod: PodPart) -> Iterator[Violation]:
-    """Yields the same as `privilege_escalation`, for pods without Windows."""
-    return iter(()) if _is_windows(pod) else privilege_escalation(pod)
-
-
 def capabilities_restricted(pod: PodPart) -> Iterator[Violation]:
     """Yields containers that do not drop all capabilities, and added ones but NET_BIND_SERVICE."""
     for path, container in pod.containers():
@@ -49,11 +39,6 @@ def capabilities_restricted(pod: PodPart) -> Iterator[Violation]:
             field_path = (*path, "securityContext", "capabilities", "drop")
             yield Violation(f"{owner} does not drop all capabilities", field_path, f"set {field} of {owner} to [ALL]")
     yield from added_capabilities(pod, ("NET_BIND_SERVICE",))
-
-
-def capabilities_restricted_not_windows(pod: PodPart) -> Iterator[Violation]:
-    """Yields the same as `capabilities_restricted`, for pods without Windows."""
-    return iter(()) if _is_windows(pod) else capabilities_restricted(pod)
 
 
 _RESTRICTED_VOLUMES = (
@@ -88,21 +73,11 @@ def non_root(pod: PodPart) -> Iterator[Violation]:
             yield Violation(message, pod_path, "set securityContext.runAsNonRoot of the pod to true")
 
 
-def non_root_outside_user_namespace(pod: PodPart) -> Iterator[Violation]:
-    """Yields the same as `non_root`, for pods without a user namespace."""
-    return iter(()) if user_namespace(pod) else non_root(pod)
-
-
 def user_zero(pod: PodPart) -> Iterator[Violation]:
     """Yields the values of runAsUser that are 0."""
     for owner, path, value in settings(pod, "runAsUser"):
         if value == 0 and not isinstance(value, bool):
             yield forbidden(owner, path, value)
-
-
-def user_zero_outside_user_namespace(pod: PodPart) -> Iterator[Violation]:
-    """Yields the same as `user_zero`, for pods without a user namespace."""
-    return iter(()) if user_namespace(pod) else user_zero(pod)
 
 
 def seccomp_restricted(pod: PodPart) -> Iterator[Violation]:
@@ -117,8 +92,3 @@ def seccomp_restricted(pod: PodPart) -> Iterator[Violation]:
             message = f"the pod or {owner} needs securityContext.seccompProfile.type RuntimeDefault or Localhost"
             pod_path = (*pod.path, "spec", "securityContext", "seccompProfile", "type")
             yield Violation(message, pod_path, "set securityContext.seccompProfile.type of the pod to RuntimeDefault")
-
-
-def seccomp_restricted_not_windows(pod: PodPart) -> Iterator[Violation]:
-    """Yields the same as `seccomp_restricted`, for pods without Windows."""
-    return iter(()) if _is_windows(pod) else seccomp_restricted(pod)

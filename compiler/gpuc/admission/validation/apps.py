@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuc.admission.validation.metadata import required_selector
 from gpuc.admission.validation.pod import pod_template
 from gpuc.admission.validation.problem import (
     Problem,
@@ -20,8 +21,7 @@ from gpuc.admission.validation.problem import (
     percentage,
     text,
 )
-from gpuc.admission.validation.selectors import required_selector
-from gpuc.admission.validation.volume_sources import volume_claim
+from gpuc.admission.validation.volumes import volume_claim
 from gpuc.diagnostics.finding import Path
 from gpuc.objects.object_set import dig, items
 

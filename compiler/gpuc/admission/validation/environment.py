@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gpuc.admission.validation.judged_fields import not_checked
 from gpuc.admission.validation.problem import (
     Problem,
     Problems,
@@ -20,6 +19,7 @@ from gpuc.admission.validation.problem import (
     invalid,
     label_key,
     missing,
+    not_checked,
     text,
 )
 from gpuc.diagnostics.finding import Path

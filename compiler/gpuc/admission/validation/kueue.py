@@ -9,8 +9,15 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpuc.admission.validation.kueue_pod_sets import PodSetTemplate, pod_set_templates, pods_of_job
-from gpuc.admission.validation.kueue_topology import ANNOTATIONS, LABELS, pod_set_groups, topology_request
+from gpuc.admission.validation.kueue_topology import (
+    ANNOTATIONS,
+    LABELS,
+    PodSetTemplate,
+    pod_set_groups,
+    pod_set_templates,
+    pods_of_job,
+    topology_request,
+)
 from gpuc.admission.validation.problem import (
     Problem,
     Problems,

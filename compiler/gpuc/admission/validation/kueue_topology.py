@@ -1,21 +1,21 @@
-"""Annotations of pod templates for Topology Aware Scheduling.
+"""Annotations of pod templates for Topology Aware Scheduling, and the pod sets of the kinds that Kueue checks.
 
-Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/tas_validation.go,
-apis/kueue/v1beta2/topology_types.go
+Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/tas_validation.go, pkg/controller/jobs (PodSets of
+each kind), apis/kueue/v1beta2/topology_types.go
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from gpuc.admission.validation.kueue_pod_sets import PodSetTemplate
 from gpuc.admission.validation.problem import Problem, Problems, invalid, label_key, missing, number, shown, text
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
-from gpuc.objects.object_set import dig, pairs
+from gpuc.objects.object_set import dig, items, pairs
 
 LABELS: Path = ("metadata", "labels")
 ANNOTATIONS: Path = ("metadata", "annotations")
@@ -122,3 +122,73 @@ def _constraints(path: Path, own: dict[str, Any], count: int | None) -> Problems
         yield Problem(where, f"the sizes of the layers are {shown(sizes)}; each must divide the size before it")
     elif count is not None and sizes[0] > count:
         yield Problem(where, f"the size of the first layer is {sizes[0]}; the pod set has {count} pods")
+
+
+_REPLICAS = {
+    "JAXJob": "jaxReplicaSpecs", "MPIJob": "mpiReplicaSpecs", "PaddleJob": "paddleReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs", "TFJob": "tfReplicaSpecs", "XGBoostJob": "xgbReplicaSpecs",
+}  # fmt: skip
+
+
+class PodSetTemplate(NamedTuple):
+    """The metadata of a pod template that Kueue reads."""
+
+    path: Path
+    """The path of the metadata in the document."""
+    metadata: Any
+    pods: int | None
+    """The number of pods of the pod set; None if Kueue does not compare a number."""
+
+
+def pod_set_templates(document: Any) -> Iterator[PodSetTemplate]:
+    """Yields the metadata of the pod templates of an object whose annotations Kueue's webhook checks."""
+    kind, spec = dig(document, "kind"), dig(document, "spec")
+    match kind:
+        case "Pod":
+            yield PodSetTemplate(("metadata",), dig(document, "metadata"), None)
+        case "Job":
+            yield _template(document, ("spec", "template"), pods_of_job(spec))
+        case "JobSet":
+            for index, job in items(dig(spec, "replicatedJobs")):
+                count = _count(dig(job, "replicas")) * pods_of_job(dig(job, "template", "spec"))
+                path: Path = ("spec", "replicatedJobs", index, "template", "spec", "template")
+                yield _template(document, path, count)
+        case "LeaderWorkerSet":
+            yield from _leader_worker(document)
+        case "RayJob" | "RayCluster":
+            yield from _ray(document, ("spec", "rayClusterSpec") if kind == "RayJob" else ("spec",))
+        case _ if kind in _REPLICAS:
+            for role, replica in pairs(dig(spec, _REPLICAS[kind])):
+                path = ("spec", _REPLICAS[kind], role, "template")
+                yield _template(document, path, _count(dig(replica, "replicas")))
+
+
+def pods_of_job(spec: Any) -> int:
+    """Returns the number of pods of a Job's spec that run at the same time."""
+    parallelism, completions = _count(dig(spec, "parallelism")), number(dig(spec, "completions"))
+    return parallelism if completions is None else min(parallelism, completions)
+
+
+def _ray(document: Any, cluster: Path) -> Iterator[PodSetTemplate]:
+    if dig(document, *cluster) is not None:
+        yield _template(document, (*cluster, "headGroupSpec", "template"), 1)
+    for index, group in items(dig(document, *cluster, "workerGroupSpecs")):
+        count = _count(dig(group, "replicas")) * _count(dig(group, "numOfHosts"))
+        yield _template(document, (*cluster, "workerGroupSpecs", index, "template"), count)
+
+
+def _leader_worker(document: Any) -> Iterator[PodSetTemplate]:
+    path: Path = ("spec", "leaderWorkerTemplate")
+    size, leader = _count(dig(document, *path, "size")), dig(document, *path, "leaderTemplate")
+    if leader is not None:
+        yield _template(document, (*path, "leaderTemplate"), 1)
+    yield _template(document, (*path, "workerTemplate"), size - (leader is not None))
+
+
+def _template(document: Any, path: Path, count: int) -> PodSetTemplate:
+    return PodSetTemplate((*path, "metadata"), dig(document, *path, "metadata"), count)
+
+
+def _count(value: Any) -> int:
+    count = number(value)
+    return 1 if count is None else count

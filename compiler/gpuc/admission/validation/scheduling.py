@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuc.admission.validation.metadata import label_selector
 from gpuc.admission.validation.problem import (
     Problem,
     Problems,
@@ -22,7 +23,6 @@ from gpuc.admission.validation.problem import (
     one_of,
     text,
 )
-from gpuc.admission.validation.selectors import label_selector
 from gpuc.diagnostics.finding import Path
 from gpuc.objects.object_set import dig, items, pairs
 

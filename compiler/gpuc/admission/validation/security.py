@@ -9,9 +9,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpuc.admission.validation.judged_fields import unchecked
-from gpuc.admission.validation.problem import INT32_MAX, Problem, Problems, at_least, invalid, missing, one_of, text
-from gpuc.admission.validation.volume_sources import has_back_steps
+from gpuc.admission.validation.problem import (
+    INT32_MAX,
+    Problem,
+    Problems,
+    at_least,
+    invalid,
+    missing,
+    one_of,
+    text,
+    unchecked,
+)
+from gpuc.admission.validation.volumes import has_back_steps
 from gpuc.diagnostics.finding import Path
 from gpuc.objects.object_set import dig, items
 

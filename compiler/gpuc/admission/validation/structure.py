@@ -12,8 +12,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gpuc.admission.validation.judged_fields import not_checked
-from gpuc.admission.validation.problem import Problem, Problems
+from gpuc.admission.validation.problem import Problem, Problems, not_checked
 from gpuc.catalog.schemas import Table, builtin_versions, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
