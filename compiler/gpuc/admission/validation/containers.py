@@ -21,6 +21,8 @@ from gpuc.admission.validation.problem import (
     one_of,
     port,
     port_name,
+    repeated,
+    rows,
     text,
     unchecked,
 )
@@ -58,13 +60,10 @@ def containers(path: Path, spec: Any, *, is_pod: bool) -> Problems:
     host_ports: set[tuple[Any, ...]] = set()
     names: set[str] = set()
     for field in ("containers", "initContainers"):
-        for index, container in items(dig(spec, field)):
-            where: Path = (*path, field, index)
+        for where, container in rows(path, spec, field):
             yield from _container(where, container, pod)
             name = text(dig(container, "name"))
-            if name and name in names:
-                yield Problem((*where, "name"), f"two containers of the pod have the name {name}")
-            names.add(name)
+            yield from repeated((*where, "name"), name, names, f"two containers of the pod have the name {name}")
             yield from _host_ports(where, container, host_ports if field == "containers" else set())
             if field == "containers":
                 yield from _running(where, container, pod)
@@ -139,14 +138,11 @@ def _restart_rules(path: Path, container: Any) -> Problems:
 
 def _ports(path: Path, container: Any) -> Problems:
     names: set[str] = set()
-    for index, row in items(dig(container, "ports")):
-        where: Path = (*path, "ports", index)
+    for where, row in rows(path, container, "ports"):
         name, own = text(dig(row, "name")), dig(row, "containerPort")
         if name:
             yield from port_name((*where, "name"), name)
-        if name and name in names:
-            yield Problem((*where, "name"), f"two ports of the container have the name {name}")
-        names.add(name)
+            yield from repeated((*where, "name"), name, names, f"two ports of the container have the name {name}")
         if not own:
             yield missing((*where, "containerPort"))
         else:
@@ -158,24 +154,17 @@ def _ports(path: Path, container: Any) -> Problems:
 
 def _host_ports(path: Path, container: Any, used: set[tuple[Any, ...]]) -> Problems:
     """Checks that no two ports use the same port of the host. Adds the ports of the container to `used`."""
-    for index, row in items(dig(container, "ports")):
-        port = number(dig(row, "hostPort"))
-        if not port:
-            continue
-        key = (dig(row, "protocol") or "TCP", dig(row, "hostIP") or "", port)
-        if key in used:
-            yield Problem((*path, "ports", index, "hostPort"), f"two ports of the pod use the host port {port}")
-        used.add(key)
+    for where, row in rows(path, container, "ports"):
+        if port := number(dig(row, "hostPort")):
+            key = (dig(row, "protocol") or "TCP", dig(row, "hostIP") or "", port)
+            yield from repeated((*where, "hostPort"), key, used, f"two ports of the pod use the host port {port}")
 
 
 def _resize(path: Path, container: Any, restart: Any) -> Problems:
     names: set[str] = set()
-    for index, row in items(dig(container, "resizePolicy")):
-        where: Path = (*path, "resizePolicy", index)
+    for where, row in rows(path, container, "resizePolicy"):
         name, policy = text(dig(row, "resourceName")), text(dig(row, "restartPolicy"))
-        if name in names:
-            yield Problem((*where, "resourceName"), f"two items have the resource {name}")
-        names.add(name)
+        yield from repeated((*where, "resourceName"), name, names, f"two items have the resource {name}")
         if name not in ("cpu", "memory"):
             yield invalid((*where, "resourceName"), name, "cpu or memory")
         if policy not in ("NotRequired", "RestartContainer"):
@@ -247,6 +236,6 @@ def _http(path: Path, action: Any) -> Problems:
     yield from port((*path, "port"), dig(action, "port"))
     if dig(action, "scheme") != "":
         yield from one_of((*path, "scheme"), dig(action, "scheme"), ("HTTP", "HTTPS"))
-    for index, header in items(dig(action, "httpHeaders")):
+    for where, header in rows(path, action, "httpHeaders"):
         if not _HEADER.fullmatch(text(dig(header, "name"))):
-            yield invalid((*path, "httpHeaders", index, "name"), dig(header, "name"), "letters, digits and -")
+            yield invalid((*where, "name"), dig(header, "name"), "letters, digits and -")

@@ -20,6 +20,8 @@ from gpuc.admission.validation.problem import (
     domain_path,
     invalid,
     number,
+    repeated,
+    rows,
     text,
 )
 from gpuc.diagnostics.finding import Path
@@ -75,10 +77,10 @@ def _replicated_jobs(document: Any, jobs: list[Any]) -> Problems:
             yield Problem((*path, "replicas"), f"replicas times parallelism is more than {INT32_MAX}")
         yield from dns_label_1035((*path, "groupName"), dig(job, "groupName"))
         yield from _generated_names(document, path, job)
-        for row, dependency in items(dig(job, "dependsOn")):
+        for where, dependency in rows(path, job, "dependsOn"):
             if dig(dependency, "name") not in names:
                 message = f"no replicated job before {name} has the name {dig(dependency, 'name')}"
-                yield Problem((*path, "dependsOn", row, "name"), message)
+                yield Problem((*where, "name"), message)
 
 
 def _generated_names(document: Any, path: Path, job: Any) -> Problems:
@@ -103,27 +105,23 @@ def _generated_names(document: Any, path: Path, job: Any) -> Problems:
 
 def _policies(spec: Any, jobs: list[Any]) -> Problems:
     names = [text(dig(job, "name")) for job in jobs]
-    for index, name in items(dig(spec, "successPolicy", "targetReplicatedJobs")):
-        yield from _known(("spec", "successPolicy", "targetReplicatedJobs", index), name, names)
-    failure: Path = ("spec", "failurePolicy")
+    for path, name in rows(("spec",), spec, "successPolicy", "targetReplicatedJobs"):
+        yield from _known(path, name, names)
     if dig(spec, "failurePolicy", "restartStrategy") == "InPlaceRestart":
-        yield Problem((*failure, "restartStrategy"), "the feature gate InPlaceRestart is off")
+        yield Problem(("spec", "failurePolicy", "restartStrategy"), "the feature gate InPlaceRestart is off")
     rules: set[str] = set()
-    for index, rule in items(dig(spec, "failurePolicy", "rules")):
-        path: Path = (*failure, "rules", index)
+    for path, rule in rows(("spec",), spec, "failurePolicy", "rules"):
         name = text(dig(rule, "name"))
         if dig(rule, "action") in _GATED_ACTIONS:
             yield Problem((*path, "action"), f"{dig(rule, 'action')} needs the feature gate RestartJob, which is off")
         if not _RULE_NAME.fullmatch(name):
             yield invalid((*path, "name"), name, "1 to 128 letters, digits, _, comma and colon, first a letter")
-        if name in rules:
-            yield Problem((*path, "name"), f"two rules have the name {name}")
-        rules.add(name)
-        for row, target in items(dig(rule, "targetReplicatedJobs")):
-            yield from _known((*path, "targetReplicatedJobs", row), target, names)
-        for row, reason in items(dig(rule, "onJobFailureReasons")):
+        yield from repeated((*path, "name"), name, rules, f"two rules have the name {name}")
+        for where, target in rows(path, rule, "targetReplicatedJobs"):
+            yield from _known(where, target, names)
+        for where, reason in rows(path, rule, "onJobFailureReasons"):
             if reason not in _REASONS:
-                yield invalid((*path, "onJobFailureReasons", row), reason, " or ".join(_REASONS))
+                yield invalid(where, reason, " or ".join(_REASONS))
 
 
 def _known(path: Path, name: Any, names: list[str]) -> Problems:
@@ -168,14 +166,12 @@ def _volume_claims(document: Any, jobs: list[Any]) -> Problems:
         for _, container in items(dig(pod, field))
         for _, mount in items(dig(container, "volumeMounts"))
     }
-    for number_, policy in items(dig(document, "spec", "volumeClaimPolicies")):
-        for row, template in items(dig(policy, "templates")):
-            path: Path = ("spec", "volumeClaimPolicies", number_, "templates", row, "metadata", "name")
+    for policy_path, policy in rows((), document, "spec", "volumeClaimPolicies"):
+        for where, template in rows(policy_path, policy, "templates"):
+            path: Path = (*where, "metadata", "name")
             name = text(dig(template, "metadata", "name"))
             yield from dns_subdomain(path, name)
-            if name in names:
-                yield Problem(path, f"two templates have the name {name}")
-            names.add(name)
+            yield from repeated(path, name, names, f"two templates have the name {name}")
             if len(f"{name}-{owner}") > MAX_LABEL:
                 yield Problem(
                     path, f"the claim would have the name {name}-{owner}; at most {MAX_LABEL} characters are allowed"

@@ -26,6 +26,7 @@ from gpuc.admission.validation.problem import (
     invalid,
     missing,
     number,
+    repeated,
     text,
 )
 from gpuc.diagnostics.finding import Path
@@ -102,9 +103,7 @@ def _gates(document: Any) -> Problems:
     names: set[str] = set()
     for gate in (part.strip() for part in value.split(",")) if value.strip() else ():
         yield from domain_path(path, gate)
-        if gate in names:
-            yield Problem(path, f"the gate {gate} is named twice")
-        names.add(gate)
+        yield from repeated(path, gate, names, f"the gate {gate} is named twice")
 
 
 def _job(document: Any) -> Problems:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from gpuc.admission.validation.problem import Problem, Problems, invalid, label_key, missing, number, shown, text
+from gpuc.admission.validation.problem import Problem, Problems, invalid, label_key, missing, number, rows, shown, text
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import dig, pairs
 
 LABELS: Path = ("metadata", "labels")
 ANNOTATIONS: Path = ("metadata", "annotations")
@@ -149,10 +149,9 @@ def pod_set_templates(document: Any) -> Iterator[PodSetTemplate]:
         case "Job":
             yield _template(document, ("spec", "template"), pods_of_job(spec))
         case "JobSet":
-            for index, job in items(dig(spec, "replicatedJobs")):
+            for path, job in rows(("spec",), spec, "replicatedJobs"):
                 count = _count(dig(job, "replicas")) * pods_of_job(dig(job, "template", "spec"))
-                path: Path = ("spec", "replicatedJobs", index, "template", "spec", "template")
-                yield _template(document, path, count)
+                yield _template(document, (*path, "template", "spec", "template"), count)
         case "LeaderWorkerSet":
             yield from _leader_worker(document)
         case "RayJob" | "RayCluster":
@@ -172,9 +171,9 @@ def pods_of_job(spec: Any) -> int:
 def _ray(document: Any, cluster: Path) -> Iterator[PodSetTemplate]:
     if dig(document, *cluster) is not None:
         yield _template(document, (*cluster, "headGroupSpec", "template"), 1)
-    for index, group in items(dig(document, *cluster, "workerGroupSpecs")):
+    for path, group in rows((), document, *cluster, "workerGroupSpecs"):
         count = _count(dig(group, "replicas")) * _count(dig(group, "numOfHosts"))
-        yield _template(document, (*cluster, "workerGroupSpecs", index, "template"), count)
+        yield _template(document, (*path, "template"), count)
 
 
 def _leader_worker(document: Any) -> Iterator[PodSetTemplate]:

@@ -19,6 +19,8 @@ from gpuc.admission.validation.problem import (
     label_value,
     labels_map,
     missing,
+    required,
+    rows,
     shown,
     text,
 )
@@ -77,9 +79,8 @@ def object_metadata(document: Any) -> Problems:
         yield missing(("metadata", "name"), "write name or generateName")
     yield from dns_label(("metadata", "namespace"), dig(metadata, "namespace"))
     yield from labels_and_annotations(("metadata",), metadata)
-    yield from _owners(dig(metadata, "ownerReferences"))
-    for number, name in items(dig(metadata, "finalizers")):
-        path: Path = ("metadata", "finalizers", number)
+    yield from _owners(metadata)
+    for path, name in rows(("metadata",), metadata, "finalizers"):
         yield from label_key(path, name)
         if "/" not in text(name) and name not in _LEGACY_FINALIZERS:
             yield invalid(path, name, "a name with a domain such as example.com/name")
@@ -99,13 +100,10 @@ def labels_and_annotations(path: Path, metadata: Any) -> Problems:
         yield Problem((*path, "annotations"), message)
 
 
-def _owners(references: Any) -> Problems:
+def _owners(metadata: Any) -> Problems:
     controllers = 0
-    for number, reference in items(references):
-        path: Path = ("metadata", "ownerReferences", number)
-        for name in ("apiVersion", "kind", "name", "uid"):
-            if not text(dig(reference, name)):
-                yield missing((*path, name))
+    for path, reference in rows(("metadata",), metadata, "ownerReferences"):
+        yield from required(path, reference, "apiVersion", "kind", "name", "uid")
         controllers += dig(reference, "controller") is True
     if controllers > 1:
         yield Problem(
@@ -129,8 +127,8 @@ _WITH_VALUES, _WITHOUT_VALUES = ("In", "NotIn"), ("Exists", "DoesNotExist")
 def label_selector(path: Path, selector: Any) -> Problems:
     """Checks a LabelSelector. A missing selector has no problem."""
     yield from labels_map((*path, "matchLabels"), dig(selector, "matchLabels"))
-    for number, row in items(dig(selector, "matchExpressions")):
-        yield from _expression((*path, "matchExpressions", number), row)
+    for where, row in rows(path, selector, "matchExpressions"):
+        yield from _expression(where, row)
 
 
 def required_selector(document: Any, kind: str) -> Problems:

@@ -27,6 +27,8 @@ from gpuc.admission.validation.problem import (
     number,
     one_of,
     percentage,
+    required,
+    rows,
     text,
 )
 from gpuc.diagnostics.finding import Path
@@ -91,8 +93,7 @@ def _replica(path: Path, role: str, replica: Any, kind: _Kind) -> Problems:
     where: Path = (*path, "template", "spec", "containers")
     containers = [container for _, container in items(dig(replica, *where[len(path) :]))]
     for index, container in enumerate(containers):
-        if not text(dig(container, "image")):
-            yield missing((*where, index, "image"))
+        yield from required((*where, index), container, "image")
     if kind.container not in {text(dig(container, "name")) for container in containers}:
         fix = f"write name: {kind.container}" if len(containers) == 1 else ""
         yield Problem(where, f"one container must have the name {kind.container}", fix)
@@ -129,11 +130,10 @@ def ray_job(document: Any) -> Problems:
     has_rules = dig(strategy, "deletionRules") is not None
     if (any(old) and has_rules) or not (all(old) or has_rules):
         yield Problem(where, "expected either onSuccess and onFailure, or deletionRules")
-    for index, rule in items(dig(strategy, "deletionRules")):
-        condition: Path = (*where, "deletionRules", index, "condition")
+    for path, rule in rows(where, strategy, "deletionRules"):
         states = [dig(rule, "condition", name) is not None for name in ("jobStatus", "jobDeploymentStatus")]
         if dig(rule, "condition") is not None and sum(states) != 1:
-            yield Problem(condition, "expected exactly one of jobStatus and jobDeploymentStatus")
+            yield Problem((*path, "condition"), "expected exactly one of jobStatus and jobDeploymentStatus")
 
 
 _TRAIN_MANAGERS = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")

@@ -24,6 +24,9 @@ from gpuc.admission.validation.problem import (
     missing,
     not_checked,
     one_of,
+    repeated,
+    required,
+    rows,
     text,
     unchecked,
     unchecked_annotations,
@@ -96,21 +99,17 @@ def _words_and_names(path: Path, spec: Any) -> Problems:
 
 def _gates(path: Path, spec: Any) -> Problems:
     names: set[str] = set()
-    for index, gate in items(dig(spec, "schedulingGates")):
-        where: Path = (*path, "schedulingGates", index, "name")
-        name = text(dig(gate, "name"))
+    for gate_path, gate in rows(path, spec, "schedulingGates"):
+        where, name = (*gate_path, "name"), text(dig(gate, "name"))
         yield from label_key(where, name)
-        if name in names:
-            yield Problem(where, f"two scheduling gates have the name {name}")
-        names.add(name)
-    for index, gate in items(dig(spec, "readinessGates")):
-        yield from label_key((*path, "readinessGates", index, "conditionType"), text(dig(gate, "conditionType")))
+        yield from repeated(where, name, names, f"two scheduling gates have the name {name}")
+    for where, gate in rows(path, spec, "readinessGates"):
+        yield from label_key((*where, "conditionType"), text(dig(gate, "conditionType")))
 
 
 def _resource_claims(path: Path, spec: Any) -> Problems:
     names: set[str] = set()
-    for index, claim in items(dig(spec, "resourceClaims")):
-        where: Path = (*path, "resourceClaims", index)
+    for where, claim in rows(path, spec, "resourceClaims"):
         name = text(dig(claim, "name"))
         if not name:
             yield missing((*where, "name"))
@@ -134,9 +133,9 @@ def _host_users(path: Path, spec: Any) -> Problems:
         if dig(spec, name) is True:
             yield Problem((*path, name), f"hostUsers: false allows no {name}")
     for field in ("initContainers", "containers"):
-        for index, container in items(dig(spec, field)):
+        for where, container in rows(path, spec, field):
             if dig(container, "volumeDevices"):
-                yield Problem((*path, field, index, "volumeDevices"), "hostUsers: false allows no volumeDevices")
+                yield Problem((*where, "volumeDevices"), "hostUsers: false allows no volumeDevices")
 
 
 def _operating_system(path: Path, system: Any) -> Problems:
@@ -170,11 +169,10 @@ def network(path: Path, spec: Any, *, is_pod: bool) -> Problems:
     for name in ("hostname", "subdomain"):
         yield from dns_label((*path, name), dig(spec, name))
     yield from _hostname_override(path, spec)
-    for index, alias in items(dig(spec, "hostAliases")):
-        where: Path = (*path, "hostAliases", index)
+    for where, alias in rows(path, spec, "hostAliases"):
         yield from _address((*where, "ip"), dig(alias, "ip"))
-        for row, name in items(dig(alias, "hostnames")):
-            yield from dns_subdomain((*where, "hostnames", row), name)
+        for name_path, name in rows(where, alias, "hostnames"):
+            yield from dns_subdomain(name_path, name)
     if dig(spec, "hostNetwork") is True:
         yield from _host_network(path, spec, is_pod=is_pod)
 
@@ -194,9 +192,8 @@ def _dns(path: Path, spec: Any) -> Problems:
     for index, search in enumerate(searches):
         if search != "." and not _SEARCH.fullmatch(text(search).removesuffix(".")):
             yield invalid((*where, "searches", index), search, "a DNS subdomain; _ is allowed")
-    for index, option in items(dig(config, "options")):
-        if not text(dig(option, "name")):
-            yield missing((*where, "options", index, "name"))
+    for option_path, option in rows(where, config, "options"):
+        yield from required(option_path, option, "name")
 
 
 def _hostname_override(path: Path, spec: Any) -> Problems:
@@ -213,12 +210,13 @@ def _hostname_override(path: Path, spec: Any) -> Problems:
 
 
 def _host_network(path: Path, spec: Any, *, is_pod: bool) -> Problems:
-    for index, container in items(dig(spec, "containers")):
-        for row, port in items(dig(container, "ports")):
+    for container_path, container in rows(path, spec, "containers"):
+        for where, port in rows(container_path, container, "ports"):
             host, own = dig(port, "hostPort") or 0, dig(port, "containerPort")
             if host != own and (is_pod or host):
-                where: Path = (*path, "containers", index, "ports", row, "hostPort")
-                yield invalid(where, host, f"the containerPort {own}, because hostNetwork is true", f"write {own}")
+                yield invalid(
+                    (*where, "hostPort"), host, f"the containerPort {own}, because hostNetwork is true", f"write {own}"
+                )
 
 
 def _address(path: Path, value: Any) -> Problems:

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, SUBDOMAIN, is_label_key, is_label_value
+from gpuc.objects.object_set import dig, items
 
 
 class Problem(NamedTuple):
@@ -68,6 +69,26 @@ def invalid(path: Path, value: Any, allowed: str, fix: str = "") -> Problem:
         allowed: the sentence part after "expected", for example "a DNS label".
     """
     return Problem(path, f"{_name(path)} is {shown(value)}; expected {allowed}", fix)
+
+
+def required(path: Path, value: Any, *names: str) -> Problems:
+    """Checks that text fields of a structure are present and not empty."""
+    for name in names:
+        if not text(dig(value, name)):
+            yield missing((*path, name))
+
+
+def repeated(path: Path, name: Any, names: set[Any], message: str) -> Problems:
+    """Checks that a name is not among the names before it, and adds it to them."""
+    if name in names:
+        yield Problem(path, message)
+    names.add(name)
+
+
+def rows(path: Path, value: Any, *steps: str) -> Iterator[tuple[Path, Any]]:
+    """Yields the path and the value of every item of a list in a structure, whose path is given."""
+    for index, row in items(dig(value, *steps)):
+        yield (*path, *steps, index), row
 
 
 def one_of(path: Path, value: Any, allowed: Collection[str]) -> Problems:

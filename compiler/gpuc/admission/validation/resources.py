@@ -11,7 +11,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from gpuc.admission.validation.problem import Problem, Problems, dns_label, missing, shown, text
+from gpuc.admission.validation.problem import Problem, Problems, dns_label, missing, rows, shown, text
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import HUGE_PAGES
 from gpuc.kubernetes.dns_name import is_label_key
@@ -154,9 +154,9 @@ def pod_resources(path: Path, spec: Any) -> Problems:
         if name.startswith(HUGE_PAGES) and name in own["limits"] and amount > own["limits"][name]:
             message = f"the limits of the containers are {format_quantity(amount)} {name} together"
             yield Problem((*where, "limits", name), message)
-    for index, container in items(dig(spec, "containers")):
+    for container_path, container in rows(path, spec, "containers"):
         for name, amount in quantities(dig(container, "resources", "limits")).items():
             if name in own["limits"] and amount > own["limits"][name]:
                 most = format_quantity(own["limits"][name])
                 message = f"the limit of the container is more than the pod's limit of {most} {name}"
-                yield Problem((*path, "containers", index, "resources", "limits", name), message)
+                yield Problem((*container_path, "resources", "limits", name), message)

@@ -22,6 +22,9 @@ from gpuc.admission.validation.problem import (
     missing,
     number,
     one_of,
+    repeated,
+    required,
+    rows,
     text,
     unchecked,
 )
@@ -41,15 +44,12 @@ def volumes(path: Path, spec: Any, *, is_pod: bool) -> Problems:
         is_pod: whether the object is a pod; otherwise it is the template of pods.
     """
     names: set[str] = set()
-    for index, volume in items(dig(spec, "volumes")):
-        where: Path = (*path, "volumes", index)
+    for where, volume in rows(path, spec, "volumes"):
         name = text(dig(volume, "name"))
         if not name:
             yield missing((*where, "name"))
         yield from dns_label((*where, "name"), name)
-        if name in names:
-            yield Problem((*where, "name"), f"two volumes have the name {name}")
-        names.add(name)
+        yield from repeated((*where, "name"), name, names, f"two volumes have the name {name}")
         yield from _sources(where, volume, is_pod=is_pod)
 
 
@@ -79,8 +79,7 @@ def mounts(path: Path, container: Any, known: dict[str, bool]) -> Problems:
     """
     devices = {text(dig(row, "name")): dig(row, "devicePath") for _, row in items(dig(container, "volumeDevices"))}
     paths: set[str] = set()
-    for index, mount in items(dig(container, "volumeMounts")):
-        where: Path = (*path, "volumeMounts", index)
+    for where, mount in rows(path, container, "volumeMounts"):
         name, target = text(dig(mount, "name")), text(dig(mount, "mountPath"))
         yield from _volume(where, name, known)
         if not target:
@@ -120,8 +119,7 @@ def devices(path: Path, container: Any, known: dict[str, bool]) -> Problems:
     """
     names: set[str] = set()
     paths: set[str] = set()
-    for index, device in items(dig(container, "volumeDevices")):
-        where: Path = (*path, "volumeDevices", index)
+    for where, device in rows(path, container, "volumeDevices"):
         name, target = text(dig(device, "name")), text(dig(device, "devicePath"))
         yield from _volume(where, name, known)
         if known.get(name) is False:
@@ -175,10 +173,8 @@ def _mode(path: Path, value: Any) -> Problems:
 def _keys(path: Path, source: Any) -> Problems:
     """Checks defaultMode and the items of a ConfigMap or Secret."""
     yield from _mode((*path, "defaultMode"), dig(source, "defaultMode"))
-    for index, item in items(dig(source, "items")):
-        where: Path = (*path, "items", index)
-        if not text(dig(item, "key")):
-            yield missing((*where, "key"))
+    for where, item in rows(path, source, "items"):
+        yield from required(where, item, "key")
         yield from _local_path((*where, "path"), dig(item, "path"))
         yield from _mode((*where, "mode"), dig(item, "mode"))
 
@@ -199,25 +195,21 @@ def _host_path(path: Path, source: Any, _: bool) -> Problems:
 
 
 def _secret(path: Path, source: Any, _: bool) -> Problems:
-    if not text(dig(source, "secretName")):
-        yield missing((*path, "secretName"))
+    yield from required(path, source, "secretName")
     yield from _keys(path, source)
 
 
 def _config_map(path: Path, source: Any, _: bool) -> Problems:
-    if not text(dig(source, "name")):
-        yield missing((*path, "name"))
+    yield from required(path, source, "name")
     yield from _keys(path, source)
 
 
 def _claim(path: Path, source: Any, _: bool) -> Problems:
-    if not text(dig(source, "claimName")):
-        yield missing((*path, "claimName"))
+    yield from required(path, source, "claimName")
 
 
 def _nfs(path: Path, source: Any, _: bool) -> Problems:
-    if not text(dig(source, "server")):
-        yield missing((*path, "server"))
+    yield from required(path, source, "server")
     if not text(dig(source, "path")).startswith("/"):
         yield invalid((*path, "path"), dig(source, "path"), "a path that begins with /")
 
@@ -229,8 +221,7 @@ def _csi(path: Path, source: Any, _: bool) -> Problems:
     elif len(driver) > 63 or not _DRIVER.fullmatch(driver):
         yield invalid((*path, "driver"), driver, "at most 63 letters, digits, - and .")
     if secret is not None:
-        if not text(dig(secret, "name")):
-            yield missing((*path, "nodePublishSecretRef", "name"))
+        yield from required((*path, "nodePublishSecretRef"), secret, "name")
         yield from dns_subdomain((*path, "nodePublishSecretRef", "name"), dig(secret, "name"))
 
 
@@ -242,8 +233,7 @@ def _image(path: Path, source: Any, is_pod: bool) -> Problems:
 
 def _downward(path: Path, source: Any, _: bool) -> Problems:
     yield from _mode((*path, "defaultMode"), dig(source, "defaultMode"))
-    for index, item in items(dig(source, "items")):
-        where: Path = (*path, "items", index)
+    for where, item in rows(path, source, "items"):
         yield from _local_path((*where, "path"), dig(item, "path"))
         yield from _mode((*where, "mode"), dig(item, "mode"))
         field, resource = dig(item, "fieldRef"), dig(item, "resourceFieldRef")
@@ -258,8 +248,7 @@ def _downward(path: Path, source: Any, _: bool) -> Problems:
 def _projected(path: Path, source: Any, is_pod: bool) -> Problems:
     yield from _mode((*path, "defaultMode"), dig(source, "defaultMode"))
     paths: set[str] = set()
-    for index, projection in items(dig(source, "sources")):
-        where: Path = (*path, "sources", index)
+    for where, projection in rows(path, source, "sources"):
         yield from unchecked(where, projection, "projected source")
         if isinstance(projection, dict) and len(projection) > 1:
             yield Problem(where, f"the source has {' and '.join(projection)}; only one is allowed")
@@ -273,9 +262,9 @@ def _projected(path: Path, source: Any, is_pod: bool) -> Problems:
         for name in ("secret", "configMap", "downwardAPI"):
             for row, item in items(dig(projection, name, "items")):
                 target = text(dig(item, "path"))
-                if target and target in paths:
-                    yield Problem((*where, name, "items", row, "path"), f"two files have the path {target}")
-                paths.add(target)
+                yield from repeated(
+                    (*where, name, "items", row, "path"), target, paths, f"two files have the path {target}"
+                )
 
 
 def _token(path: Path, token: Any) -> Problems:
