@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
 
-from gpuc.admission.pod_defaults import set_default_requests
+from gpuc.admission.pod_defaults import containers, set_default_requests
+from gpuc.admission.schema_defaults import with_schema_defaults
 from gpuc.admission.validation.job import CONTROLLER_IDS, NEW_UID
 from gpuc.admission.validation.problem import INT32_MAX
 from gpuc.admission.validation.structure import api_group, is_builtin, table_of, without_nulls
-from gpuc.catalog.schemas.structural import Schema
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
 from gpuc.objects.pods import JOB_NAME
@@ -42,7 +42,7 @@ def with_defaults(document: Body) -> Body:
     known = table_of(complete)
     if known is not None and not is_builtin(complete):
         body = {name: complete[name] for name in complete if name not in ("apiVersion", "kind", "metadata", "status")}
-        complete.update(_from_schema(body, known.schema, known.schema))
+        complete.update(with_schema_defaults(body, known.schema, known.schema.get("$defs")))
     set_defaults = _DEFAULTS.get((api_group(complete), str(complete.get("kind"))))
     if set_defaults and isinstance(complete.setdefault("spec", {}), dict):
         set_defaults(complete, complete["spec"])
@@ -85,6 +85,11 @@ def _job_spec(spec: Fields) -> None:
             "podReplacementPolicy": "Failed" if has_policy else "TerminatingOrFailed",
         },
     )
+    _job_template(spec)
+
+
+def _job_template(spec: Fields) -> None:
+    """Sets the defaults of the pod failure policy and the pod template of a Job's spec."""
     for rule in maps(dig(spec, "podFailurePolicy", "rules")):
         for condition in maps(rule.get("onPodConditions")):
             fill(condition, {"status": "True"})
@@ -98,11 +103,7 @@ def _cron_job(_: Body, spec: Fields) -> None:
     )
     # SetDefaults_Job applies to Jobs; for a CronJob only the pod template has defaults.
     fill(child(spec, "jobTemplate"), {"metadata": {}})
-    template = child(child(spec, "jobTemplate"), "spec")
-    for rule in maps(dig(template, "podFailurePolicy", "rules")):
-        for condition in maps(rule.get("onPodConditions")):
-            fill(condition, {"status": "True"})
-    default_template(child(template, "template"))
+    _job_template(child(child(spec, "jobTemplate"), "spec"))
 
 
 def _deployment(_: Body, spec: Fields) -> None:
@@ -182,34 +183,6 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Body, Fields], None]] = {
 }
 
 
-def _from_schema(value: Any, schema: Any, root: Schema) -> Any:
-    """Returns a value with the defaults of a CustomResourceDefinition's schema."""
-    schema = _resolved(schema, root)
-    if isinstance(value, list) and isinstance(schema.get("items"), dict):
-        return [_from_schema(item, schema["items"], root) for item in value]
-    if not isinstance(value, dict):
-        return value
-    properties, extra = schema.get("properties", {}), schema.get("additionalProperties")
-    result = dict(value)
-    for name, part in properties.items():
-        resolved = _resolved(part, root)
-        if name not in result and "default" in resolved:
-            result[name] = deepcopy(resolved["default"])
-    for name, item in result.items():
-        part = properties.get(name, extra)
-        if isinstance(part, dict):
-            result[name] = _from_schema(item, part, root)
-    return result
-
-
-def _resolved(schema: Any, root: Schema) -> Schema:
-    """Returns the schema to which a reference leads, with the keywords beside the reference."""
-    if "$ref" not in schema:
-        return dict(schema)
-    own = {key: value for key, value in schema.items() if key != "$ref"}
-    return {**root["$defs"][schema["$ref"].rpartition("/")[2]], **own}
-
-
 Fields = dict[str, Any]
 _FILE_MODE = 0o644
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
@@ -267,18 +240,16 @@ def default_pod_spec(spec: Fields) -> None:
         fill(spec, {"serviceAccountName": account, "serviceAccount": account})
     for volume in maps(spec.get("volumes")):
         _volume(volume)
-    for field in ("initContainers", "containers"):
-        for container in maps(spec.get(field)):
-            _container(container)
+    for container in containers(spec):
+        _container(container)
 
 
 def default_pod(spec: Fields) -> None:
     """Sets the defaults that only pods have, not pod templates."""
-    for field in ("containers", "initContainers"):
-        for container in maps(spec.get(field)):
-            for port in maps(container.get("ports")):
-                if spec.get("hostNetwork") is True and not port.get("hostPort") and "containerPort" in port:
-                    port["hostPort"] = port["containerPort"]
+    for container in containers(spec) if spec.get("hostNetwork") is True else ():
+        for port in maps(container.get("ports")):
+            if not port.get("hostPort") and "containerPort" in port:
+                port["hostPort"] = port["containerPort"]
     fill(spec, {"enableServiceLinks": True})
     set_default_requests(spec)
 

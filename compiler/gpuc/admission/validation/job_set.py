@@ -15,6 +15,7 @@ from gpuc.admission.validation.problem import (
     INT32_MAX,
     Problem,
     Problems,
+    count_or_one,
     dns_label_1035,
     dns_subdomain,
     domain_path,
@@ -69,11 +70,10 @@ def _replicated_jobs(document: Any, jobs: list[Any]) -> Problems:
     for index, job in enumerate(jobs):
         path: Path = (*_JOBS, index)
         name, spec = text(dig(job, "name")), dig(job, "template", "spec")
-        replicas, parallelism = number(dig(job, "replicas")), number(dig(spec, "parallelism"))
         names.add(name)
         if index == 0 and dig(job, "dependsOn") is not None:
             yield Problem((*path, "dependsOn"), "the first replicated job cannot have dependsOn", "remove dependsOn")
-        if (1 if replicas is None else replicas) * (1 if parallelism is None else parallelism) > INT32_MAX:
+        if count_or_one(dig(job, "replicas")) * count_or_one(dig(spec, "parallelism")) > INT32_MAX:
             yield Problem((*path, "replicas"), f"replicas times parallelism is more than {INT32_MAX}")
         yield from dns_label_1035((*path, "groupName"), dig(job, "groupName"))
         yield from _generated_names(document, path, job)
@@ -85,12 +85,8 @@ def _replicated_jobs(document: Any, jobs: list[Any]) -> Problems:
 
 def _generated_names(document: Any, path: Path, job: Any) -> Problems:
     """Checks the longest names of the Jobs and pods, which begin with the name of the JobSet."""
-    owner, name, replicas = (
-        text(dig(document, "metadata", "name")),
-        text(dig(job, "name")),
-        number(dig(job, "replicas")),
-    )
-    last = (1 if replicas is None else replicas) - 1
+    owner, name = text(dig(document, "metadata", "name")), text(dig(job, "name"))
+    last = count_or_one(dig(job, "replicas")) - 1
     generated = {"Job": f"{owner}-{name}-{last}"}
     completions = number(dig(job, "template", "spec", "completions"))
     if dig(job, "template", "spec", "completionMode") == "Indexed" and completions is not None:
@@ -138,10 +134,9 @@ def _coordinator(document: Any, jobs: list[Any]) -> Problems:
     job = next((job for job in jobs if dig(job, "name") == name), None)
     job_index, pod_index = (number(dig(coordinator, field)) or 0 for field in ("jobIndex", "podIndex"))
     completions = number(dig(job, "template", "spec", "completions"))
-    replicas = number(dig(job, "replicas"))
     if job is None:
         yield from _known((*path, "replicatedJob"), name, [text(dig(job, "name")) for job in jobs])
-    elif not 0 <= job_index < (1 if replicas is None else replicas):
+    elif not 0 <= job_index < count_or_one(dig(job, "replicas")):
         yield invalid((*path, "jobIndex"), job_index, f"an index of the Jobs of {name}")
     elif completions is None or dig(job, "template", "spec", "completionMode") != "Indexed":
         yield Problem((*path, "replicatedJob"), f"replicated job {name} needs completionMode Indexed and completions")

@@ -12,9 +12,21 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from gpuc.admission.validation.problem import Problem, Problems, invalid, label_key, missing, number, rows, shown, text
+from gpuc.admission.validation.problem import (
+    Problem,
+    Problems,
+    count_or_one,
+    invalid,
+    label_key,
+    missing,
+    number,
+    rows,
+    shown,
+    text,
+)
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
+from gpuc.kubernetes.pod_template import REPLICA_SPECS
 from gpuc.objects.object_set import dig, pairs
 
 LABELS: Path = ("metadata", "labels")
@@ -124,12 +136,6 @@ def _constraints(path: Path, own: dict[str, Any], count: int | None) -> Problems
         yield Problem(where, f"the size of the first layer is {sizes[0]}; the pod set has {count} pods")
 
 
-_REPLICAS = {
-    "JAXJob": "jaxReplicaSpecs", "MPIJob": "mpiReplicaSpecs", "PaddleJob": "paddleReplicaSpecs",
-    "PyTorchJob": "pytorchReplicaSpecs", "TFJob": "tfReplicaSpecs", "XGBoostJob": "xgbReplicaSpecs",
-}  # fmt: skip
-
-
 class PodSetTemplate(NamedTuple):
     """The metadata of a pod template that Kueue reads."""
 
@@ -150,21 +156,21 @@ def pod_set_templates(document: Any) -> Iterator[PodSetTemplate]:
             yield _template(document, ("spec", "template"), pods_of_job(spec))
         case "JobSet":
             for path, job in rows(("spec",), spec, "replicatedJobs"):
-                count = _count(dig(job, "replicas")) * pods_of_job(dig(job, "template", "spec"))
+                count = count_or_one(dig(job, "replicas")) * pods_of_job(dig(job, "template", "spec"))
                 yield _template(document, (*path, "template", "spec", "template"), count)
         case "LeaderWorkerSet":
             yield from _leader_worker(document)
         case "RayJob" | "RayCluster":
             yield from _ray(document, ("spec", "rayClusterSpec") if kind == "RayJob" else ("spec",))
-        case _ if kind in _REPLICAS:
-            for role, replica in pairs(dig(spec, _REPLICAS[kind])):
-                path = ("spec", _REPLICAS[kind], role, "template")
-                yield _template(document, path, _count(dig(replica, "replicas")))
+        case _ if kind in REPLICA_SPECS:
+            for role, replica in pairs(dig(spec, REPLICA_SPECS[kind])):
+                path = ("spec", REPLICA_SPECS[kind], role, "template")
+                yield _template(document, path, count_or_one(dig(replica, "replicas")))
 
 
 def pods_of_job(spec: Any) -> int:
     """Returns the number of pods of a Job's spec that run at the same time."""
-    parallelism, completions = _count(dig(spec, "parallelism")), number(dig(spec, "completions"))
+    parallelism, completions = count_or_one(dig(spec, "parallelism")), number(dig(spec, "completions"))
     return parallelism if completions is None else min(parallelism, completions)
 
 
@@ -172,13 +178,13 @@ def _ray(document: Any, cluster: Path) -> Iterator[PodSetTemplate]:
     if dig(document, *cluster) is not None:
         yield _template(document, (*cluster, "headGroupSpec", "template"), 1)
     for path, group in rows((), document, *cluster, "workerGroupSpecs"):
-        count = _count(dig(group, "replicas")) * _count(dig(group, "numOfHosts"))
+        count = count_or_one(dig(group, "replicas")) * count_or_one(dig(group, "numOfHosts"))
         yield _template(document, (*path, "template"), count)
 
 
 def _leader_worker(document: Any) -> Iterator[PodSetTemplate]:
     path: Path = ("spec", "leaderWorkerTemplate")
-    size, leader = _count(dig(document, *path, "size")), dig(document, *path, "leaderTemplate")
+    size, leader = count_or_one(dig(document, *path, "size")), dig(document, *path, "leaderTemplate")
     if leader is not None:
         yield _template(document, (*path, "leaderTemplate"), 1)
     yield _template(document, (*path, "workerTemplate"), size - (leader is not None))
@@ -186,8 +192,3 @@ def _leader_worker(document: Any) -> Iterator[PodSetTemplate]:
 
 def _template(document: Any, path: Path, count: int) -> PodSetTemplate:
     return PodSetTemplate((*path, "metadata"), dig(document, *path, "metadata"), count)
-
-
-def _count(value: Any) -> int:
-    count = number(value)
-    return 1 if count is None else count

@@ -121,14 +121,16 @@ def _as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-_WITH_VALUES, _WITHOUT_VALUES = ("In", "NotIn"), ("Exists", "DoesNotExist")
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def label_selector(path: Path, selector: Any) -> Problems:
     """Checks a LabelSelector. A missing selector has no problem."""
     yield from labels_map((*path, "matchLabels"), dig(selector, "matchLabels"))
     for where, row in rows(path, selector, "matchExpressions"):
-        yield from _expression(where, row)
+        yield from requirement(where, row, _OPERATORS)
+        for value_path, value in rows(where, row, "values"):
+            yield from label_value(value_path, value)
 
 
 def required_selector(document: Any, kind: str) -> Problems:
@@ -160,14 +162,15 @@ def selects_template(document: Any, selector: Any, path: Path = ("spec", "templa
         yield Problem((*path, "metadata", "labels"), "the selector does not match the labels of the pod template", fix)
 
 
-def _expression(path: Path, row: Any) -> Problems:
-    operator, values = dig(row, "operator"), dig(row, "values") or []
-    if operator in _WITH_VALUES and not values:
+def requirement(path: Path, row: Any, operators: tuple[str, ...]) -> Problems:
+    """Checks the operator, the key and the number of values of a requirement for labels."""
+    operator, values = dig(row, "operator"), [value for _, value in items(dig(row, "values"))]
+    if operator not in operators:
+        yield invalid((*path, "operator"), operator, " or ".join(operators))
+    elif operator in ("In", "NotIn") and not values:
         yield missing((*path, "values"), f"{operator} needs values")
-    elif operator in _WITHOUT_VALUES and values:
+    elif operator in ("Exists", "DoesNotExist") and values:
         yield Problem((*path, "values"), f"{operator} allows no values", "remove values")
-    elif operator not in (*_WITH_VALUES, *_WITHOUT_VALUES):
-        yield invalid((*path, "operator"), operator, " or ".join((*_WITH_VALUES, *_WITHOUT_VALUES)))
+    elif operator in ("Gt", "Lt") and len(values) != 1:
+        yield invalid((*path, "values"), values, f"exactly one number for {operator}")
     yield from label_key((*path, "key"), dig(row, "key") or "")
-    for number, value in items(values):
-        yield from label_value((*path, "values", number), value)

@@ -32,6 +32,7 @@ from gpuc.admission.validation.problem import (
     text,
 )
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.pod_template import REPLICA_SPECS
 from gpuc.objects.object_set import dig, items, pairs
 
 CHECK = "webhook of the training operator"
@@ -41,7 +42,6 @@ _MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
 class _Kind(NamedTuple):
     """What the webhook requires of one kind."""
 
-    field: str
     container: str
     """The name of the container that every replica must have."""
     roles: tuple[str, ...] = ()
@@ -50,39 +50,39 @@ class _Kind(NamedTuple):
 
 
 _KINDS = {
-    "PyTorchJob": _Kind("pytorchReplicaSpecs", "pytorch", ("Master", "Worker")),
-    "TFJob": _Kind("tfReplicaSpecs", "tensorflow"),
-    "XGBoostJob": _Kind("xgbReplicaSpecs", "xgboost", ("Master", "Worker"), needs_master=True),
-    "JAXJob": _Kind("jaxReplicaSpecs", "jax", ("Worker",)),
-    "PaddleJob": _Kind("paddleReplicaSpecs", "paddle", ("Master", "Worker")),
+    "PyTorchJob": _Kind("pytorch", ("Master", "Worker")),
+    "TFJob": _Kind("tensorflow"),
+    "XGBoostJob": _Kind("xgboost", ("Master", "Worker"), needs_master=True),
+    "JAXJob": _Kind("jax", ("Worker",)),
+    "PaddleJob": _Kind("paddle", ("Master", "Worker")),
 }
 
 
 def training_job(document: Any) -> Problems:
     """Checks a job of the training operator."""
-    replicas: Path = ("spec", _KINDS[dig(document, "kind")].field, "Worker", "replicas")  # the subresource scale
+    replicas: Path = ("spec", REPLICA_SPECS[dig(document, "kind")], "Worker", "replicas")  # the subresource scale
     yield from at_least(replicas, dig(document, *replicas), 0)
     for problem in _training_job(document):
         yield problem._replace(check=CHECK)
 
 
 def _training_job(document: Any) -> Problems:
-    kind, spec = _KINDS[dig(document, "kind")], dig(document, "spec")
+    kind, field, spec = _KINDS[dig(document, "kind")], REPLICA_SPECS[dig(document, "kind")], dig(document, "spec")
     yield from dns_label_1035(("metadata", "name"), dig(document, "metadata", "name"))
     manager: Path = ("spec", "runPolicy", "managedBy")
     yield from one_of(manager, dig(document, *manager), _MANAGERS)
-    replicas = dict(pairs(dig(spec, kind.field)))
-    if dig(spec, kind.field) is None:
-        yield missing(("spec", kind.field))
+    replicas = dict(pairs(dig(spec, field)))
+    if dig(spec, field) is None:
+        yield missing(("spec", field))
     for role, replica in replicas.items():
-        yield from _replica(("spec", kind.field, role), role, replica, kind)
+        yield from _replica(("spec", field, role), role, replica, kind)
     if kind.needs_master and "Master" not in replicas:
-        yield missing(("spec", kind.field, "Master"))
-    if kind.field == "tfReplicaSpecs" and {"Chief", "Master"} <= replicas.keys():
-        yield Problem(("spec", kind.field), "the roles Chief and Master are both set; only one is allowed")
+        yield missing(("spec", field, "Master"))
+    if kind.container == "tensorflow" and {"Chief", "Master"} <= replicas.keys():
+        yield Problem(("spec", field), "the roles Chief and Master are both set; only one is allowed")
     if dig(spec, "elasticPolicy") is not None:
         if "Worker" not in replicas:
-            yield missing(("spec", kind.field, "Worker"), "elasticPolicy needs workers")
+            yield missing(("spec", field, "Worker"), "elasticPolicy needs workers")
         if dig(spec, "elasticPolicy", "nProcPerNode") is not None and dig(spec, "nprocPerNode") is not None:
             yield Problem(("spec", "elasticPolicy", "nProcPerNode"), "nProcPerNode and nprocPerNode are both set")
 
@@ -181,8 +181,6 @@ def _rollout(document: Any) -> Problems:
         return
     for field in ("maxUnavailable", "maxSurge"):
         yield from count_or_percent((*_ROLLING, field), dig(rolling, field))
-        if (percentage(dig(rolling, field)) or 0) > 100:
-            yield invalid((*_ROLLING, field), dig(rolling, field), "at most 100%")
     yield from at_least((*_ROLLING, "partition"), dig(rolling, "partition"), 0)
     unavailable = _scaled(dig(rolling, "maxUnavailable"), replicas)
     surge = _scaled(dig(rolling, "maxSurge"), replicas, up=True)

@@ -51,6 +51,12 @@ def number(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def count_or_one(value: Any) -> int:
+    """Returns the value if it is an integer, otherwise 1, which is the default of most counts."""
+    own = number(value)
+    return 1 if own is None else own
+
+
 def shown(value: Any) -> str:
     """Returns a value as JSON for a message, at most 80 characters."""
     line = json.dumps(value, ensure_ascii=False, default=str)
@@ -100,9 +106,9 @@ def one_of(path: Path, value: Any, allowed: Collection[str]) -> Problems:
 
 def at_least(path: Path, value: Any, low: int, high: int | None = None) -> Problems:
     """Checks that a field, if it is a number, has at least the value `low` and at most the value `high`."""
-    count = number(value)
-    if count is not None and (count < low or (high is not None and count > high)):
-        yield invalid(path, count, f"a number from {low} to {high}" if high is not None else f"{low} or more")
+    own = number(value)
+    if own is not None and (own < low or (high is not None and own > high)):
+        yield invalid(path, own, f"a number from {low} to {high}" if high is not None else f"{low} or more")
 
 
 def dns_label(path: Path, value: Any) -> Problems:
@@ -187,11 +193,13 @@ def domain_path(path: Path, value: Any, longest: int = MAX_LABEL) -> Problems:
         yield invalid(path, value, f"a name with a domain such as example.com/name, at most {longest} characters")
 
 
-def count_or_percent(path: Path, value: Any) -> Problems:
-    """Checks a number of at least 0, or a percentage as text."""
+def count_or_percent(path: Path, value: Any, *, has_maximum: bool = True) -> Problems:
+    """Checks a number of at least 0, or a percentage as text, which is at most 100% if it has a maximum."""
     if isinstance(value, str) and not _PERCENT.fullmatch(value):
         yield invalid(path, value, "a number or a percentage such as 25%", f"write {value}" if value.isdigit() else "")
     yield from at_least(path, value, 0)
+    if has_maximum and (percentage(value) or 0) > 100:
+        yield invalid(path, value, "at most 100%")
 
 
 def percentage(value: Any) -> int | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuc.admission.validation.metadata import label_selector
+from gpuc.admission.validation.metadata import label_selector, requirement
 from gpuc.admission.validation.problem import (
     Problem,
     Problems,
@@ -115,11 +115,9 @@ def node_selector(path: Path, spec: Any) -> Problems:
 
 def _node_term(path: Path, term: Any, *, is_required: bool) -> Problems:
     for where, row in rows(path, term, "matchExpressions"):
-        operator, values = dig(row, "operator"), [value for _, value in items(dig(row, "values"))]
-        yield from _operator(where, operator, values)
-        yield from label_key((*where, "key"), dig(row, "key") or "")
-        for position, value in enumerate(values if is_required else ()):
-            yield from label_value((*where, "values", position), value)
+        yield from requirement(where, row, _OPERATORS)
+        for value_path, value in rows(where, row, "values") if is_required else ():
+            yield from label_value(value_path, value)
     for where, row in rows(path, term, "matchFields"):
         values = [value for _, value in items(dig(row, "values"))]
         if dig(row, "operator") not in ("In", "NotIn"):
@@ -130,17 +128,6 @@ def _node_term(path: Path, term: Any, *, is_required: bool) -> Problems:
             yield invalid((*where, "key"), dig(row, "key"), "metadata.name")
         for position, value in enumerate(values):
             yield from dns_subdomain((*where, "values", position), value)
-
-
-def _operator(path: Path, operator: Any, values: list[Any]) -> Problems:
-    if operator not in _OPERATORS:
-        yield invalid((*path, "operator"), operator, " or ".join(_OPERATORS))
-    elif operator in ("In", "NotIn") and not values:
-        yield missing((*path, "values"), f"{operator} needs values")
-    elif operator in ("Exists", "DoesNotExist") and values:
-        yield Problem((*path, "values"), f"{operator} allows no values", "remove values")
-    elif operator in ("Gt", "Lt") and len(values) != 1:
-        yield invalid((*path, "values"), values, f"exactly one number for {operator}")
 
 
 def _pod_term(path: Path, term: Any, own: Labels) -> Problems:

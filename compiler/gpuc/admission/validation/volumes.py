@@ -34,6 +34,10 @@ from gpuc.objects.object_set import dig, items
 
 _PROPAGATION = ("None", "HostToContainer", "Bidirectional")
 _RECURSIVE = ("Disabled", "IfPossible", "Enabled")
+_NAMES = {
+    "configMap": ("name",), "nfs": ("server",), "persistentVolumeClaim": ("claimName",), "secret": ("secretName",)
+}  # fmt: skip
+"""The required text fields of volume sources."""
 _CLAIMS = ("persistentVolumeClaim", "ephemeral")
 
 
@@ -60,6 +64,7 @@ def _sources(path: Path, volume: Any, *, is_pod: bool) -> Problems:
         yield Problem((*path, present[1]), f"the volume has the sources {' and '.join(present)}; only one is allowed")
     for name in present:
         if name in SOURCES:
+            yield from required((*path, name), dig(volume, name), *_NAMES.get(name, ()))
             yield from SOURCES[name]((*path, name), dig(volume, name), is_pod)
 
 
@@ -170,7 +175,7 @@ def _mode(path: Path, value: Any) -> Problems:
         yield invalid(path, mode, f"a number from 0 to {_MODE_MAX}, which is 0777 in octal")
 
 
-def _keys(path: Path, source: Any) -> Problems:
+def _keys(path: Path, source: Any, _: bool) -> Problems:
     """Checks defaultMode and the items of a ConfigMap or Secret."""
     yield from _mode((*path, "defaultMode"), dig(source, "defaultMode"))
     for where, item in rows(path, source, "items"):
@@ -194,22 +199,7 @@ def _host_path(path: Path, source: Any, _: bool) -> Problems:
     yield from one_of((*path, "type"), dig(source, "type"), _HOST_PATH_TYPES)
 
 
-def _secret(path: Path, source: Any, _: bool) -> Problems:
-    yield from required(path, source, "secretName")
-    yield from _keys(path, source)
-
-
-def _config_map(path: Path, source: Any, _: bool) -> Problems:
-    yield from required(path, source, "name")
-    yield from _keys(path, source)
-
-
-def _claim(path: Path, source: Any, _: bool) -> Problems:
-    yield from required(path, source, "claimName")
-
-
 def _nfs(path: Path, source: Any, _: bool) -> Problems:
-    yield from required(path, source, "server")
     if not text(dig(source, "path")).startswith("/"):
         yield invalid((*path, "path"), dig(source, "path"), "a path that begins with /")
 
@@ -254,7 +244,8 @@ def _projected(path: Path, source: Any, is_pod: bool) -> Problems:
             yield Problem(where, f"the source has {' and '.join(projection)}; only one is allowed")
         for name in ("secret", "configMap"):
             if dig(projection, name) is not None:
-                yield from _config_map((*where, name), dig(projection, name), is_pod)
+                yield from required((*where, name), dig(projection, name), "name")
+                yield from _keys((*where, name), dig(projection, name), is_pod)
         if dig(projection, "downwardAPI") is not None:
             yield from _downward((*where, "downwardAPI"), dig(projection, "downwardAPI"), is_pod)
         if dig(projection, "serviceAccountToken") is not None:
@@ -308,7 +299,7 @@ def volume_claim(path: Path, spec: Any) -> Problems:
 
 
 SOURCES: dict[str, Callable[[Path, Any, bool], Problems]] = {
-    "configMap": _config_map,
+    "configMap": _keys,
     "csi": _csi,
     "downwardAPI": _downward,
     "emptyDir": _empty_dir,
@@ -316,8 +307,8 @@ SOURCES: dict[str, Callable[[Path, Any, bool], Problems]] = {
     "hostPath": _host_path,
     "image": _image,
     "nfs": _nfs,
-    "persistentVolumeClaim": _claim,
+    "persistentVolumeClaim": lambda *_: iter(()),
     "projected": _projected,
-    "secret": _secret,
+    "secret": _keys,
 }
 """The checks of volume sources. The last argument is whether the object is a pod."""
