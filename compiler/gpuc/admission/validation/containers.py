@@ -22,6 +22,7 @@ from gpuc.admission.validation.problem import (
     port,
     port_name,
     repeated,
+    required,
     rows,
     text,
     unchecked,
@@ -35,6 +36,11 @@ from gpuc.objects.object_set import dig, items
 _RESTART = ("Always", "OnFailure", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _RULES_MAX, _EXIT_CODES_MAX = 20, 255
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_PROBE_ACTIONS = ("exec", "httpGet", "tcpSocket", "grpc")
+_LIFECYCLE_ACTIONS = ("exec", "httpGet", "tcpSocket", "sleep")
+_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
+_HEADER = re.compile(r"[-A-Za-z0-9]+")
 
 
 class _Pod(NamedTuple):
@@ -65,17 +71,18 @@ def containers(path: Path, spec: Any, *, is_pod: bool) -> Problems:
             name = text(dig(container, "name"))
             yield from repeated((*where, "name"), name, names, f"two containers of the pod have the name {name}")
             yield from _host_ports(where, container, host_ports if field == "containers" else set())
-            if field == "containers":
-                yield from _running(where, container, pod)
+            if field == "containers" or dig(container, "restartPolicy") == "Always":
+                yield from lifecycle(where, container, pod.grace)
+                yield from probes(where, container, pod.grace)
             else:
-                yield from _init_container(where, container, pod)
+                yield from _without_probes(where, container)
+            yield from _restart_rules(where, container)
 
 
 def _container(path: Path, container: Any, pod: _Pod) -> Problems:
     yield from unchecked(path, container, "container")
     name, image = text(dig(container, "name")), text(dig(container, "image"))
-    if not name:
-        yield missing((*path, "name"))
+    yield from required(path, container, "name")
     yield from dns_label((*path, "name"), name)
     if not image:
         yield missing((*path, "image"))
@@ -94,34 +101,21 @@ def _container(path: Path, container: Any, pod: _Pod) -> Problems:
     yield from container_security((*path, "securityContext"), dig(container, "securityContext"), has_host_users)
 
 
-def _running(path: Path, container: Any, pod: _Pod) -> Problems:
-    """Checks the fields of a container that is not an init container."""
-    yield from lifecycle(path, container, pod.grace)
-    yield from probes(path, container, pod.grace)
-    yield from _restart_rules(path, container)
-
-
-def _init_container(path: Path, container: Any, pod: _Pod) -> Problems:
-    if dig(container, "restartPolicy") == "Always":
-        yield from lifecycle(path, container, pod.grace)
-        yield from probes(path, container, pod.grace)
-    else:
-        for name in (*PROBES, "lifecycle"):
-            if dig(container, name) is not None:
-                message = f"an init container without restartPolicy Always allows no {name}"
-                yield Problem((*path, name), message, f"remove {name}, or add restartPolicy: Always")
-    yield from _restart_rules(path, container)
+def _without_probes(path: Path, container: Any) -> Problems:
+    for name in (*PROBES, "lifecycle"):
+        if dig(container, name) is not None:
+            message = f"an init container without restartPolicy Always allows no {name}"
+            yield Problem((*path, name), message, f"remove {name}, or add restartPolicy: Always")
 
 
 def _restart_rules(path: Path, container: Any) -> Problems:
-    policy, rules = dig(container, "restartPolicy"), [rule for _, rule in items(dig(container, "restartPolicyRules"))]
+    policy, rules = dig(container, "restartPolicy"), list(rows(path, container, "restartPolicyRules"))
     yield from one_of((*path, "restartPolicy"), policy, _RESTART)
     if rules and policy is None:
         yield missing((*path, "restartPolicy"), "restartPolicyRules need a restartPolicy")
     if len(rules) > _RULES_MAX:
         yield Problem((*path, "restartPolicyRules"), f"{len(rules)} rules; at most {_RULES_MAX} are allowed")
-    for index, rule in enumerate(rules):
-        where: Path = (*path, "restartPolicyRules", index)
+    for where, rule in rules:
         if dig(rule, "action") not in ("Restart", "RestartAllContainers"):
             yield invalid((*where, "action"), dig(rule, "action"), "Restart")
         elif dig(rule, "action") != "Restart":
@@ -171,13 +165,6 @@ def _resize(path: Path, container: Any, restart: Any) -> Problems:
             yield invalid((*where, "restartPolicy"), policy, "NotRequired or RestartContainer")
         elif restart == "Never" and policy != "NotRequired":
             yield invalid((*where, "restartPolicy"), policy, "NotRequired, because the pod has restartPolicy Never")
-
-
-PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_PROBE_ACTIONS = ("exec", "httpGet", "tcpSocket", "grpc")
-_LIFECYCLE_ACTIONS = ("exec", "httpGet", "tcpSocket", "sleep")
-_COUNTS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
-_HEADER = re.compile(r"[-A-Za-z0-9]+")
 
 
 def probes(path: Path, container: Any, grace: Any) -> Problems:

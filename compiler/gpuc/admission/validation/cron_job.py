@@ -20,6 +20,13 @@ from gpuc.objects.object_set import dig
 NAME_MAX = 52
 """The maximum length of the name; the controller adds 11 characters to the names of Jobs."""
 _ZONE = re.compile(r"(?!.*(?:^|/)(?:\.{1,2}(?:/|$)|-))[-A-Za-z._0-9+]{1,14}(?:/[-A-Za-z._0-9+]{1,14})*")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+"""The days of the months in a leap year."""
+_DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_EVERY = "@every "
+_DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_NUMBER = re.compile(r"\+?[0-9]{1,18}")
 
 
 def cron_job(document: Any) -> Problems:
@@ -66,15 +73,6 @@ def _time_zone(zone: Any) -> Problems:
     elif zone not in known:
         suggestion = nearest(zone, sorted(known))
         yield invalid(path, zone, "a name of the IANA time zone database", f"write {suggestion}" if suggestion else "")
-
-
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-"""The days of the months in a leap year."""
-_DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
-_EVERY = "@every "
-_DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_NUMBER = re.compile(r"\+?[0-9]{1,18}")
 
 
 class _Bounds(NamedTuple):

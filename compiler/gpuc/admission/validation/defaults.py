@@ -15,17 +15,29 @@ from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
 
+from gpuc.admission.documents import api_group
 from gpuc.admission.pod_defaults import containers, set_default_requests
 from gpuc.admission.schema_defaults import with_schema_defaults
+from gpuc.admission.validation.containers import PROBES
 from gpuc.admission.validation.job import CONTROLLER_IDS, NEW_UID
 from gpuc.admission.validation.problem import INT32_MAX
-from gpuc.admission.validation.structure import api_group, is_builtin, table_of, without_nulls
+from gpuc.admission.validation.structure import is_builtin, table_of, without_nulls
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
 from gpuc.objects.pods import JOB_NAME
 
 _SUFFIX, _PREFIX_MAX = "xxxxx", 58
 """The suffix in place of the five random characters that follow generateName, and the maximum length before it."""
+Fields = dict[str, Any]
+_FILE_MODE = 0o644
+_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+_POD = {"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler"}
+_IMAGE = re.compile(
+    r"(?:(?:localhost|[-A-Za-z0-9]*[A-Z.][-A-Za-z0-9.]*|[-A-Za-z0-9.]+(?=:))(?::[0-9]+)?/)?"
+    r"[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[a-z0-9+._-]+:[0-9a-f]{32,})?"
+)
+"""An image: registry, path, tag and digest. The first part of the name is a registry if it contains ., : or A to Z."""
+_MODE_SOURCES = ("secret", "configMap", "downwardAPI", "projected")
 
 
 def with_defaults(document: Body) -> Body:
@@ -183,19 +195,6 @@ _DEFAULTS: dict[tuple[str, str], Callable[[Body, Fields], None]] = {
 }
 
 
-Fields = dict[str, Any]
-_FILE_MODE = 0o644
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
-_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_POD = {"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler"}
-_IMAGE = re.compile(
-    r"(?:(?:localhost|[-A-Za-z0-9]*[A-Z.][-A-Za-z0-9.]*|[-A-Za-z0-9.]+(?=:))(?::[0-9]+)?/)?"
-    r"[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[a-z0-9+._-]+:[0-9a-f]{32,})?"
-)
-"""An image: registry, path, tag and digest. The first part of the name is a registry if it contains ., : or A to Z."""
-_MODE_SOURCES = ("secret", "configMap", "downwardAPI", "projected")
-
-
 def fill(fields: Any, defaults: Fields) -> None:
     """Sets the missing fields of a map. An empty string is missing too, as in Go; 0 and false are not."""
     if isinstance(fields, dict):
@@ -263,7 +262,7 @@ def _container(container: Fields) -> None:
         fill(port, {"protocol": "TCP"})
     for variable in maps(container.get("env")):
         fill(dig(variable, "valueFrom", "fieldRef"), {"apiVersion": "v1"})
-    for name in _PROBES:
+    for name in PROBES:
         probe = container.get(name)
         if isinstance(probe, dict):
             for field, value in _PROBE.items():

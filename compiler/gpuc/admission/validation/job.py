@@ -35,6 +35,9 @@ _COUNTS = (
     "backoffLimitPerIndex", "maxFailedIndexes",
 )  # fmt: skip
 _INDEXED_MAX, _MANY, _MANY_PARALLEL, _MANY_FAILED = 100_000, 100_000, 10_000, 10_000
+_ACTIONS = ("FailJob", "FailIndex", "Ignore", "Count")
+_RULES_MAX, _CODES_MAX, _PATTERNS_MAX, _INDEXES_LENGTH_MAX = 20, 255, 20, 64 * 1024
+_INDEXES = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*")
 
 
 def job(document: Any) -> Problems:
@@ -140,11 +143,6 @@ def _written_selector(selector: Any) -> Problems:
     if own or dig(selector, "matchExpressions"):
         message = "the API server generates the selector of a Job; a written selector does not match the new pods"
         yield Problem(("spec", "selector"), message, "remove selector")
-
-
-_ACTIONS = ("FailJob", "FailIndex", "Ignore", "Count")
-_RULES_MAX, _CODES_MAX, _PATTERNS_MAX, _INDEXES_LENGTH_MAX = 20, 255, 20, 64 * 1024
-_INDEXES = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*")
 
 
 def pod_failure_policy(path: Path, spec: Any) -> Problems:

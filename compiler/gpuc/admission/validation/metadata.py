@@ -44,6 +44,7 @@ _NAMES: dict[str, Callable[[Path, Any], Problems]] = {"StatefulSet": dns_label}
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/apps/validation/validation.go
 """
+_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def structure_of_metadata(document: Any, *, strict: bool) -> Problems:
@@ -119,9 +120,6 @@ def _unknown(name: str) -> Problem:
 
 def _as_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def label_selector(path: Path, selector: Any) -> Problems:

@@ -36,7 +36,15 @@ from gpuc.kubernetes.pod_template import REPLICA_SPECS
 from gpuc.objects.object_set import dig, items, pairs
 
 CHECK = "webhook of the training operator"
-_MANAGERS = ("kubeflow.org/training-operator", "kueue.x-k8s.io/multikueue")
+_MULTIKUEUE = "kueue.x-k8s.io/multikueue"
+_MANAGERS = ("kubeflow.org/training-operator", _MULTIKUEUE)
+_RAY_MANAGERS = ("ray.io/kuberay-operator", _MULTIKUEUE)
+_TRAIN_MANAGERS = ("trainer.kubeflow.org/trainjob-controller", _MULTIKUEUE)
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
+_LEADER_WORKER_CHECK = "webhook of LeaderWorkerSet"
+SUBGROUP_TOPOLOGY = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
+_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
+_ROLLING: Path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
 
 
 class _Kind(NamedTuple):
@@ -111,9 +119,6 @@ def _count(path: Path, role: str, replicas: Any, kind: _Kind) -> Problems:
         yield invalid(path, count, "1 or more")
 
 
-_RAY_MANAGERS = ("ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue")
-
-
 def ray_cluster(document: Any) -> Problems:
     """Checks a RayCluster."""
     yield from one_of(("spec", "managedBy"), dig(document, "spec", "managedBy"), _RAY_MANAGERS)
@@ -130,14 +135,10 @@ def ray_job(document: Any) -> Problems:
     has_rules = dig(strategy, "deletionRules") is not None
     if (any(old) and has_rules) or not (all(old) or has_rules):
         yield Problem(where, "expected either onSuccess and onFailure, or deletionRules")
-    for path, rule in rows(where, strategy, "deletionRules"):
+    for rule_path, rule in rows(where, strategy, "deletionRules"):
         states = [dig(rule, "condition", name) is not None for name in ("jobStatus", "jobDeploymentStatus")]
         if dig(rule, "condition") is not None and sum(states) != 1:
-            yield Problem((*path, "condition"), "expected exactly one of jobStatus and jobDeploymentStatus")
-
-
-_TRAIN_MANAGERS = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+")
+            yield Problem((*rule_path, "condition"), "expected exactly one of jobStatus and jobDeploymentStatus")
 
 
 def train_job(document: Any) -> Problems:
@@ -151,12 +152,6 @@ def train_job(document: Any) -> Problems:
             yield invalid(path, uri, "a URI with a scheme such as hf://organization/name")
     message = "gpuc does not evaluate the webhook of Kubeflow Trainer, which reads the runtime of the TrainJob"
     yield Problem(("spec", "runtimeRef"), message, is_unchecked=True, check="webhook of Kubeflow Trainer")
-
-
-_LEADER_WORKER_CHECK = "webhook of LeaderWorkerSet"
-SUBGROUP_TOPOLOGY = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
-_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
-_ROLLING: Path = ("spec", "rolloutStrategy", "rollingUpdateConfiguration")
 
 
 def leader_worker_set(document: Any) -> Problems:

@@ -40,6 +40,9 @@ from gpuc.objects.object_set import dig, items, labels
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _INT32 = re.compile(r"0|-?[1-9][0-9]{0,9}")
+_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_NAMESERVERS_MAX, _SEARCHES_MAX, _SEARCH_CHARACTERS_MAX, _HOSTNAME_MAX = 3, 32, 2048, 64
+_SEARCH = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?)*")
 
 
 def pod(document: Any) -> Problems:
@@ -155,11 +158,6 @@ def _annotations(path: Path, annotations: Any) -> Problems:
     cost = dig(annotations, _DELETION_COST)
     if isinstance(cost, str) and not (_INT32.fullmatch(cost) and -(2**31) <= int(cost) <= INT32_MAX):
         yield invalid((*path, "annotations", _DELETION_COST), cost, "a 32-bit integer without leading zeros")
-
-
-_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
-_NAMESERVERS_MAX, _SEARCHES_MAX, _SEARCH_CHARACTERS_MAX, _HOSTNAME_MAX = 3, 32, 2048, 64
-_SEARCH = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?)*")
 
 
 def network(path: Path, spec: Any, *, is_pod: bool) -> Problems:

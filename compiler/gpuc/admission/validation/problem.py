@@ -18,6 +18,55 @@ from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, SUBDOMAIN, is_label_key, is_label_value
 from gpuc.objects.object_set import dig, items
 
+INT32_MAX = 2**31 - 1
+_PORT_NAME = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?")
+_PRINTABLE = re.compile(r"[ -<>-~]+")
+_CONFIG_KEY = re.compile(r"(?!\.$)(?!\.\.)[-._a-zA-Z0-9]{1,253}")
+_PATH_CHARACTERS = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_PERCENT = re.compile(r"[0-9]+%")
+JUDGED: Final[dict[str, frozenset[str]]] = {
+    "pod": frozenset((
+        "activeDeadlineSeconds", "affinity", "automountServiceAccountToken", "containers", "dnsConfig", "dnsPolicy",
+        "enableServiceLinks", "ephemeralContainers", "hostAliases", "hostIPC", "hostNetwork", "hostPID", "hostUsers",
+        "hostname", "hostnameOverride", "imagePullSecrets", "initContainers", "nodeName", "nodeSelector", "os",
+        "preemptionPolicy", "priority", "priorityClassName", "readinessGates", "resourceClaims", "resources",
+        "restartPolicy", "runtimeClassName", "schedulerName", "schedulingGates", "securityContext", "serviceAccount",
+        "serviceAccountName", "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
+        "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "volumes", "workloadRef",
+    )),
+    "container": frozenset((
+        "args", "command", "env", "envFrom", "image", "imagePullPolicy", "lifecycle", "livenessProbe", "name", "ports",
+        "readinessProbe", "resizePolicy", "resources", "restartPolicy", "restartPolicyRules", "securityContext",
+        "startupProbe", "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy", "tty",
+        "volumeDevices", "volumeMounts", "workingDir",
+    )),
+    "pod security context": frozenset((
+        "appArmorProfile", "fsGroup", "fsGroupChangePolicy", "runAsGroup", "runAsNonRoot", "runAsUser",
+        "seLinuxChangePolicy", "seLinuxOptions", "seccompProfile", "supplementalGroups", "supplementalGroupsPolicy",
+        "sysctls",
+    )),
+    "container security context": frozenset((
+        "allowPrivilegeEscalation", "appArmorProfile", "capabilities", "privileged", "procMount",
+        "readOnlyRootFilesystem", "runAsGroup", "runAsNonRoot", "runAsUser", "seLinuxOptions", "seccompProfile",
+    )),
+    "lifecycle": frozenset(("postStart", "preStop")),
+    "volume": frozenset((
+        "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "hostPath", "image", "name", "nfs",
+        "persistentVolumeClaim", "projected", "secret",
+    )),
+    "projected source": frozenset(("configMap", "downwardAPI", "secret", "serviceAccountToken")),
+    "volume claim": frozenset((
+        "accessModes", "resources", "selector", "storageClassName", "volumeAttributesClassName", "volumeMode",
+        "volumeName",
+    )),
+}  # fmt: skip
+"""Fields by structure. k8s.io/kubernetes v1.35.4 drops workloadRef, because its feature gate is off by default."""
+UNCHECKED_ANNOTATIONS: Final = (
+    "container.apparmor.security.beta.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/",
+    "kubernetes.io/config.mirror", "scheduler.alpha.kubernetes.io/tolerations", "seccomp.security.alpha.kubernetes.io/",
+)  # fmt: skip
+"""The beginnings of annotations of pods whose values the API server checks, but this package does not."""
+
 
 class Problem(NamedTuple):
     """A reason why the API server refuses an object, or a field that gpuc does not check."""
@@ -33,12 +82,6 @@ class Problem(NamedTuple):
 
 
 Problems = Iterator[Problem]
-INT32_MAX = 2**31 - 1
-_PORT_NAME = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?")
-_PRINTABLE = re.compile(r"[ -<>-~]+")
-_CONFIG_KEY = re.compile(r"(?!\.$)(?!\.\.)[-._a-zA-Z0-9]{1,253}")
-_PATH_CHARACTERS = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
-_PERCENT = re.compile(r"[0-9]+%")
 
 
 def text(value: Any) -> str:
@@ -91,7 +134,7 @@ def repeated(path: Path, name: Any, names: set[Any], message: str) -> Problems:
     names.add(name)
 
 
-def rows(path: Path, value: Any, *steps: str) -> Iterator[tuple[Path, Any]]:
+def rows(path: Path, value: Any, *steps: str | int) -> Iterator[tuple[Path, Any]]:
     """Yields the path and the value of every item of a list in a structure, whose path is given."""
     for index, row in items(dig(value, *steps)):
         yield (*path, *steps, index), row
@@ -218,50 +261,6 @@ def _name(path: Path) -> str:
     if len(path) > 1 and isinstance(path[-1], int):
         return f"{path[-2]}[{path[-1]}]"
     return str(path[-1]) if path else "the object"
-
-
-JUDGED: Final[dict[str, frozenset[str]]] = {
-    "pod": frozenset((
-        "activeDeadlineSeconds", "affinity", "automountServiceAccountToken", "containers", "dnsConfig", "dnsPolicy",
-        "enableServiceLinks", "ephemeralContainers", "hostAliases", "hostIPC", "hostNetwork", "hostPID", "hostUsers",
-        "hostname", "hostnameOverride", "imagePullSecrets", "initContainers", "nodeName", "nodeSelector", "os",
-        "preemptionPolicy", "priority", "priorityClassName", "readinessGates", "resourceClaims", "resources",
-        "restartPolicy", "runtimeClassName", "schedulerName", "schedulingGates", "securityContext", "serviceAccount",
-        "serviceAccountName", "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
-        "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "volumes", "workloadRef",
-    )),
-    "container": frozenset((
-        "args", "command", "env", "envFrom", "image", "imagePullPolicy", "lifecycle", "livenessProbe", "name", "ports",
-        "readinessProbe", "resizePolicy", "resources", "restartPolicy", "restartPolicyRules", "securityContext",
-        "startupProbe", "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy", "tty",
-        "volumeDevices", "volumeMounts", "workingDir",
-    )),
-    "pod security context": frozenset((
-        "appArmorProfile", "fsGroup", "fsGroupChangePolicy", "runAsGroup", "runAsNonRoot", "runAsUser",
-        "seLinuxChangePolicy", "seLinuxOptions", "seccompProfile", "supplementalGroups", "supplementalGroupsPolicy",
-        "sysctls",
-    )),
-    "container security context": frozenset((
-        "allowPrivilegeEscalation", "appArmorProfile", "capabilities", "privileged", "procMount",
-        "readOnlyRootFilesystem", "runAsGroup", "runAsNonRoot", "runAsUser", "seLinuxOptions", "seccompProfile",
-    )),
-    "lifecycle": frozenset(("postStart", "preStop")),
-    "volume": frozenset((
-        "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "hostPath", "image", "name", "nfs",
-        "persistentVolumeClaim", "projected", "secret",
-    )),
-    "projected source": frozenset(("configMap", "downwardAPI", "secret", "serviceAccountToken")),
-    "volume claim": frozenset((
-        "accessModes", "resources", "selector", "storageClassName", "volumeAttributesClassName", "volumeMode",
-        "volumeName",
-    )),
-}  # fmt: skip
-"""Fields by structure. k8s.io/kubernetes v1.35.4 drops workloadRef, because its feature gate is off by default."""
-UNCHECKED_ANNOTATIONS: Final = (
-    "container.apparmor.security.beta.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/",
-    "kubernetes.io/config.mirror", "scheduler.alpha.kubernetes.io/tolerations", "seccomp.security.alpha.kubernetes.io/",
-)  # fmt: skip
-"""The beginnings of annotations of pods whose values the API server checks, but this package does not."""
 
 
 def unchecked(path: Path, value: Any, structure: str) -> Problems:

@@ -21,6 +21,7 @@ from gpuc.admission.validation.problem import (
     missing,
     number,
     one_of,
+    required,
     rows,
     text,
 )
@@ -89,8 +90,7 @@ def topology_spread(path: Path, spec: Any, own: Labels) -> Problems:
     for where, row in rows(path, spec, "topologySpreadConstraints"):
         key, action = text(dig(row, "topologyKey")), text(dig(row, "whenUnsatisfiable"))
         yield from at_least((*where, "maxSkew"), dig(row, "maxSkew") or 0, 1)
-        if not key:
-            yield missing((*where, "topologyKey"))
+        yield from required(where, row, "topologyKey")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             yield invalid((*where, "whenUnsatisfiable"), action, "DoNotSchedule or ScheduleAnyway")
         if (key, action) in seen:
@@ -136,11 +136,8 @@ def _pod_term(path: Path, term: Any, own: Labels) -> Problems:
     for where, namespace in rows(path, term, "namespaces"):
         yield from dns_label(where, namespace)
     yield from _label_keys(path, term, own)
-    key = text(dig(term, "topologyKey"))
-    if not key:
-        yield missing((*path, "topologyKey"))
-    else:
-        yield from label_key((*path, "topologyKey"), key)
+    yield from required(path, term, "topologyKey")
+    yield from label_key((*path, "topologyKey"), text(dig(term, "topologyKey")))
 
 
 def _label_keys(path: Path, term: Any, own: Labels) -> Problems:
@@ -157,8 +154,8 @@ def _label_keys(path: Path, term: Any, own: Labels) -> Problems:
         for index, key in enumerate(names):
             yield from label_key((*path, field, index), key)
     used = {key for key, _ in pairs(dig(selector, "matchLabels"))}
-    required = [text(dig(row, "key")) for _, row in items(dig(selector, "matchExpressions"))]
-    for key in (*required, *(key for names in keys.values() for key in names if key in own)):
+    expected = [text(dig(row, "key")) for _, row in items(dig(selector, "matchExpressions"))]
+    for key in (*expected, *(key for names in keys.values() for key in names if key in own)):
         if key in used and key in keys["matchLabelKeys"]:
             where = (*path, "matchLabelKeys", keys["matchLabelKeys"].index(key))
             yield Problem(where, f"{key} is also in labelSelector", f"remove {key} from matchLabelKeys")

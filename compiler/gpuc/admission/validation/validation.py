@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpuc.admission.documents import api_group
 from gpuc.admission.request import Decision
 from gpuc.admission.validation.apps import daemon_set, deployment, replica_set, stateful_set
 from gpuc.admission.validation.cron_job import cron_job
@@ -16,7 +17,7 @@ from gpuc.admission.validation.metadata import object_metadata, structure_of_met
 from gpuc.admission.validation.operator_jobs import leader_worker_set, ray_cluster, ray_job, train_job, training_job
 from gpuc.admission.validation.pod import pod
 from gpuc.admission.validation.problem import Problem, Problems, not_checked
-from gpuc.admission.validation.structure import KUBERNETES, api_group, structure, table_of
+from gpuc.admission.validation.structure import KUBERNETES, structure, table_of
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 

@@ -39,6 +39,13 @@ _NAMES = {
 }  # fmt: skip
 """The required text fields of volume sources."""
 _CLAIMS = ("persistentVolumeClaim", "ephemeral")
+_MODE_MAX = 0o777
+_TEN_MINUTES = 600
+_HOST_PATH_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
+_FIELDS = frozenset(("metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"))
+_ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_DRIVER = re.compile(r"(?i)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
 def volumes(path: Path, spec: Any, *, is_pod: bool) -> Problems:
@@ -50,8 +57,7 @@ def volumes(path: Path, spec: Any, *, is_pod: bool) -> Problems:
     names: set[str] = set()
     for where, volume in rows(path, spec, "volumes"):
         name = text(dig(volume, "name"))
-        if not name:
-            yield missing((*where, "name"))
+        yield from required(where, volume, "name")
         yield from dns_label((*where, "name"), name)
         yield from repeated((*where, "name"), name, names, f"two volumes have the name {name}")
         yield from _sources(where, volume, is_pod=is_pod)
@@ -87,8 +93,7 @@ def mounts(path: Path, container: Any, known: dict[str, bool]) -> Problems:
     for where, mount in rows(path, container, "volumeMounts"):
         name, target = text(dig(mount, "name")), text(dig(mount, "mountPath"))
         yield from _volume(where, name, known)
-        if not target:
-            yield missing((*where, "mountPath"))
+        yield from required(where, mount, "mountPath")
         if target in paths or target in devices.values():
             yield Problem((*where, "mountPath"), f"two volumes of the container have the path {target}")
         if name in devices:
@@ -129,8 +134,7 @@ def devices(path: Path, container: Any, known: dict[str, bool]) -> Problems:
         yield from _volume(where, name, known)
         if known.get(name) is False:
             yield Problem((*where, "name"), f"volume {name} is no device; expected {' or '.join(_CLAIMS)} as source")
-        if not target:
-            yield missing((*where, "devicePath"))
+        yield from required(where, device, "devicePath")
         if has_back_steps(target):
             yield invalid((*where, "devicePath"), target, "a path without ..")
         if name in names or target in paths:
@@ -145,15 +149,6 @@ def _volume(path: Path, name: str, known: dict[str, bool]) -> Problems:
     elif name not in known:
         listed = ", ".join(sorted(filter(None, known))) or "none"
         yield Problem((*path, "name"), f"the pod has no volume {name}; known: {listed}")
-
-
-_MODE_MAX = 0o777
-_TEN_MINUTES = 600
-_HOST_PATH_TYPES = ("", "DirectoryOrCreate", "Directory", "FileOrCreate", "File", "Socket", "CharDevice", "BlockDevice")
-_FIELDS = frozenset(("metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations", "metadata.uid"))
-_ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
-PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-_DRIVER = re.compile(r"(?i)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 
 
 def has_back_steps(path: str) -> bool:

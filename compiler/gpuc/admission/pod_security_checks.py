@@ -1,12 +1,12 @@
-"""The checks of Pod Security level baseline. Each check yields the fields of a pod that the level forbids.
+"""The checks of the Pod Security levels baseline and restricted. Each check yields the fields that the levels forbid.
 
-Source: k8s.io/pod-security-admission v0.35.4 policy/check_*.go
+Source: k8s.io/pod-security-admission v0.35.4 policy/check_*.go and policy/registry.go
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gpuc.admission.documents import PodPart, container_name
 from gpuc.diagnostics.finding import Path
@@ -106,12 +106,8 @@ def host_ports(pod: PodPart) -> Iterator[Violation]:
 
 
 _PROBES = (
-    ("livenessProbe",),
-    ("readinessProbe",),
-    ("startupProbe",),
-    ("lifecycle", "postStart"),
-    ("lifecycle", "preStop"),
-)
+    ("livenessProbe",), ("readinessProbe",), ("startupProbe",), ("lifecycle", "postStart"), ("lifecycle", "preStop"),
+)  # fmt: skip
 
 
 def probe_hosts(pod: PodPart) -> Iterator[Violation]:
@@ -208,3 +204,154 @@ def host_process(pod: PodPart) -> Iterator[Violation]:
     for owner, path, value in settings(pod, "windowsOptions", "hostProcess"):
         if value is True:
             yield forbidden(owner, path, value)
+
+
+def privilege_escalation(pod: PodPart) -> Iterator[Violation]:
+    """Yields containers without allowPrivilegeEscalation: false."""
+    for path, container in pod.containers():
+        if dig(container, "securityContext", "allowPrivilegeEscalation") is not False:
+            owner, steps = container_name(path, container), ("securityContext", "allowPrivilegeEscalation")
+            field = ".".join(steps)
+            yield Violation(f"{owner} needs {field}: false", (*path, *steps), f"set {field} of {owner} to false")
+
+
+def capabilities_restricted(pod: PodPart) -> Iterator[Violation]:
+    """Yields containers that do not drop all capabilities, and added ones but NET_BIND_SERVICE."""
+    for path, container in pod.containers():
+        dropped = [name for _, name in items(dig(container, "securityContext", "capabilities", "drop"))]
+        if "ALL" not in dropped:
+            owner, field = container_name(path, container), "securityContext.capabilities.drop"
+            field_path = (*path, "securityContext", "capabilities", "drop")
+            yield Violation(f"{owner} does not drop all capabilities", field_path, f"set {field} of {owner} to [ALL]")
+    yield from added_capabilities(pod, ("NET_BIND_SERVICE",))
+
+
+_RESTRICTED_VOLUMES = (
+    "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "image", "persistentVolumeClaim", "projected", "secret",
+)  # fmt: skip
+
+
+def volume_types(pod: PodPart) -> Iterator[Violation]:
+    """Yields volumes of types that are not allowed."""
+    for number, volume in items(dig(pod.spec, "volumes")):
+        sources = [field for field, value in pairs(volume) if field != "name" and value is not None]
+        # The API server sets emptyDir for a volume without a source.
+        if sources and not set(sources) & set(_RESTRICTED_VOLUMES):
+            name, path = dig(volume, "name"), (*pod.path, "spec", "volumes", number, sources[0])
+            yield Violation(f"volume {name} is a {sources[0]}", path, f"use another type for volume {name}")
+
+
+def non_root(pod: PodPart) -> Iterator[Violation]:
+    """Yields runAsNonRoot: false, and containers without runAsNonRoot: true."""
+    explicit = [
+        forbidden(owner, path, value, f"set securityContext.runAsNonRoot of {owner} to true")
+        for owner, path, value in settings(pod, "runAsNonRoot")
+        if value is False
+    ]
+    yield from explicit
+    if explicit or dig(pod.spec, "securityContext", "runAsNonRoot") is True:
+        return
+    for path, container in pod.containers():
+        if dig(container, "securityContext", "runAsNonRoot") is None:
+            message = f"the pod or {container_name(path, container)} needs securityContext.runAsNonRoot: true"
+            pod_path = (*pod.path, "spec", "securityContext", "runAsNonRoot")
+            yield Violation(message, pod_path, "set securityContext.runAsNonRoot of the pod to true")
+
+
+def user_zero(pod: PodPart) -> Iterator[Violation]:
+    """Yields the values of runAsUser that are 0."""
+    for owner, path, value in settings(pod, "runAsUser"):
+        if value == 0 and not isinstance(value, bool):
+            yield forbidden(owner, path, value)
+
+
+def seccomp_restricted(pod: PodPart) -> Iterator[Violation]:
+    """Yields forbidden seccomp profiles, and containers without a profile."""
+    explicit = list(seccomp_baseline(pod))
+    yield from explicit
+    if explicit or dig(pod.spec, "securityContext", "seccompProfile") is not None:
+        return
+    for path, container in pod.containers():
+        if dig(container, "securityContext", "seccompProfile") is None:
+            owner = container_name(path, container)
+            message = f"the pod or {owner} needs securityContext.seccompProfile.type RuntimeDefault or Localhost"
+            pod_path = (*pod.path, "spec", "securityContext", "seccompProfile", "type")
+            yield Violation(message, pod_path, "set securityContext.seccompProfile.type of the pod to RuntimeDefault")
+
+
+NEWEST: Final = 35
+"""The minor version of Kubernetes whose checks this module has."""
+
+
+class Check(NamedTuple):
+    """A check, and the minor versions of Kubernetes in which the check exists."""
+
+    run: Callable[[PodPart], Iterator[Violation]]
+    is_baseline: bool
+    """Whether the check belongs to level  Level restricted has the check too, if no other one overrides it."""
+    first: int = 0
+    last: int = NEWEST
+    overridden_from: int = NEWEST + 1
+    """The first minor version in which a check of level restricted overrides the check in level """
+    skips: Callable[[PodPart], bool] = lambda _: False
+    """Whether the check leaves a pod out."""
+
+
+def checks(level: str, minor: int, pod: PodPart) -> Iterator[Check]:
+    """Yields the checks of a level for a pod, in the order of the API server.
+
+    Args:
+        level: baseline or
+        minor: the minor version of Kubernetes whose checks apply; a newer version has the checks of the newest one.
+    """
+    minor = min(minor, NEWEST)
+    for check in _CHECKS:
+        if not check.first <= minor <= check.last or check.skips(pod):
+            continue
+        is_overridden = minor >= check.overridden_from
+        if (check.is_baseline and level == "baseline") or (level == "restricted" and not is_overridden):
+            yield check
+
+
+def _is_windows(pod: PodPart) -> bool:
+    return bool(dig(pod.spec, "os", "name") == "windows")
+
+
+def _in_user_namespace(pod: PodPart) -> bool:
+    """Returns whether the pod runs in a user namespace, for which Kubernetes 1.35 relaxes checks (helpers.go)."""
+    return dig(pod.spec, "hostUsers") is False
+
+
+_CHECKS = (
+    Check(app_armor, True),
+    Check(capabilities_baseline, True, overridden_from=22),
+    Check(host_namespaces, True),
+    Check(host_paths, True, overridden_from=0),
+    Check(host_ports, True),
+    Check(probe_hosts, True, first=34),
+    Check(privileged, True),
+    Check(proc_mount, True, last=34),
+    Check(proc_mount, True, first=35, overridden_from=35, skips=_in_user_namespace),
+    Check(se_linux(), True, last=30),
+    Check(se_linux("container_engine_t"), True, first=31),
+    Check(seccomp_annotations, True, last=18),
+    Check(seccomp_baseline, True, first=19, overridden_from=19),
+    Check(sysctls(0), True, last=26),
+    Check(sysctls(27), True, first=27, last=28),
+    Check(sysctls(29), True, first=29, last=31),
+    Check(sysctls(32), True, first=32),
+    Check(host_process, True),
+    Check(privilege_escalation, False, first=8, last=24),
+    Check(privilege_escalation, False, first=25, skips=_is_windows),
+    Check(capabilities_restricted, False, first=22, last=24),
+    Check(capabilities_restricted, False, first=25, skips=_is_windows),
+    Check(proc_mount, False, first=35),
+    Check(volume_types, False),
+    Check(non_root, False, last=34),
+    Check(non_root, False, first=35, skips=_in_user_namespace),
+    Check(user_zero, False, first=23, last=34),
+    Check(user_zero, False, first=35, skips=_in_user_namespace),
+    Check(seccomp_restricted, False, first=19, last=24),
+    Check(seccomp_restricted, False, first=25, skips=_is_windows),
+)  # fmt: skip
+"""All checks: first those of level baseline, then those of level restricted, each sorted by their id."""
