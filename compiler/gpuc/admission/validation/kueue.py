@@ -11,6 +11,7 @@ from typing import Any
 
 from gpuc.admission.validation.kueue_topology import (
     ANNOTATIONS,
+    BOOLEANS,
     LABELS,
     PodSetTemplate,
     pod_set_groups,
@@ -51,11 +52,6 @@ _SUSPENDED_BY_PARENT = f"{GROUP}/pod-suspending-parent"
 _ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
 _SERVING_KINDS = ("Deployment", "StatefulSet", "LeaderWorkerSet")
 _POD_SETS_MAX, _REPLICAS_MAX = 18, 1_000_000
-_BOOLEANS = {
-    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
-}
-"""The texts that Go's strconv.ParseBool reads."""
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 
 
@@ -119,9 +115,9 @@ def _job(document: Any) -> Problems:
     if sync is None:
         return
     path = (*ANNOTATIONS, SYNC_COMPLETIONS)
-    if sync not in _BOOLEANS:
+    if sync not in BOOLEANS:
         yield invalid(path, sync, '"true" or "false"')
-    elif _BOOLEANS[sync]:
+    elif BOOLEANS[sync]:
         if dig(spec, "completionMode") != "Indexed":
             yield Problem(path, "the annotation needs completionMode Indexed")
         if (number(dig(spec, "parallelism")) or 1) != (number(dig(spec, "completions")) or 1):

@@ -36,7 +36,11 @@ SLICE_SIZE = f"{GROUP}/podset-slice-size"
 SLICE_CONSTRAINTS = f"{GROUP}/podset-slice-required-topology-constraints"
 GROUP_NAME = f"{GROUP}/podset-group-name"
 _MODES = (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY)
-_BOOLEAN = re.compile(r"1|t|T|TRUE|true|True|0|f|F|FALSE|false|False")
+BOOLEANS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+"""The texts that Go's strconv.ParseBool reads."""
 _INTEGER = re.compile(r"[-+]?[0-9]{1,10}")
 _LAYERS_MAX = 3
 
@@ -50,7 +54,7 @@ def topology_request(template: PodSetTemplate) -> Problems:
     for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY):
         if name in own:
             yield from label_key((*path, name), text(own[name]))
-    if UNCONSTRAINED_TOPOLOGY in own and not _BOOLEAN.fullmatch(text(own[UNCONSTRAINED_TOPOLOGY])):
+    if UNCONSTRAINED_TOPOLOGY in own and text(own[UNCONSTRAINED_TOPOLOGY]) not in BOOLEANS:
         yield invalid((*path, UNCONSTRAINED_TOPOLOGY), own[UNCONSTRAINED_TOPOLOGY], '"true" or "false"')
     yield from _group_name(path, own)
     if (SLICE_TOPOLOGY in own) != (SLICE_SIZE in own):
