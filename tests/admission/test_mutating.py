@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuc.admission.mutating import mutated
-from gpuc.admission.tolerations import merge
+from gpuc.admission.mutating import merge, mutated
 from gpuc.objects.object_set import ObjectSet
 from tests.admission.cluster import container, manifest, objects, pod
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.kubernetes.addresses import block, contains, overlap
-from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.ports import ALL, PROTOCOLS, Span, described, meet, opens, span, without
+from gpuc.kubernetes.selector import Invalid
 
 ADDRESSES = [str(address) for address in ip_network("10.0.0.0/28")]
 CIDRS = st.builds(lambda number, length: f"10.0.0.{number}/{length}", st.integers(0, 15), st.integers(28, 32))

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.node_pool import meets, offer
 from gpuc.kubernetes.selector import (
     LABEL_OPERATORS,
     NODE_OPERATORS,
     POOL_OPERATORS,
+    Invalid,
     Requirement,
     matches,
     requirement,

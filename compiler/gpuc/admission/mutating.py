@@ -1,6 +1,7 @@
 """The changes that the built-in admission plugins make to a Pod before its validation.
 
-Source: k8s.io/kubernetes v1.35.4 pkg/kubeapiserver/options/plugins.go (order of the plugins) and plugin/pkg/admission.
+Source: k8s.io/kubernetes v1.35.4 pkg/kubeapiserver/options/plugins.go (order of the plugins), plugin/pkg/admission,
+pkg/apis/core/helper/helpers.go (AddOrUpdateTolerationInPod), pkg/util/tolerations/tolerations.go (MergeTolerations).
 EKS enables the plugins of https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html, among them
 ExtendedResourceToleration.
 """
@@ -15,7 +16,6 @@ from gpuc.admission.documents import in_namespace, is_pod, namespace_of
 from gpuc.admission.limit_ranges import container_defaults
 from gpuc.admission.pod_defaults import add_missing, containers, resources_of, set_default_requests, use_limits
 from gpuc.admission.request import Request
-from gpuc.admission.tolerations import add_or_update, merge
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.pod_resources import is_extended
@@ -195,3 +195,44 @@ _PLUGINS: tuple[Callable[[ObjectSet, str, Body], None], ...] = (
     _limit_ranger, _service_account, _priority, _toleration_seconds, _device_tolerations, _runtime_class,
 )  # fmt: skip
 """The plugins that change Pods, in the order of the API server."""
+
+
+_IDENTITY = ("key", "operator", "value", "effect")
+
+
+def add_or_update(tolerations: Any, added: Body) -> list[Any]:
+    """Returns a list of tolerations with one more, which replaces a toleration with the same key, value and effect."""
+    declared = [toleration for _, toleration in items(tolerations)]
+    same = [all((dig(old, field) or "") == (added.get(field) or "") for field in _IDENTITY) for old in declared]
+    updated = [added if is_same else old for old, is_same in zip(declared, same, strict=True)]
+    return updated if any(same) else [*updated, added]
+
+
+def merge(first: Any, second: Any) -> list[Any]:
+    """Returns the tolerations of two lists, without those that another toleration includes."""
+    every = [toleration for tolerations in (first, second) for _, toleration in items(tolerations)]
+    merged: list[Any] = []
+    for number, toleration in enumerate(every):
+        is_known = any(_includes(old, toleration) for old in merged)
+        later = (other for other in every[number + 1 :] if other != toleration)
+        if not is_known and not any(_includes(other, toleration) for other in later):
+            merged.append(toleration)
+    return merged
+
+
+def _includes(wide: Any, narrow: Any) -> bool:
+    """Returns whether a toleration tolerates all taints that another one tolerates."""
+    if wide == narrow:
+        return True
+    wide_key, wide_operator, wide_value, wide_effect = (dig(wide, field) or "" for field in _IDENTITY)
+    key, operator, value, effect = (dig(narrow, field) or "" for field in _IDENTITY)
+    if key != wide_key and (wide_key or wide_operator != "Exists"):
+        return False
+    if wide_effect not in ("", effect):
+        return False
+    longest, seconds = dig(wide, "tolerationSeconds"), dig(narrow, "tolerationSeconds")
+    if wide_effect == "NoExecute" and longest is not None and (seconds is None or seconds > longest):
+        return False
+    if wide_operator == "Exists":
+        return True
+    return bool(wide_operator in ("", "Equal") and operator == "Equal" and value == wide_value)

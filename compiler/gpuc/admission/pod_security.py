@@ -1,8 +1,8 @@
-"""Pod Security: the level that a namespace enforces, and the violations of a pod.
+"""Pod Security: the level that a namespace enforces, and the violations of a pod, by version of Kubernetes.
 
 Source: k8s.io/pod-security-admission v0.35.4 admission/admission.go (ValidatePod, ValidatePodController, EvaluatePod),
-api/helpers.go (PolicyToEvaluate). The default of the API server is privileged for all modes, without exemptions
-(admission/api/v1/defaults.go).
+api/helpers.go (PolicyToEvaluate), policy/registry.go. The default of the API server is privileged for all modes,
+without exemptions (admission/api/v1/defaults.go).
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part
-from gpuc.admission.pod_security_baseline import Violation
-from gpuc.admission.pod_security_checks import NEWEST, checks
+from gpuc.admission.pod_security_checks import NEWEST, Violation, checks
 from gpuc.admission.request import Decision, Request
 from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
@@ -44,7 +43,7 @@ class Level(NamedTuple):
         """Returns the violations of a pod."""
         if self.name == _PRIVILEGED:
             return []
-        return [violation for check in checks(self.name, self.minor) for violation in check.run(pod)]
+        return [violation for check in checks(self.name, self.minor, pod) for violation in check.run(pod)]
 
 
 class Levels(NamedTuple):

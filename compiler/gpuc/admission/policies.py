@@ -1,15 +1,17 @@
-"""Evaluates all admission policies of a cluster about a request to create an object."""
+"""Evaluates all admission policies of a cluster about a request, and finds policies of Kyverno, which it does not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from gpuc.admission.admission_rules import in_rules
 from gpuc.admission.gatekeeper import Gatekeeper
 from gpuc.admission.policies_native import NativePolicies
-from gpuc.admission.policies_other import OtherPolicies
-from gpuc.admission.policy_review import Reviews
+from gpuc.admission.policy_review import Review, Reviews, strings
 from gpuc.admission.request import Decision, Request
-from gpuc.objects.object_set import ObjectSet
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 
 
 class Policies:
@@ -34,3 +36,70 @@ class Policies:
         yield from self._native.decide(review)
         yield from self._gatekeeper.decide(review)
         yield from self._other.decide(review)
+
+
+_RULES = "kyverno.io"
+_EXPRESSIONS = "policies.kyverno.io"
+_WITHOUT_EFFECT = frozenset(("CleanupPolicy", "ClusterCleanupPolicy", "PolicyException", "DeletingPolicy"))
+_POD_CONTROLLERS = frozenset(
+    ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet")
+)
+"""Kinds for which Kyverno generates rules from the rules for pods.
+
+Source: https://kyverno.io/docs/policy-types/cluster-policy/autogen/
+"""
+
+
+class OtherPolicies:
+    """The policies of engines that gpuc does not evaluate."""
+
+    def __init__(self, objects: ObjectSet) -> None:
+        self._policies = [manifest for manifest in objects.manifests if group(manifest) in (_RULES, _EXPRESSIONS)]
+
+    def decide(self, review: Review) -> Iterator[Decision]:
+        """Yields an unknown decision for each policy that can change or refuse an object."""
+        for manifest in self._policies:
+            if manifest.kind in _WITHOUT_EFFECT or manifest.namespace not in ("", review.namespace):
+                continue
+            spec = manifest.body.get("spec")
+            if group(manifest) == _RULES:
+                applies = any(_has_rule(rule, spec, review) for _, rule in items(dig(spec, "rules")))
+            else:
+                applies = _has_expressions(spec, review)
+            if applies:
+                message = f"{manifest} of Kyverno applies to {review}; gpuc does not evaluate policies of Kyverno"
+                yield Decision("unknown", _check(manifest), message, manifest, ("spec",))
+
+
+def _check(manifest: Manifest) -> str:
+    return f"Kyverno {manifest.kind} {manifest.name}"
+
+
+def _has_expressions(spec: Any, review: Review) -> bool:
+    """Returns whether a policy with CEL expressions applies to an object. Kyverno adds rules for pod controllers."""
+    constraints = dig(spec, "matchConstraints")
+    if strings(dig(spec, "validationActions")) == ["Audit"]:
+        return False
+    if in_rules(constraints, review) is not False:
+        return True
+    resources = [
+        name for _, rule in items(dig(constraints, "resourceRules")) for name in strings(dig(rule, "resources"))
+    ]
+    return review.kind in _POD_CONTROLLERS and "pods" in resources
+
+
+def _has_rule(rule: Any, spec: Any, review: Review) -> bool:
+    """Returns whether a rule can change or refuse an object of this kind.
+
+    A rule that validates objects refuses them only with the action Enforce.
+    """
+    if not {"validate", "mutate", "verifyImages"} & {key for key, _ in pairs(rule)}:
+        return False
+    action = dig(rule, "validate", "failureAction") or dig(spec, "validationFailureAction") or "Audit"
+    if dig(rule, "validate") is not None and str(action).lower() == "audit":
+        return False
+    match = dig(rule, "match")
+    blocks = [dig(row, "resources") for key in ("any", "all") for _, row in items(dig(match, key))]
+    kinds = {kind for block in (*blocks, dig(match, "resources")) for kind in strings(dig(block, "kinds"))}
+    names = {kind.rpartition("/")[2] for kind in kinds}
+    return not kinds or bool({"*", review.kind} & names) or (review.kind in _POD_CONTROLLERS and "Pod" in names)

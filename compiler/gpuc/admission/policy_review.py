@@ -9,8 +9,7 @@ from typing import Any, Literal
 from gpuc.admission.request import Request
 from gpuc.catalog import schemas
 from gpuc.cluster.namespace import namespaces
-from gpuc.kubernetes.invalid import Invalid
-from gpuc.kubernetes.selector import matches
+from gpuc.kubernetes.selector import Invalid, matches
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels
 from gpuc.objects.selectors import read_selector

@@ -1,6 +1,8 @@
 """The objects that a Pod names, and the fields of a Pod with which the scheduler does not schedule it.
 
-Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission: serviceaccount, priority and runtimeclass
+Source: k8s.io/kubernetes v1.35.4 plugin/pkg/admission: serviceaccount, priority and runtimeclass;
+pkg/controller/volume/persistentvolume/pv_controller.go, pkg/volume/util/storageclass.go;
+pkg/api/v1/pod/util.go (VisitPodSecretNames, VisitPodConfigmapNames)
 """
 
 from __future__ import annotations
@@ -11,9 +13,8 @@ from typing import Any, Final
 from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part, symbols
 from gpuc.admission.mutating import BUILT_IN_PRIORITIES
 from gpuc.admission.request import Decision, Request
-from gpuc.admission.storage_classes import storage_decisions
-from gpuc.admission.volume_sources import named_objects
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.api_groups import STORAGE
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.operator_values import policy_values
@@ -199,3 +200,76 @@ def _missing(objects: ObjectSet, check: str, message: str, field: Path, fix: str
     if objects.is_complete:
         return Decision("denied", check, message, field=field, fix=fix)
     return Decision("unknown", check, f"{message} in the input", field=field)
+
+
+_STORAGE_CLASS = "StorageClass"
+_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+_WITHOUT = "without a volume, the pod stays Pending"
+
+
+def storage_decisions(objects: ObjectSet, name: str, spec: Any, field: Path) -> Iterator[Decision]:
+    """Yields "unknown" if the input does not show that a PersistentVolumeClaim gets a volume.
+
+    Clusters have StorageClasses that gpuc does not emit, for example those of add-ons. A claim that names its
+    PersistentVolume has no decision.
+
+    Args:
+        name: the claim in messages.
+        spec: the spec of the claim, unvalidated.
+        field: the path of the claim's StorageClass in the document of the request; empty if it is not there.
+    """
+    declared = dig(spec, "storageClassName")
+    if dig(spec, "volumeName"):
+        return
+    if declared == "":
+        message = f"{name} has no StorageClass: it needs a PersistentVolume, which gpuc does not select; {_WITHOUT}"
+    elif declared is None:
+        if any(map(_is_default, objects.of(STORAGE, _STORAGE_CLASS))):
+            return
+        message = f"{name} has no storageClassName, and the input has no default StorageClass; {_WITHOUT}"
+    elif objects.find(STORAGE, _STORAGE_CLASS, str(declared)) is not None:
+        return
+    else:
+        message = f"StorageClass {declared} of {name} is not in the input; {_WITHOUT}"
+    yield Decision("unknown", "StorageClass", message, field=field)
+
+
+def _is_default(manifest: Manifest) -> bool:
+    return any(manifest.annotations.get(key) == "true" for key in _DEFAULT)
+
+
+CONFIG_MAP, SECRET = "ConfigMap", "Secret"
+_VOLUMES = (
+    (CONFIG_MAP, "configMap", "name"),
+    (SECRET, "secret", "secretName"),
+    (SECRET, "csi.nodePublishSecretRef", "name"),
+)
+_PROJECTED = (CONFIG_MAP, "configMap", "name"), (SECRET, "secret", "name")
+_ENV = (CONFIG_MAP, "configMapKeyRef", "name"), (SECRET, "secretKeyRef", "name")
+_ENV_FROM = (CONFIG_MAP, "configMapRef", "name"), (SECRET, "secretRef", "name")
+
+
+def named_objects(pod: PodPart) -> Iterator[tuple[str, str, Path]]:
+    """Yields the kind, the name and the path of every ConfigMap and Secret that a pod needs, without optional ones."""
+    for number, volume in items(dig(pod.spec, "volumes")):
+        path: Path = (*pod.path, "spec", "volumes", number)
+        yield from _sources(volume, path, _VOLUMES)
+        for position, source in items(dig(volume, "projected", "sources")):
+            yield from _sources(source, (*path, "projected", "sources", position), _PROJECTED)
+    for container_path, container in pod.containers():
+        for number, variable in items(dig(container, "env")):
+            yield from _sources(dig(variable, "valueFrom"), (*container_path, "env", number, "valueFrom"), _ENV)
+        for number, source in items(dig(container, "envFrom")):
+            yield from _sources(source, (*container_path, "envFrom", number), _ENV_FROM)
+    for number, secret in items(dig(pod.spec, "imagePullSecrets")):
+        if isinstance(name := dig(secret, "name"), str) and name:
+            yield SECRET, name, (*pod.path, "spec", "imagePullSecrets", number, "name")
+
+
+def _sources(value: Any, path: Path, fields: tuple[tuple[str, str, str], ...]) -> Iterator[tuple[str, str, Path]]:
+    for kind, field, key in fields:
+        steps = field.split(".")
+        source = dig(value, *steps)
+        name = dig(source, key)
+        if isinstance(name, str) and name and dig(source, "optional") is not True:
+            yield kind, name, (*path, *steps, key)

@@ -8,6 +8,7 @@ from typing import Any
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import RBAC
+from gpuc.kubernetes.resource_name import plural
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 
@@ -34,7 +35,7 @@ def rights(objects: ObjectSet, request: Request) -> Iterator[Decision]:
         yield Decision("allowed", _CHECK, "the user is assumed to have the right to create the object")
         return
     api_group, _, _ = str(document.get("apiVersion")).rpartition("/")
-    resource = plural(str(document.get("kind")))
+    resource = plural(api_group, str(document.get("kind")))
     for role in roles:
         if role is not None and any(_permits(rule, api_group, resource) for _, rule in items(role.body.get("rules"))):
             yield Decision("allowed", _CHECK, f"{role} lets its groups create {resource}", role, ("rules",))
@@ -43,11 +44,6 @@ def rights(objects: ObjectSet, request: Request) -> Iterator[Decision]:
     path: Path = ("rules",)
     message = f"no role of the namespace lets members create {resource} of API group {api_group or 'core'}: {names}"
     yield Decision("denied", _CHECK, message, roles[0], path, ("kind",))
-
-
-def plural(kind: str) -> str:
-    """Returns the resource name of a kind of workloads: "jobs" for Job."""
-    return f"{kind.lower()}s"
 
 
 def _bindings(objects: ObjectSet, namespace: str) -> list[Manifest]:

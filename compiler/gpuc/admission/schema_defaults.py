@@ -11,17 +11,33 @@ from typing import Any
 from gpuc.objects.object_set import dig, items, pairs
 
 
-def with_schema_defaults(value: Any, schema: Any) -> Any:
-    """Returns the value with the defaults of missing properties. A null that the schema forbids counts as missing."""
+def with_schema_defaults(value: Any, schema: Any, definitions: Any = None) -> Any:
+    """Returns the value with the defaults of missing properties. A null that the schema forbids counts as missing.
+
+    Args:
+        definitions: the schemas to which references of the schema lead, by name.
+    """
+    schema = _resolved(schema, definitions)
     if isinstance(value, dict):
-        properties = dict(pairs(dig(schema, "properties")))
+        properties = {key: _resolved(own, definitions) for key, own in pairs(dig(schema, "properties"))}
         found = dict(value)
         for key, own in properties.items():
             default = dig(own, "default")
             if default is not None and (key not in found or (found[key] is None and dig(own, "nullable") is not True)):
                 found[key] = copy.deepcopy(default)
         others = dig(schema, "additionalProperties")
-        return {key: with_schema_defaults(item, properties.get(key, others)) for key, item in found.items()}
+        return {
+            key: with_schema_defaults(item, properties.get(key, others), definitions) for key, item in found.items()
+        }
     if isinstance(value, list):
-        return [with_schema_defaults(item, dig(schema, "items")) for _, item in items(value)]
+        return [with_schema_defaults(item, dig(schema, "items"), definitions) for _, item in items(value)]
     return value
+
+
+def _resolved(schema: Any, definitions: Any) -> Any:
+    """Returns the schema to which a reference leads, with the keywords beside the reference."""
+    reference = dig(schema, "$ref")
+    if not reference or not definitions:
+        return schema
+    own = {key: value for key, value in schema.items() if key != "$ref"}
+    return {**definitions[reference.rpartition("/")[2]], **own}

@@ -20,7 +20,7 @@ from gpuc.isolation.proof import Datapath, Reachability, network, unisolated_ten
 from gpuc.isolation.report import Proof, document, text
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
-from gpuc.kubernetes.invalid import Invalid
+from gpuc.kubernetes.selector import Invalid
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet

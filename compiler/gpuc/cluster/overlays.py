@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from gpuc.kubernetes.api_groups import KARPENTER
-from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE, NODE_POOL, Offer, is_well_known, meets, normal, offer
-from gpuc.kubernetes.selector import POOL_OPERATORS, Selector
+from gpuc.kubernetes.selector import POOL_OPERATORS, Invalid, Selector
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.selectors import read_requirements

@@ -19,10 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from gpuc.diagnostics.finding import Path
 from gpuc.isolation.tenancy import Tenancy
 from gpuc.kubernetes.addresses import Ranges, block, contains_pods, overlap, read_ranges
-from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import ALL, Ports, meet
-from gpuc.kubernetes.selector import LabelIndex, Selector, satisfiable
+from gpuc.kubernetes.selector import Invalid, LabelIndex, Selector, satisfiable
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_set import NAMESPACE_NAME
 

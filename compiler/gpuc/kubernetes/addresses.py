@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, collapse_addresses, ip_address, ip_network
 
-from gpuc.kubernetes.invalid import Invalid
+from gpuc.kubernetes.selector import Invalid
 
 Range = tuple[int, int, int]
 """The IP version, and the first and last address as numbers."""

@@ -9,16 +9,18 @@ from __future__ import annotations
 from typing import Final
 
 _TEMPLATE = ("spec.template",)
-_REPLICAS = {
-    "JAXJob": "jax", "MPIJob": "mpi", "PaddleJob": "paddle", "PyTorchJob": "pytorch", "TFJob": "tf", "XGBoostJob": "xgb"
+REPLICA_SPECS: Final = {
+    "JAXJob": "jaxReplicaSpecs", "MPIJob": "mpiReplicaSpecs", "PaddleJob": "paddleReplicaSpecs",
+    "PyTorchJob": "pytorchReplicaSpecs", "TFJob": "tfReplicaSpecs", "XGBoostJob": "xgbReplicaSpecs",
 }  # fmt: skip
+"""The field of the replicas by role, for the kinds of kubeflow.org."""
 TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
     **{f"apps/{kind}": _TEMPLATE for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")},
     "argoproj.io/Rollout": _TEMPLATE,
     "batch/Job": _TEMPLATE,
     "batch/CronJob": ("spec.jobTemplate.spec.template",),
     "jobset.x-k8s.io/JobSet": ("spec.replicatedJobs[].template.spec.template",),
-    **{f"kubeflow.org/{kind}": (f"spec.{name}ReplicaSpecs.*.template",) for kind, name in _REPLICAS.items()},
+    **{f"kubeflow.org/{kind}": (f"spec.{field}.*.template",) for kind, field in REPLICA_SPECS.items()},
     "leaderworkerset.x-k8s.io/LeaderWorkerSet": (
         "spec.leaderWorkerTemplate.leaderTemplate",
         "spec.leaderWorkerTemplate.workerTemplate",

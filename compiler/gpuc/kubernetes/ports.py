@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from gpuc.kubernetes.invalid import Invalid
+from gpuc.kubernetes.selector import Invalid
 
 PROTOCOLS = ("TCP", "UDP", "SCTP")
 _PORT_MAX = 65535

@@ -12,7 +12,6 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from gpuc.kubernetes.dns_name import is_label_key, is_label_value
-from gpuc.kubernetes.invalid import Invalid
 
 LABEL_OPERATORS: Final = frozenset(("In", "NotIn", "Exists", "DoesNotExist"))
 """Operators of a LabelSelector."""
@@ -25,6 +24,10 @@ _STEPS_MAX = 20_000
 """The maximum number of steps of the search for labels. After that, gpuc assumes that such labels exist.
 
 Selectors of real clusters need few steps."""
+
+
+class Invalid(ValueError):
+    """A value that the API server rejects. The object with the value cannot exist in a cluster."""
 
 
 class Domain(NamedTuple):

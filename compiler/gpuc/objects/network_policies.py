@@ -8,9 +8,9 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.addresses import Ranges, block
-from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, NetworkPolicy, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, span
+from gpuc.kubernetes.selector import Invalid
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import home_namespace
 from gpuc.objects.selectors import read_selector

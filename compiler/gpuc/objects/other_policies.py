@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer, TrafficRule
 from gpuc.kubernetes.ports import ALL, PROTOCOLS, Ports, Span, span
-from gpuc.kubernetes.selector import Requirement, Selector
+from gpuc.kubernetes.selector import Invalid, Requirement, Selector
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import GROUP, Policy, map_of, members, read_block, read_policies
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, group, home_namespace, items

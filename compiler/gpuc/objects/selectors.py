@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.invalid import Invalid
 from gpuc.kubernetes.selector import (
     LABEL_OPERATORS,
     NODE_OPERATORS,
     NOTHING,
+    Invalid,
     Requirement,
     Selector,
     equals,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gpuc.admission.quota_usage import BY_STORAGE_CLASS
+from gpuc.admission.resource_quotas import BY_STORAGE_CLASS
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, Amounts, exact_amount, total
 from gpuc.kubernetes.kueue import GROUP

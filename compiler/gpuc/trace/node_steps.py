@@ -17,8 +17,7 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import topology_refusal
 from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
 from gpuc.kubernetes.node_pool import AWS, HOSTNAME
-from gpuc.kubernetes.startup_agents import agent_of
-from gpuc.kubernetes.toleration import Taint, untolerated
+from gpuc.kubernetes.toleration import Taint, agent_of, untolerated
 from gpuc.objects.object_set import dig
 from gpuc.trace.cluster_index import ClusterIndex, accepts
 from gpuc.trace.flavors import topology_level

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.admission.validation.cron_schedule import never_fires
+from gpuc.admission.validation.cron_job import never_fires
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
 from gpuc.kubernetes.kueue import QUEUE_LABEL

@@ -11,8 +11,7 @@ from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import Domain, Requirement, Selector
-from gpuc.kubernetes.startup_agents import agent_of
-from gpuc.kubernetes.toleration import Taint, Toleration, missing_tolerations, untolerated
+from gpuc.kubernetes.toleration import Taint, Toleration, agent_of, missing_tolerations, untolerated
 from gpuc.manifest.manifest import RunsOn
 from gpuc.model.names import GPUS_TAINT, SYSTEM_TAINT
 from gpuc.objects.object_set import dig, pairs

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuc.admission.validation.metadata import required_selector
 from gpuc.admission.validation.pod import pod_template
 from gpuc.admission.validation.problem import (
     Problem,
@@ -20,8 +21,7 @@ from gpuc.admission.validation.problem import (
     percentage,
     text,
 )
-from gpuc.admission.validation.selectors import required_selector
-from gpuc.admission.validation.volume_sources import volume_claim
+from gpuc.admission.validation.volumes import volume_claim
 from gpuc.diagnostics.finding import Path
 from gpuc.objects.object_set import dig, items
 
@@ -43,7 +43,9 @@ def deployment(document: Any) -> Problems:
             message = f"the strategy {_RECREATE} allows no rollingUpdate"
             yield Problem((*_STRATEGY, "rollingUpdate"), message, "remove rollingUpdate")
     else:
-        yield from _rolling_counts((*_STRATEGY, "rollingUpdate"), rolling)
+        for field in ("maxUnavailable", "maxSurge"):
+            path: Path = (*_STRATEGY, "rollingUpdate", field)
+            yield from count_or_percent(path, dig(rolling, field), has_maximum=field == "maxUnavailable")
         if _is_zero(dig(rolling, "maxUnavailable")) and _is_zero(dig(rolling, "maxSurge")):
             message = "maxUnavailable and maxSurge are both 0, so that no pod can be replaced"
             yield Problem((*_STRATEGY, "rollingUpdate", "maxUnavailable"), message, "write maxUnavailable: 1")
@@ -90,9 +92,8 @@ def daemon_set(document: Any) -> Problems:
     yield from one_of((*_UPDATE, "type"), dig(strategy, "type") or None, (_ROLLING, _ON_DELETE))
     if dig(strategy, "type") != _ROLLING:
         return
-    yield from _rolling_counts(path, rolling)
     for field in ("maxUnavailable", "maxSurge"):
-        yield from _at_most_100_percent((*path, field), dig(rolling, field))
+        yield from count_or_percent((*path, field), dig(rolling, field))
     has_unavailable, has_surge = (not _is_zero(dig(rolling, field)) for field in ("maxUnavailable", "maxSurge"))
     if has_unavailable and has_surge:
         yield Problem((*path, "maxSurge"), "maxUnavailable and maxSurge are both set", "write maxUnavailable: 0")
@@ -128,17 +129,6 @@ def _with_claims(template: Any, claims: list[Any]) -> Any:
     own = [volume for _, volume in items(dig(template, "spec", "volumes")) if text(dig(volume, "name")) not in names]
     kept = {key: value for key, value in template["spec"].items() if key not in ("hostname", "subdomain")}
     return {**template, "spec": {**kept, "volumes": [*own, *added]} if added else kept}
-
-
-def _rolling_counts(path: Path, rolling: Any) -> Problems:
-    for field in ("maxUnavailable", "maxSurge"):
-        yield from count_or_percent((*path, field), dig(rolling, field))
-    yield from _at_most_100_percent((*path, "maxUnavailable"), dig(rolling, "maxUnavailable"))
-
-
-def _at_most_100_percent(path: Path, value: Any) -> Problems:
-    if (percentage(value) or 0) > 100:
-        yield invalid(path, value, "at most 100%")
 
 
 def _is_zero(value: Any) -> bool:

@@ -1,25 +1,32 @@
-"""CronJobs.
+"""CronJobs, and their schedules as the CronJob controller reads them.
 
-Source: k8s.io/kubernetes v1.35.4 pkg/apis/batch/validation/validation.go (ValidateCronJobCreate)
+Source: k8s.io/kubernetes v1.35.4 pkg/apis/batch/validation/validation.go (ValidateCronJobCreate);
+robfig/cron v3.0.1 parser.go (ParseStandard), spec.go (bounds)
 """
 
 from __future__ import annotations
 
 import re
 import zoneinfo
-from typing import Any
+from typing import Any, NamedTuple
 
-from gpuc.admission.validation.cron_schedule import schedule_error
 from gpuc.admission.validation.job import job_spec
-from gpuc.admission.validation.judged_fields import not_checked
-from gpuc.admission.validation.problem import Problem, Problems, at_least, invalid, missing, one_of, text
+from gpuc.admission.validation.problem import Problem, Problems, at_least, invalid, missing, not_checked, one_of, text
 from gpuc.catalog import load
 from gpuc.diagnostics.spelling import nearest
+from gpuc.kubernetes.schedule import DAYS
 from gpuc.objects.object_set import dig
 
 NAME_MAX = 52
 """The maximum length of the name; the controller adds 11 characters to the names of Jobs."""
 _ZONE = re.compile(r"(?!.*(?:^|/)(?:\.{1,2}(?:/|$)|-))[-A-Za-z._0-9+]{1,14}(?:/[-A-Za-z._0-9+]{1,14})*")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+"""The days of the months in a leap year."""
+_DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly")
+_EVERY = "@every "
+_DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
+_NUMBER = re.compile(r"\+?[0-9]{1,18}")
 
 
 def cron_job(document: Any) -> Problems:
@@ -66,3 +73,92 @@ def _time_zone(zone: Any) -> Problems:
     elif zone not in known:
         suggestion = nearest(zone, sorted(known))
         yield invalid(path, zone, "a name of the IANA time zone database", f"write {suggestion}" if suggestion else "")
+
+
+class _Bounds(NamedTuple):
+    """The values that a field of a schedule can have."""
+
+    name: str
+    low: int
+    high: int
+    names: dict[str, int] = {}
+
+
+_FIELDS = (
+    _Bounds("minute", 0, 59),
+    _Bounds("hour", 0, 23),
+    _Bounds("day of the month", 1, 31),
+    _Bounds("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
+    _Bounds("day of the week", 0, 6, {name: number for number, name in enumerate(DAYS)}),
+)
+
+
+def schedule_error(schedule: str) -> str:
+    """Returns the reason why a text is not a cron schedule; empty for a schedule."""
+    if schedule.startswith("@"):
+        is_every = schedule.startswith(_EVERY) and _DURATION.fullmatch(schedule.removeprefix(_EVERY))
+        if schedule in _DESCRIPTORS or is_every:
+            return ""
+        return f"expected {', '.join(_DESCRIPTORS)} or a duration such as @every 1h30m"
+    fields = schedule.split()
+    if len(fields) != len(_FIELDS):
+        names = ", ".join(bounds.name for bounds in _FIELDS)
+        return f"{len(fields)} fields; expected 5: {names}"
+    errors = (_field_error(field, bounds) for field, bounds in zip(fields, _FIELDS, strict=True))
+    return next(filter(None, errors), "")
+
+
+def never_fires(schedule: str) -> bool:
+    """Returns whether a valid schedule has no day, for example February 30.
+
+    If the day of the month or the day of the week has a *, a day has to match both fields; otherwise one of them.
+
+    Source: robfig/cron v3.0.1 parser.go (getRange), spec.go (dayMatches)
+    """
+    fields = schedule.split()
+    if len(fields) != len(_FIELDS) or not _has_star(fields[4]) or _has_star(fields[2]):
+        return False
+    days, months = _values(fields[2], _FIELDS[2]), _values(fields[3], _FIELDS[3])
+    return not any(day <= _LONGEST[month - 1] for day in days for month in months)
+
+
+def _has_star(field: str) -> bool:
+    """Returns whether a field has an interval * or ? without a step, or with step 1."""
+    return any(re.fullmatch(r"[*?][^/]*(/\+?0*1)?", interval) for interval in field.split(","))
+
+
+def _values(field: str, bounds: _Bounds) -> set[int]:
+    """Returns the values that match a valid field."""
+    values: set[int] = set()
+    for interval in filter(None, field.split(",")):
+        base, _, step = interval.partition("/")
+        first, _, last = base.partition("-")
+        low, high = _value(first, bounds), _value(last, bounds) if last else None
+        if low is None:
+            low, high = bounds.low, bounds.high
+        values |= set(range(low, (high or (bounds.high if step else low)) + 1, int(step or 1)))
+    return values
+
+
+def _field_error(field: str, bounds: _Bounds) -> str:
+    for interval in filter(None, field.split(",")):
+        base, *steps = interval.split("/")
+        if len(steps) > 1 or any(not _NUMBER.fullmatch(step) or int(step) == 0 for step in steps):
+            return f'the {bounds.name} "{interval}" has a wrong step; expected for example */5'
+        ends = base.split("-")
+        values = [_value(end, bounds) for end in ends]
+        if ends[0] in ("*", "?"):
+            continue
+        if len(ends) > 2 or None in values:
+            return f'the {bounds.name} is "{interval}"; expected numbers, ranges such as 1-5, or *'
+        numbers = [value for value in values if value is not None]
+        if not bounds.low <= numbers[0] <= numbers[-1] <= bounds.high:
+            return f'the {bounds.name} is "{interval}"; expected {bounds.low} to {bounds.high} in increasing order'
+    return ""
+
+
+def _value(text: str, bounds: _Bounds) -> int | None:
+    """Returns the number of a value of a field, which can be a name; None for another text."""
+    if text.lower() in bounds.names:
+        return bounds.names[text.lower()]
+    return int(text) if _NUMBER.fullmatch(text) else None

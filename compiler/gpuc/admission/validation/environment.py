@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from gpuc.admission.validation.judged_fields import not_checked
 from gpuc.admission.validation.problem import (
     Problem,
     Problems,
@@ -20,11 +19,14 @@ from gpuc.admission.validation.problem import (
     invalid,
     label_key,
     missing,
+    not_checked,
+    required,
+    rows,
     text,
 )
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.quantity import quantity
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig
 
 ENVIRONMENT_FIELDS = frozenset((
     "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.host", "spec.serviceAccountName",
@@ -44,13 +46,12 @@ _SUBSCRIPT = re.compile(r"(.*)\['(.*)'\]")
 
 def environment(path: Path, container: Any) -> Problems:
     """Checks env and envFrom of a container."""
-    for number, variable in items(dig(container, "env")):
-        where: Path = (*path, "env", number)
+    for where, variable in rows(path, container, "env"):
         yield from environment_name((*where, "name"), dig(variable, "name"))
         if dig(variable, "valueFrom") is not None:
             yield from _value_from((*where, "valueFrom"), dig(variable, "valueFrom"), text(dig(variable, "value")))
-    for number, source in items(dig(container, "envFrom")):
-        yield from _env_from((*path, "envFrom", number), source)
+    for where, source in rows(path, container, "envFrom"):
+        yield from _env_from(where, source)
 
 
 def _value_from(path: Path, source: Any, value: str) -> Problems:
@@ -108,8 +109,7 @@ def resource_reference(path: Path, reference: Any, *, is_volume: bool = False) -
 
 
 def _key(path: Path, reference: Any) -> Problems:
-    if not text(dig(reference, "name")):
-        yield missing((*path, "name"))
+    yield from required(path, reference, "name")
     yield from dns_subdomain((*path, "name"), dig(reference, "name"))
     yield from config_key((*path, "key"), dig(reference, "key"))
 
@@ -127,8 +127,7 @@ def _env_from(path: Path, source: Any) -> Problems:
         yield Problem(path, f"envFrom needs one of configMapRef and secretRef, and has {found}")
     for name in present:
         reference = dig(source, name)
-        if not text(dig(reference, "name")):
-            yield missing((*path, name, "name"))
+        yield from required((*path, name), reference, "name")
         masked = text(dig(reference, "name")).removesuffix("-")
         yield from dns_subdomain((*path, name, "name"), masked)
 

@@ -15,11 +15,14 @@ from gpuc.admission.validation.problem import (
     INT32_MAX,
     Problem,
     Problems,
+    count_or_one,
     dns_label_1035,
     dns_subdomain,
     domain_path,
     invalid,
     number,
+    repeated,
+    rows,
     text,
 )
 from gpuc.diagnostics.finding import Path
@@ -67,28 +70,23 @@ def _replicated_jobs(document: Any, jobs: list[Any]) -> Problems:
     for index, job in enumerate(jobs):
         path: Path = (*_JOBS, index)
         name, spec = text(dig(job, "name")), dig(job, "template", "spec")
-        replicas, parallelism = number(dig(job, "replicas")), number(dig(spec, "parallelism"))
         names.add(name)
         if index == 0 and dig(job, "dependsOn") is not None:
             yield Problem((*path, "dependsOn"), "the first replicated job cannot have dependsOn", "remove dependsOn")
-        if (1 if replicas is None else replicas) * (1 if parallelism is None else parallelism) > INT32_MAX:
+        if count_or_one(dig(job, "replicas")) * count_or_one(dig(spec, "parallelism")) > INT32_MAX:
             yield Problem((*path, "replicas"), f"replicas times parallelism is more than {INT32_MAX}")
         yield from dns_label_1035((*path, "groupName"), dig(job, "groupName"))
         yield from _generated_names(document, path, job)
-        for row, dependency in items(dig(job, "dependsOn")):
+        for where, dependency in rows(path, job, "dependsOn"):
             if dig(dependency, "name") not in names:
                 message = f"no replicated job before {name} has the name {dig(dependency, 'name')}"
-                yield Problem((*path, "dependsOn", row, "name"), message)
+                yield Problem((*where, "name"), message)
 
 
 def _generated_names(document: Any, path: Path, job: Any) -> Problems:
     """Checks the longest names of the Jobs and pods, which begin with the name of the JobSet."""
-    owner, name, replicas = (
-        text(dig(document, "metadata", "name")),
-        text(dig(job, "name")),
-        number(dig(job, "replicas")),
-    )
-    last = (1 if replicas is None else replicas) - 1
+    owner, name = text(dig(document, "metadata", "name")), text(dig(job, "name"))
+    last = count_or_one(dig(job, "replicas")) - 1
     generated = {"Job": f"{owner}-{name}-{last}"}
     completions = number(dig(job, "template", "spec", "completions"))
     if dig(job, "template", "spec", "completionMode") == "Indexed" and completions is not None:
@@ -103,27 +101,23 @@ def _generated_names(document: Any, path: Path, job: Any) -> Problems:
 
 def _policies(spec: Any, jobs: list[Any]) -> Problems:
     names = [text(dig(job, "name")) for job in jobs]
-    for index, name in items(dig(spec, "successPolicy", "targetReplicatedJobs")):
-        yield from _known(("spec", "successPolicy", "targetReplicatedJobs", index), name, names)
-    failure: Path = ("spec", "failurePolicy")
+    for path, name in rows(("spec",), spec, "successPolicy", "targetReplicatedJobs"):
+        yield from _known(path, name, names)
     if dig(spec, "failurePolicy", "restartStrategy") == "InPlaceRestart":
-        yield Problem((*failure, "restartStrategy"), "the feature gate InPlaceRestart is off")
+        yield Problem(("spec", "failurePolicy", "restartStrategy"), "the feature gate InPlaceRestart is off")
     rules: set[str] = set()
-    for index, rule in items(dig(spec, "failurePolicy", "rules")):
-        path: Path = (*failure, "rules", index)
+    for path, rule in rows(("spec",), spec, "failurePolicy", "rules"):
         name = text(dig(rule, "name"))
         if dig(rule, "action") in _GATED_ACTIONS:
             yield Problem((*path, "action"), f"{dig(rule, 'action')} needs the feature gate RestartJob, which is off")
         if not _RULE_NAME.fullmatch(name):
             yield invalid((*path, "name"), name, "1 to 128 letters, digits, _, comma and colon, first a letter")
-        if name in rules:
-            yield Problem((*path, "name"), f"two rules have the name {name}")
-        rules.add(name)
-        for row, target in items(dig(rule, "targetReplicatedJobs")):
-            yield from _known((*path, "targetReplicatedJobs", row), target, names)
-        for row, reason in items(dig(rule, "onJobFailureReasons")):
+        yield from repeated((*path, "name"), name, rules, f"two rules have the name {name}")
+        for where, target in rows(path, rule, "targetReplicatedJobs"):
+            yield from _known(where, target, names)
+        for where, reason in rows(path, rule, "onJobFailureReasons"):
             if reason not in _REASONS:
-                yield invalid((*path, "onJobFailureReasons", row), reason, " or ".join(_REASONS))
+                yield invalid(where, reason, " or ".join(_REASONS))
 
 
 def _known(path: Path, name: Any, names: list[str]) -> Problems:
@@ -140,10 +134,9 @@ def _coordinator(document: Any, jobs: list[Any]) -> Problems:
     job = next((job for job in jobs if dig(job, "name") == name), None)
     job_index, pod_index = (number(dig(coordinator, field)) or 0 for field in ("jobIndex", "podIndex"))
     completions = number(dig(job, "template", "spec", "completions"))
-    replicas = number(dig(job, "replicas"))
     if job is None:
         yield from _known((*path, "replicatedJob"), name, [text(dig(job, "name")) for job in jobs])
-    elif not 0 <= job_index < (1 if replicas is None else replicas):
+    elif not 0 <= job_index < count_or_one(dig(job, "replicas")):
         yield invalid((*path, "jobIndex"), job_index, f"an index of the Jobs of {name}")
     elif completions is None or dig(job, "template", "spec", "completionMode") != "Indexed":
         yield Problem((*path, "replicatedJob"), f"replicated job {name} needs completionMode Indexed and completions")
@@ -168,14 +161,12 @@ def _volume_claims(document: Any, jobs: list[Any]) -> Problems:
         for _, container in items(dig(pod, field))
         for _, mount in items(dig(container, "volumeMounts"))
     }
-    for number_, policy in items(dig(document, "spec", "volumeClaimPolicies")):
-        for row, template in items(dig(policy, "templates")):
-            path: Path = ("spec", "volumeClaimPolicies", number_, "templates", row, "metadata", "name")
+    for policy_path, policy in rows((), document, "spec", "volumeClaimPolicies"):
+        for where, template in rows(policy_path, policy, "templates"):
+            path: Path = (*where, "metadata", "name")
             name = text(dig(template, "metadata", "name"))
             yield from dns_subdomain(path, name)
-            if name in names:
-                yield Problem(path, f"two templates have the name {name}")
-            names.add(name)
+            yield from repeated(path, name, names, f"two templates have the name {name}")
             if len(f"{name}-{owner}") > MAX_LABEL:
                 yield Problem(
                     path, f"the claim would have the name {name}-{owner}; at most {MAX_LABEL} characters are allowed"

@@ -9,8 +9,16 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpuc.admission.validation.kueue_pod_sets import PodSetTemplate, pod_set_templates, pods_of_job
-from gpuc.admission.validation.kueue_topology import ANNOTATIONS, LABELS, pod_set_groups, topology_request
+from gpuc.admission.validation.kueue_topology import (
+    ANNOTATIONS,
+    BOOLEANS,
+    LABELS,
+    PodSetTemplate,
+    pod_set_groups,
+    pod_set_templates,
+    pods_of_job,
+    topology_request,
+)
 from gpuc.admission.validation.problem import (
     Problem,
     Problems,
@@ -19,6 +27,7 @@ from gpuc.admission.validation.problem import (
     invalid,
     missing,
     number,
+    repeated,
     text,
 )
 from gpuc.diagnostics.finding import Path
@@ -43,11 +52,6 @@ _SUSPENDED_BY_PARENT = f"{GROUP}/pod-suspending-parent"
 _ELASTIC_KINDS = ("Job", "RayCluster", "RayJob", "RayService")
 _SERVING_KINDS = ("Deployment", "StatefulSet", "LeaderWorkerSet")
 _POD_SETS_MAX, _REPLICAS_MAX = 18, 1_000_000
-_BOOLEANS = {
-    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
-    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
-}
-"""The texts that Go's strconv.ParseBool reads."""
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 
 
@@ -95,9 +99,7 @@ def _gates(document: Any) -> Problems:
     names: set[str] = set()
     for gate in (part.strip() for part in value.split(",")) if value.strip() else ():
         yield from domain_path(path, gate)
-        if gate in names:
-            yield Problem(path, f"the gate {gate} is named twice")
-        names.add(gate)
+        yield from repeated(path, gate, names, f"the gate {gate} is named twice")
 
 
 def _job(document: Any) -> Problems:
@@ -113,9 +115,9 @@ def _job(document: Any) -> Problems:
     if sync is None:
         return
     path = (*ANNOTATIONS, SYNC_COMPLETIONS)
-    if sync not in _BOOLEANS:
+    if sync not in BOOLEANS:
         yield invalid(path, sync, '"true" or "false"')
-    elif _BOOLEANS[sync]:
+    elif BOOLEANS[sync]:
         if dig(spec, "completionMode") != "Indexed":
             yield Problem(path, "the annotation needs completionMode Indexed")
         if (number(dig(spec, "parallelism")) or 1) != (number(dig(spec, "completions")) or 1):

@@ -1,20 +1,32 @@
-"""Annotations of pod templates for Topology Aware Scheduling.
+"""Annotations of pod templates for Topology Aware Scheduling, and the pod sets of the kinds that Kueue checks.
 
-Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/tas_validation.go,
-apis/kueue/v1beta2/topology_types.go
+Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/tas_validation.go, pkg/controller/jobs (PodSets of
+each kind), apis/kueue/v1beta2/topology_types.go
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from gpuc.admission.validation.kueue_pod_sets import PodSetTemplate
-from gpuc.admission.validation.problem import Problem, Problems, invalid, label_key, missing, number, shown, text
+from gpuc.admission.validation.problem import (
+    Problem,
+    Problems,
+    count_or_one,
+    invalid,
+    label_key,
+    missing,
+    number,
+    rows,
+    shown,
+    text,
+)
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
+from gpuc.kubernetes.pod_template import REPLICA_SPECS
 from gpuc.objects.object_set import dig, pairs
 
 LABELS: Path = ("metadata", "labels")
@@ -24,7 +36,11 @@ SLICE_SIZE = f"{GROUP}/podset-slice-size"
 SLICE_CONSTRAINTS = f"{GROUP}/podset-slice-required-topology-constraints"
 GROUP_NAME = f"{GROUP}/podset-group-name"
 _MODES = (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY)
-_BOOLEAN = re.compile(r"1|t|T|TRUE|true|True|0|f|F|FALSE|false|False")
+BOOLEANS = {
+    **dict.fromkeys(("1", "t", "T", "TRUE", "true", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "FALSE", "false", "False"), False),
+}
+"""The texts that Go's strconv.ParseBool reads."""
 _INTEGER = re.compile(r"[-+]?[0-9]{1,10}")
 _LAYERS_MAX = 3
 
@@ -38,7 +54,7 @@ def topology_request(template: PodSetTemplate) -> Problems:
     for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY, SLICE_TOPOLOGY):
         if name in own:
             yield from label_key((*path, name), text(own[name]))
-    if UNCONSTRAINED_TOPOLOGY in own and not _BOOLEAN.fullmatch(text(own[UNCONSTRAINED_TOPOLOGY])):
+    if UNCONSTRAINED_TOPOLOGY in own and text(own[UNCONSTRAINED_TOPOLOGY]) not in BOOLEANS:
         yield invalid((*path, UNCONSTRAINED_TOPOLOGY), own[UNCONSTRAINED_TOPOLOGY], '"true" or "false"')
     yield from _group_name(path, own)
     if (SLICE_TOPOLOGY in own) != (SLICE_SIZE in own):
@@ -122,3 +138,61 @@ def _constraints(path: Path, own: dict[str, Any], count: int | None) -> Problems
         yield Problem(where, f"the sizes of the layers are {shown(sizes)}; each must divide the size before it")
     elif count is not None and sizes[0] > count:
         yield Problem(where, f"the size of the first layer is {sizes[0]}; the pod set has {count} pods")
+
+
+class PodSetTemplate(NamedTuple):
+    """The metadata of a pod template that Kueue reads."""
+
+    path: Path
+    """The path of the metadata in the document."""
+    metadata: Any
+    pods: int | None
+    """The number of pods of the pod set; None if Kueue does not compare a number."""
+
+
+def pod_set_templates(document: Any) -> Iterator[PodSetTemplate]:
+    """Yields the metadata of the pod templates of an object whose annotations Kueue's webhook checks."""
+    kind, spec = dig(document, "kind"), dig(document, "spec")
+    match kind:
+        case "Pod":
+            yield PodSetTemplate(("metadata",), dig(document, "metadata"), None)
+        case "Job":
+            yield _template(document, ("spec", "template"), pods_of_job(spec))
+        case "JobSet":
+            for path, job in rows(("spec",), spec, "replicatedJobs"):
+                count = count_or_one(dig(job, "replicas")) * pods_of_job(dig(job, "template", "spec"))
+                yield _template(document, (*path, "template", "spec", "template"), count)
+        case "LeaderWorkerSet":
+            yield from _leader_worker(document)
+        case "RayJob" | "RayCluster":
+            yield from _ray(document, ("spec", "rayClusterSpec") if kind == "RayJob" else ("spec",))
+        case _ if kind in REPLICA_SPECS:
+            for role, replica in pairs(dig(spec, REPLICA_SPECS[kind])):
+                path = ("spec", REPLICA_SPECS[kind], role, "template")
+                yield _template(document, path, count_or_one(dig(replica, "replicas")))
+
+
+def pods_of_job(spec: Any) -> int:
+    """Returns the number of pods of a Job's spec that run at the same time."""
+    parallelism, completions = count_or_one(dig(spec, "parallelism")), number(dig(spec, "completions"))
+    return parallelism if completions is None else min(parallelism, completions)
+
+
+def _ray(document: Any, cluster: Path) -> Iterator[PodSetTemplate]:
+    if dig(document, *cluster) is not None:
+        yield _template(document, (*cluster, "headGroupSpec", "template"), 1)
+    for path, group in rows((), document, *cluster, "workerGroupSpecs"):
+        count = count_or_one(dig(group, "replicas")) * count_or_one(dig(group, "numOfHosts"))
+        yield _template(document, (*path, "template"), count)
+
+
+def _leader_worker(document: Any) -> Iterator[PodSetTemplate]:
+    path: Path = ("spec", "leaderWorkerTemplate")
+    size, leader = count_or_one(dig(document, *path, "size")), dig(document, *path, "leaderTemplate")
+    if leader is not None:
+        yield _template(document, (*path, "leaderTemplate"), 1)
+    yield _template(document, (*path, "workerTemplate"), size - (leader is not None))
+
+
+def _template(document: Any, path: Path, count: int) -> PodSetTemplate:
+    return PodSetTemplate((*path, "metadata"), dig(document, *path, "metadata"), count)

@@ -1,19 +1,17 @@
-"""Pods and pod templates.
+"""Pods and pod templates, with their DNS, host names and host network.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (ValidatePodSpec, ValidatePodCreate,
-ValidatePodTemplateSpec)
+ValidatePodTemplateSpec, validatePodDNSConfig, validatePodHostNetworkDeps, validatePodHostName, ValidateHostAliases)
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from typing import Any
 
 from gpuc.admission.validation.containers import containers
-from gpuc.admission.validation.judged_fields import not_checked, unchecked, unchecked_annotations
 from gpuc.admission.validation.metadata import labels_and_annotations
-from gpuc.admission.validation.pod_network import network
-from gpuc.admission.validation.pod_resources import pod_resources
 from gpuc.admission.validation.problem import (
     INT32_MAX,
     Problem,
@@ -24,9 +22,16 @@ from gpuc.admission.validation.problem import (
     invalid,
     label_key,
     missing,
+    not_checked,
     one_of,
+    repeated,
+    required,
+    rows,
     text,
+    unchecked,
+    unchecked_annotations,
 )
+from gpuc.admission.validation.resources import pod_resources
 from gpuc.admission.validation.scheduling import affinity, node_selector, tolerations, topology_spread
 from gpuc.admission.validation.security import pod_security_context
 from gpuc.admission.validation.volumes import volumes
@@ -35,6 +40,9 @@ from gpuc.objects.object_set import dig, items, labels
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _INT32 = re.compile(r"0|-?[1-9][0-9]{0,9}")
+_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
+_NAMESERVERS_MAX, _SEARCHES_MAX, _SEARCH_CHARACTERS_MAX, _HOSTNAME_MAX = 3, 32, 2048, 64
+_SEARCH = re.compile(r"(?=.{1,253}$)[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?)*")
 
 
 def pod(document: Any) -> Problems:
@@ -94,21 +102,17 @@ def _words_and_names(path: Path, spec: Any) -> Problems:
 
 def _gates(path: Path, spec: Any) -> Problems:
     names: set[str] = set()
-    for index, gate in items(dig(spec, "schedulingGates")):
-        where: Path = (*path, "schedulingGates", index, "name")
-        name = text(dig(gate, "name"))
+    for gate_path, gate in rows(path, spec, "schedulingGates"):
+        where, name = (*gate_path, "name"), text(dig(gate, "name"))
         yield from label_key(where, name)
-        if name in names:
-            yield Problem(where, f"two scheduling gates have the name {name}")
-        names.add(name)
-    for index, gate in items(dig(spec, "readinessGates")):
-        yield from label_key((*path, "readinessGates", index, "conditionType"), text(dig(gate, "conditionType")))
+        yield from repeated(where, name, names, f"two scheduling gates have the name {name}")
+    for where, gate in rows(path, spec, "readinessGates"):
+        yield from label_key((*where, "conditionType"), text(dig(gate, "conditionType")))
 
 
 def _resource_claims(path: Path, spec: Any) -> Problems:
     names: set[str] = set()
-    for index, claim in items(dig(spec, "resourceClaims")):
-        where: Path = (*path, "resourceClaims", index)
+    for where, claim in rows(path, spec, "resourceClaims"):
         name = text(dig(claim, "name"))
         if not name:
             yield missing((*where, "name"))
@@ -132,9 +136,9 @@ def _host_users(path: Path, spec: Any) -> Problems:
         if dig(spec, name) is True:
             yield Problem((*path, name), f"hostUsers: false allows no {name}")
     for field in ("initContainers", "containers"):
-        for index, container in items(dig(spec, field)):
+        for where, container in rows(path, spec, field):
             if dig(container, "volumeDevices"):
-                yield Problem((*path, field, index, "volumeDevices"), "hostUsers: false allows no volumeDevices")
+                yield Problem((*where, "volumeDevices"), "hostUsers: false allows no volumeDevices")
 
 
 def _operating_system(path: Path, system: Any) -> Problems:
@@ -154,3 +158,69 @@ def _annotations(path: Path, annotations: Any) -> Problems:
     cost = dig(annotations, _DELETION_COST)
     if isinstance(cost, str) and not (_INT32.fullmatch(cost) and -(2**31) <= int(cost) <= INT32_MAX):
         yield invalid((*path, "annotations", _DELETION_COST), cost, "a 32-bit integer without leading zeros")
+
+
+def network(path: Path, spec: Any, *, is_pod: bool) -> Problems:
+    """Checks the fields of a pod about DNS, host names and the host network."""
+    yield from one_of((*path, "dnsPolicy"), dig(spec, "dnsPolicy") or None, _POLICIES)
+    yield from _dns(path, spec)
+    for name in ("hostname", "subdomain"):
+        yield from dns_label((*path, name), dig(spec, name))
+    yield from _hostname_override(path, spec)
+    for where, alias in rows(path, spec, "hostAliases"):
+        yield from _address((*where, "ip"), dig(alias, "ip"))
+        for name_path, name in rows(where, alias, "hostnames"):
+            yield from dns_subdomain(name_path, name)
+    if dig(spec, "hostNetwork") is True:
+        yield from _host_network(path, spec, is_pod=is_pod)
+
+
+def _dns(path: Path, spec: Any) -> Problems:
+    where, config = (*path, "dnsConfig"), dig(spec, "dnsConfig")
+    servers, searches = ([row for _, row in items(dig(config, name))] for name in ("nameservers", "searches"))
+    if dig(spec, "dnsPolicy") == "None" and not servers:
+        yield missing((*where, "nameservers"), "dnsPolicy None needs a nameserver")
+    if len(servers) > _NAMESERVERS_MAX:
+        yield Problem((*where, "nameservers"), f"{len(servers)} nameservers; at most {_NAMESERVERS_MAX} are allowed")
+    for index, server in enumerate(servers):
+        yield from _address((*where, "nameservers", index), server)
+    if len(searches) > _SEARCHES_MAX or len(" ".join(map(str, searches))) > _SEARCH_CHARACTERS_MAX:
+        limit = f"at most {_SEARCHES_MAX} with together {_SEARCH_CHARACTERS_MAX} characters are allowed"
+        yield Problem((*where, "searches"), f"{len(searches)} search domains; {limit}")
+    for index, search in enumerate(searches):
+        if search != "." and not _SEARCH.fullmatch(text(search).removesuffix(".")):
+            yield invalid((*where, "searches", index), search, "a DNS subdomain; _ is allowed")
+    for option_path, option in rows(where, config, "options"):
+        yield from required(option_path, option, "name")
+
+
+def _hostname_override(path: Path, spec: Any) -> Problems:
+    override = dig(spec, "hostnameOverride")
+    if override is None:
+        return
+    where: Path = (*path, "hostnameOverride")
+    for name in ("setHostnameAsFQDN", "hostNetwork"):
+        if dig(spec, name) is True:
+            yield Problem(where, f"hostnameOverride and {name} are both set")
+    if not text(override) or len(override) > _HOSTNAME_MAX:
+        yield invalid(where, override, f"1 to {_HOSTNAME_MAX} characters")
+    yield from dns_subdomain(where, override)
+
+
+def _host_network(path: Path, spec: Any, *, is_pod: bool) -> Problems:
+    for container_path, container in rows(path, spec, "containers"):
+        for where, port in rows(container_path, container, "ports"):
+            host, own = dig(port, "hostPort") or 0, dig(port, "containerPort")
+            if host != own and (is_pod or host):
+                yield invalid(
+                    (*where, "hostPort"), host, f"the containerPort {own}, because hostNetwork is true", f"write {own}"
+                )
+
+
+def _address(path: Path, value: Any) -> Problems:
+    """Checks an IP address. The API server still allows zeros before the numbers of IPv4 addresses."""
+    plain = re.sub(r"\b0+(?=[0-9])", "", text(value)) if ":" not in text(value) else text(value)
+    try:
+        ipaddress.ip_address(plain)
+    except ValueError:
+        yield invalid(path, value, "an IP address")

@@ -1,4 +1,4 @@
-"""Reasons why the API server refuses an object, and the checks of single values that most kinds need.
+"""Reasons why the API server refuses an object, the checks of single values that most kinds need, and unchecked fields.
 
 Values are unvalidated. The structure check reports a value of a wrong type; the functions here then see the value as
 missing.
@@ -11,11 +11,61 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, SUBDOMAIN, is_label_key, is_label_value
+from gpuc.objects.object_set import dig, items
+
+INT32_MAX = 2**31 - 1
+_PORT_NAME = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?")
+_PRINTABLE = re.compile(r"[ -<>-~]+")
+_CONFIG_KEY = re.compile(r"(?!\.$)(?!\.\.)[-._a-zA-Z0-9]{1,253}")
+_PATH_CHARACTERS = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_PERCENT = re.compile(r"[0-9]+%")
+JUDGED: Final[dict[str, frozenset[str]]] = {
+    "pod": frozenset((
+        "activeDeadlineSeconds", "affinity", "automountServiceAccountToken", "containers", "dnsConfig", "dnsPolicy",
+        "enableServiceLinks", "ephemeralContainers", "hostAliases", "hostIPC", "hostNetwork", "hostPID", "hostUsers",
+        "hostname", "hostnameOverride", "imagePullSecrets", "initContainers", "nodeName", "nodeSelector", "os",
+        "preemptionPolicy", "priority", "priorityClassName", "readinessGates", "resourceClaims", "resources",
+        "restartPolicy", "runtimeClassName", "schedulerName", "schedulingGates", "securityContext", "serviceAccount",
+        "serviceAccountName", "setHostnameAsFQDN", "shareProcessNamespace", "subdomain",
+        "terminationGracePeriodSeconds", "tolerations", "topologySpreadConstraints", "volumes", "workloadRef",
+    )),
+    "container": frozenset((
+        "args", "command", "env", "envFrom", "image", "imagePullPolicy", "lifecycle", "livenessProbe", "name", "ports",
+        "readinessProbe", "resizePolicy", "resources", "restartPolicy", "restartPolicyRules", "securityContext",
+        "startupProbe", "stdin", "stdinOnce", "terminationMessagePath", "terminationMessagePolicy", "tty",
+        "volumeDevices", "volumeMounts", "workingDir",
+    )),
+    "pod security context": frozenset((
+        "appArmorProfile", "fsGroup", "fsGroupChangePolicy", "runAsGroup", "runAsNonRoot", "runAsUser",
+        "seLinuxChangePolicy", "seLinuxOptions", "seccompProfile", "supplementalGroups", "supplementalGroupsPolicy",
+        "sysctls",
+    )),
+    "container security context": frozenset((
+        "allowPrivilegeEscalation", "appArmorProfile", "capabilities", "privileged", "procMount",
+        "readOnlyRootFilesystem", "runAsGroup", "runAsNonRoot", "runAsUser", "seLinuxOptions", "seccompProfile",
+    )),
+    "lifecycle": frozenset(("postStart", "preStop")),
+    "volume": frozenset((
+        "configMap", "csi", "downwardAPI", "emptyDir", "ephemeral", "hostPath", "image", "name", "nfs",
+        "persistentVolumeClaim", "projected", "secret",
+    )),
+    "projected source": frozenset(("configMap", "downwardAPI", "secret", "serviceAccountToken")),
+    "volume claim": frozenset((
+        "accessModes", "resources", "selector", "storageClassName", "volumeAttributesClassName", "volumeMode",
+        "volumeName",
+    )),
+}  # fmt: skip
+"""Fields by structure. k8s.io/kubernetes v1.35.4 drops workloadRef, because its feature gate is off by default."""
+UNCHECKED_ANNOTATIONS: Final = (
+    "container.apparmor.security.beta.kubernetes.io/", "container.seccomp.security.alpha.kubernetes.io/",
+    "kubernetes.io/config.mirror", "scheduler.alpha.kubernetes.io/tolerations", "seccomp.security.alpha.kubernetes.io/",
+)  # fmt: skip
+"""The beginnings of annotations of pods whose values the API server checks, but this package does not."""
 
 
 class Problem(NamedTuple):
@@ -32,12 +82,6 @@ class Problem(NamedTuple):
 
 
 Problems = Iterator[Problem]
-INT32_MAX = 2**31 - 1
-_PORT_NAME = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?")
-_PRINTABLE = re.compile(r"[ -<>-~]+")
-_CONFIG_KEY = re.compile(r"(?!\.$)(?!\.\.)[-._a-zA-Z0-9]{1,253}")
-_PATH_CHARACTERS = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
-_PERCENT = re.compile(r"[0-9]+%")
 
 
 def text(value: Any) -> str:
@@ -48,6 +92,12 @@ def text(value: Any) -> str:
 def number(value: Any) -> int | None:
     """Returns the value if it is an integer, otherwise None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def count_or_one(value: Any) -> int:
+    """Returns the value if it is an integer, otherwise 1, which is the default of most counts."""
+    own = number(value)
+    return 1 if own is None else own
 
 
 def shown(value: Any) -> str:
@@ -70,6 +120,26 @@ def invalid(path: Path, value: Any, allowed: str, fix: str = "") -> Problem:
     return Problem(path, f"{_name(path)} is {shown(value)}; expected {allowed}", fix)
 
 
+def required(path: Path, value: Any, *names: str) -> Problems:
+    """Checks that text fields of a structure are present and not empty."""
+    for name in names:
+        if not text(dig(value, name)):
+            yield missing((*path, name))
+
+
+def repeated(path: Path, name: Any, names: set[Any], message: str) -> Problems:
+    """Checks that a name is not among the names before it, and adds it to them."""
+    if name in names:
+        yield Problem(path, message)
+    names.add(name)
+
+
+def rows(path: Path, value: Any, *steps: str | int) -> Iterator[tuple[Path, Any]]:
+    """Yields the path and the value of every item of a list in a structure, whose path is given."""
+    for index, row in items(dig(value, *steps)):
+        yield (*path, *steps, index), row
+
+
 def one_of(path: Path, value: Any, allowed: Collection[str]) -> Problems:
     """Checks that a field, if it is present, has one of the allowed words."""
     if isinstance(value, str) and value not in allowed:
@@ -79,9 +149,9 @@ def one_of(path: Path, value: Any, allowed: Collection[str]) -> Problems:
 
 def at_least(path: Path, value: Any, low: int, high: int | None = None) -> Problems:
     """Checks that a field, if it is a number, has at least the value `low` and at most the value `high`."""
-    count = number(value)
-    if count is not None and (count < low or (high is not None and count > high)):
-        yield invalid(path, count, f"a number from {low} to {high}" if high is not None else f"{low} or more")
+    own = number(value)
+    if own is not None and (own < low or (high is not None and own > high)):
+        yield invalid(path, own, f"a number from {low} to {high}" if high is not None else f"{low} or more")
 
 
 def dns_label(path: Path, value: Any) -> Problems:
@@ -166,11 +236,13 @@ def domain_path(path: Path, value: Any, longest: int = MAX_LABEL) -> Problems:
         yield invalid(path, value, f"a name with a domain such as example.com/name, at most {longest} characters")
 
 
-def count_or_percent(path: Path, value: Any) -> Problems:
-    """Checks a number of at least 0, or a percentage as text."""
+def count_or_percent(path: Path, value: Any, *, has_maximum: bool = True) -> Problems:
+    """Checks a number of at least 0, or a percentage as text, which is at most 100% if it has a maximum."""
     if isinstance(value, str) and not _PERCENT.fullmatch(value):
         yield invalid(path, value, "a number or a percentage such as 25%", f"write {value}" if value.isdigit() else "")
     yield from at_least(path, value, 0)
+    if has_maximum and (percentage(value) or 0) > 100:
+        yield invalid(path, value, "at most 100%")
 
 
 def percentage(value: Any) -> int | None:
@@ -189,3 +261,27 @@ def _name(path: Path) -> str:
     if len(path) > 1 and isinstance(path[-1], int):
         return f"{path[-2]}[{path[-1]}]"
     return str(path[-1]) if path else "the object"
+
+
+def unchecked(path: Path, value: Any, structure: str) -> Problems:
+    """Yields a problem for every field of a structure that this package does not check.
+
+    Args:
+        structure: a key of `JUDGED`.
+    """
+    for name in value if isinstance(value, dict) else ():
+        if name not in JUDGED[structure]:
+            yield not_checked((*path, name))
+
+
+def not_checked(path: Path, reason: str = "") -> Problem:
+    """Returns the problem that gpuc does not check a field, so that the API server may refuse the object."""
+    message = f"gpuc does not check the field {path[-1]}{f': {reason}' if reason else ''}"
+    return Problem(path, message, is_unchecked=True)
+
+
+def unchecked_annotations(path: Path, annotations: Any) -> Problems:
+    """Yields a problem for every annotation of a pod that the API server checks and this package does not."""
+    for key in annotations if isinstance(annotations, dict) else ():
+        if str(key).startswith(UNCHECKED_ANNOTATIONS):
+            yield not_checked((*path, key))

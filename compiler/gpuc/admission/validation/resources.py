@@ -1,7 +1,8 @@
-"""Requests and limits of containers and pods.
+"""Requests and limits of containers and of pods, which all containers of a pod share.
 
-Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (validateResourceRequirements),
-pkg/apis/core/helper/helpers.go; k8s.io/component-helpers v0.35.4 resource/helpers.go
+Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go (validateResourceRequirements,
+validatePodResources, validatePodResourceConsistency), pkg/apis/core/helper/helpers.go;
+k8s.io/component-helpers v0.35.4 resource/helpers.go (AggregateContainerRequests)
 """
 
 from __future__ import annotations
@@ -10,13 +11,13 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from gpuc.admission.validation.problem import Problem, Problems, dns_label, missing, shown, text
+from gpuc.admission.validation.problem import Problem, Problems, dns_label, missing, rows, shown, text
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import HUGE_PAGES
 from gpuc.kubernetes.dns_name import is_label_key
-from gpuc.kubernetes.quantity import parse_quantity, quantity
+from gpuc.kubernetes.quantity import format_quantity, parse_quantity, quantity
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.objects.pod_resources import is_extended
+from gpuc.objects.pod_resources import is_extended, of_containers, quantities
 
 STANDARD = ("cpu", "memory", "ephemeral-storage")
 _NATIVE = "kubernetes.io/"
@@ -130,3 +131,32 @@ def _claims(path: Path, claims: Any, known: set[str]) -> Problems:
         names.add(key)
         if name not in known:
             yield Problem((*where, "name"), f"the pod has no resource claim {name}; known: {', '.join(sorted(known))}")
+
+
+def pod_resources(path: Path, spec: Any) -> Problems:
+    """Checks the resources of a pod, and compares them with the resources of the containers."""
+    resources, where = dig(spec, "resources"), (*path, "resources")
+    if not isinstance(resources, dict):
+        return
+    if dig(resources, "claims") is not None:
+        yield Problem((*where, "claims"), "resources of a pod allow no claims", "move claims to a container")
+    yield from requirements(
+        where, {key: value for key, value in resources.items() if key != "claims"}, set(), pod_resource
+    )
+    own = {field: quantities(dig(resources, field)) for field in ("requests", "limits")}
+    for name, amount in of_containers(spec, "requests").items():
+        if name in own["requests"] and amount > own["requests"][name]:
+            least = format_quantity(amount)
+            yield Problem(
+                (*where, "requests", name), f"the containers request {least} {name} together", f"write {least}"
+            )
+    for name, amount in of_containers(spec, "limits").items():
+        if name.startswith(HUGE_PAGES) and name in own["limits"] and amount > own["limits"][name]:
+            message = f"the limits of the containers are {format_quantity(amount)} {name} together"
+            yield Problem((*where, "limits", name), message)
+    for container_path, container in rows(path, spec, "containers"):
+        for name, amount in quantities(dig(container, "resources", "limits")).items():
+            if name in own["limits"] and amount > own["limits"][name]:
+                most = format_quantity(own["limits"][name])
+                message = f"the limit of the container is more than the pod's limit of {most} {name}"
+                yield Problem((*container_path, "resources", "limits", name), message)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpuc.admission.validation.metadata import label_selector, requirement
 from gpuc.admission.validation.problem import (
     Problem,
     Problems,
@@ -20,9 +21,10 @@ from gpuc.admission.validation.problem import (
     missing,
     number,
     one_of,
+    required,
+    rows,
     text,
 )
-from gpuc.admission.validation.selectors import label_selector
 from gpuc.diagnostics.finding import Path
 from gpuc.objects.object_set import dig, items, pairs
 
@@ -38,8 +40,7 @@ _WEIGHT_MAX = 100
 
 def tolerations(path: Path, spec: Any) -> Problems:
     """Checks the tolerations of a pod."""
-    for index, row in items(dig(spec, "tolerations")):
-        where: Path = (*path, "tolerations", index)
+    for where, row in rows(path, spec, "tolerations"):
         key, operator, value, effect = (text(dig(row, name)) for name in ("key", "operator", "value", "effect"))
         if key:
             yield from label_key((*where, "key"), key)
@@ -68,33 +69,28 @@ def affinity(path: Path, spec: Any, own: Labels) -> Problems:
     where: Path = (*path, "affinity", "nodeAffinity")
     node = dig(spec, "affinity", "nodeAffinity")
     if dig(node, _REQUIRED) is not None:
-        terms = dig(node, _REQUIRED, "nodeSelectorTerms")
-        if not terms:
+        if not dig(node, _REQUIRED, "nodeSelectorTerms"):
             yield missing((*where, _REQUIRED, "nodeSelectorTerms"), "expected at least one term")
-        for index, term in items(terms):
-            yield from _node_term((*where, _REQUIRED, "nodeSelectorTerms", index), term, is_required=True)
-    for index, row in items(dig(node, _PREFERRED)):
-        yield from at_least((*where, _PREFERRED, index, "weight"), dig(row, "weight") or 0, 1, _WEIGHT_MAX)
-        yield from _node_term((*where, _PREFERRED, index, "preference"), dig(row, "preference"), is_required=False)
+        for term_path, term in rows(where, node, _REQUIRED, "nodeSelectorTerms"):
+            yield from _node_term(term_path, term, is_required=True)
+    for term_path, row in rows(where, node, _PREFERRED):
+        yield from at_least((*term_path, "weight"), dig(row, "weight") or 0, 1, _WEIGHT_MAX)
+        yield from _node_term((*term_path, "preference"), dig(row, "preference"), is_required=False)
     for name in ("podAffinity", "podAntiAffinity"):
-        where = (*path, "affinity", name)
-        rules = dig(spec, "affinity", name)
-        for index, term in items(dig(rules, _REQUIRED)):
-            yield from _pod_term((*where, _REQUIRED, index), term, own)
-        for index, row in items(dig(rules, _PREFERRED)):
-            yield from at_least((*where, _PREFERRED, index, "weight"), dig(row, "weight") or 0, 1, _WEIGHT_MAX)
-            yield from _pod_term((*where, _PREFERRED, index, "podAffinityTerm"), dig(row, "podAffinityTerm"), own)
+        for term_path, term in rows(path, spec, "affinity", name, _REQUIRED):
+            yield from _pod_term(term_path, term, own)
+        for term_path, row in rows(path, spec, "affinity", name, _PREFERRED):
+            yield from at_least((*term_path, "weight"), dig(row, "weight") or 0, 1, _WEIGHT_MAX)
+            yield from _pod_term((*term_path, "podAffinityTerm"), dig(row, "podAffinityTerm"), own)
 
 
 def topology_spread(path: Path, spec: Any, own: Labels) -> Problems:
     """Checks the topology spread constraints of a pod. `own` are the labels as for `affinity`."""
     seen: set[tuple[str, str]] = set()
-    for index, row in items(dig(spec, "topologySpreadConstraints")):
-        where: Path = (*path, "topologySpreadConstraints", index)
+    for where, row in rows(path, spec, "topologySpreadConstraints"):
         key, action = text(dig(row, "topologyKey")), text(dig(row, "whenUnsatisfiable"))
         yield from at_least((*where, "maxSkew"), dig(row, "maxSkew") or 0, 1)
-        if not key:
-            yield missing((*where, "topologyKey"))
+        yield from required(where, row, "topologyKey")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             yield invalid((*where, "whenUnsatisfiable"), action, "DoNotSchedule or ScheduleAnyway")
         if (key, action) in seen:
@@ -118,15 +114,11 @@ def node_selector(path: Path, spec: Any) -> Problems:
 
 
 def _node_term(path: Path, term: Any, *, is_required: bool) -> Problems:
-    for index, row in items(dig(term, "matchExpressions")):
-        where: Path = (*path, "matchExpressions", index)
-        operator, values = dig(row, "operator"), [value for _, value in items(dig(row, "values"))]
-        yield from _operator(where, operator, values)
-        yield from label_key((*where, "key"), dig(row, "key") or "")
-        for position, value in enumerate(values if is_required else ()):
-            yield from label_value((*where, "values", position), value)
-    for index, row in items(dig(term, "matchFields")):
-        where = (*path, "matchFields", index)
+    for where, row in rows(path, term, "matchExpressions"):
+        yield from requirement(where, row, _OPERATORS)
+        for value_path, value in rows(where, row, "values") if is_required else ():
+            yield from label_value(value_path, value)
+    for where, row in rows(path, term, "matchFields"):
         values = [value for _, value in items(dig(row, "values"))]
         if dig(row, "operator") not in ("In", "NotIn"):
             yield invalid((*where, "operator"), dig(row, "operator"), "In or NotIn")
@@ -138,28 +130,14 @@ def _node_term(path: Path, term: Any, *, is_required: bool) -> Problems:
             yield from dns_subdomain((*where, "values", position), value)
 
 
-def _operator(path: Path, operator: Any, values: list[Any]) -> Problems:
-    if operator not in _OPERATORS:
-        yield invalid((*path, "operator"), operator, " or ".join(_OPERATORS))
-    elif operator in ("In", "NotIn") and not values:
-        yield missing((*path, "values"), f"{operator} needs values")
-    elif operator in ("Exists", "DoesNotExist") and values:
-        yield Problem((*path, "values"), f"{operator} allows no values", "remove values")
-    elif operator in ("Gt", "Lt") and len(values) != 1:
-        yield invalid((*path, "values"), values, f"exactly one number for {operator}")
-
-
 def _pod_term(path: Path, term: Any, own: Labels) -> Problems:
     for name in ("labelSelector", "namespaceSelector"):
         yield from label_selector((*path, name), dig(term, name))
-    for index, namespace in items(dig(term, "namespaces")):
-        yield from dns_label((*path, "namespaces", index), namespace)
+    for where, namespace in rows(path, term, "namespaces"):
+        yield from dns_label(where, namespace)
     yield from _label_keys(path, term, own)
-    key = text(dig(term, "topologyKey"))
-    if not key:
-        yield missing((*path, "topologyKey"))
-    else:
-        yield from label_key((*path, "topologyKey"), key)
+    yield from required(path, term, "topologyKey")
+    yield from label_key((*path, "topologyKey"), text(dig(term, "topologyKey")))
 
 
 def _label_keys(path: Path, term: Any, own: Labels) -> Problems:
@@ -176,8 +154,8 @@ def _label_keys(path: Path, term: Any, own: Labels) -> Problems:
         for index, key in enumerate(names):
             yield from label_key((*path, field, index), key)
     used = {key for key, _ in pairs(dig(selector, "matchLabels"))}
-    required = [text(dig(row, "key")) for _, row in items(dig(selector, "matchExpressions"))]
-    for key in (*required, *(key for names in keys.values() for key in names if key in own)):
+    expected = [text(dig(row, "key")) for _, row in items(dig(selector, "matchExpressions"))]
+    for key in (*expected, *(key for names in keys.values() for key in names if key in own)):
         if key in used and key in keys["matchLabelKeys"]:
             where = (*path, "matchLabelKeys", keys["matchLabelKeys"].index(key))
             yield Problem(where, f"{key} is also in labelSelector", f"remove {key} from matchLabelKeys")

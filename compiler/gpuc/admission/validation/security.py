@@ -9,11 +9,21 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from gpuc.admission.validation.judged_fields import unchecked
-from gpuc.admission.validation.problem import INT32_MAX, Problem, Problems, at_least, invalid, missing, one_of, text
-from gpuc.admission.validation.volume_sources import has_back_steps
+from gpuc.admission.validation.problem import (
+    INT32_MAX,
+    Problem,
+    Problems,
+    at_least,
+    invalid,
+    missing,
+    one_of,
+    rows,
+    text,
+    unchecked,
+)
+from gpuc.admission.validation.volumes import has_back_steps
 from gpuc.diagnostics.finding import Path
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _APP_ARMOR_LONGEST = 4095
@@ -39,10 +49,10 @@ def container_security(path: Path, context: Any, has_host_users: bool) -> Proble
         if dig(context, "privileged") is True:
             message = "allowPrivilegeEscalation is false and privileged is true"
             yield Problem((*path, "allowPrivilegeEscalation"), message, "remove privileged: true")
-        for index, capability in items(dig(context, "capabilities", "add")):
+        for where, capability in rows(path, context, "capabilities", "add"):
             if capability == "CAP_SYS_ADMIN":
                 message = "allowPrivilegeEscalation is false and the container adds CAP_SYS_ADMIN"
-                yield Problem((*path, "capabilities", "add", index), message)
+                yield Problem(where, message)
 
 
 def pod_security_context(path: Path, spec: Any) -> Problems:
@@ -51,8 +61,8 @@ def pod_security_context(path: Path, spec: Any) -> Problems:
     yield from unchecked(where, context, "pod security context")
     for name in ("fsGroup", "runAsUser", "runAsGroup"):
         yield from at_least((*where, name), dig(context, name), 0, INT32_MAX)
-    for index, group in items(dig(context, "supplementalGroups")):
-        yield from at_least((*where, "supplementalGroups", index), group, 0, INT32_MAX)
+    for group_path, group in rows(where, context, "supplementalGroups"):
+        yield from at_least(group_path, group, 0, INT32_MAX)
     for name, allowed in (
         ("fsGroupChangePolicy", ("OnRootMismatch", "Always")),
         ("supplementalGroupsPolicy", ("Merge", "Strict")),
@@ -67,9 +77,8 @@ def pod_security_context(path: Path, spec: Any) -> Problems:
 
 def _sysctls(path: Path, spec: Any, context: Any) -> Problems:
     names: set[str] = set()
-    for index, row in items(dig(context, "sysctls")):
-        where: Path = (*path, "sysctls", index, "name")
-        name = text(dig(row, "name"))
+    for sysctl_path, row in rows(path, context, "sysctls"):
+        where, name = (*sysctl_path, "name"), text(dig(row, "name"))
         if not name:
             yield missing(where)
         elif len(name) > 253 or not _SYSCTL.fullmatch(name):

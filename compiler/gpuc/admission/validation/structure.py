@@ -12,8 +12,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from gpuc.admission.validation.judged_fields import not_checked
-from gpuc.admission.validation.problem import Problem, Problems
+from gpuc.admission.documents import api_group
+from gpuc.admission.validation.problem import Problem, Problems, not_checked
 from gpuc.catalog.schemas import Table, builtin_versions, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
@@ -41,12 +41,6 @@ _QUANTITIES: Schema = {
     **dict.fromkeys(("divisor", "sizeLimit"), _QUANTITY),
 }
 """The schemas of fields with quantities, which are plain strings in the tables of built-in kinds."""
-
-
-def api_group(document: Any) -> str:
-    """Returns the API group of a document; the empty string for the core group."""
-    api = document.get("apiVersion")
-    return api.rpartition("/")[0] if isinstance(api, str) else ""
 
 
 def is_builtin(document: Any) -> bool:

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from gpuc.admission.documents import api_group
 from gpuc.admission.request import Decision
 from gpuc.admission.validation.apps import daemon_set, deployment, replica_set, stateful_set
 from gpuc.admission.validation.cron_job import cron_job
 from gpuc.admission.validation.defaults import with_defaults
 from gpuc.admission.validation.job import job
 from gpuc.admission.validation.job_set import job_set
-from gpuc.admission.validation.judged_fields import not_checked
-from gpuc.admission.validation.kubeflow import training_job
 from gpuc.admission.validation.kueue import kueue
-from gpuc.admission.validation.leader_worker_set import leader_worker_set
 from gpuc.admission.validation.metadata import object_metadata, structure_of_metadata
+from gpuc.admission.validation.operator_jobs import leader_worker_set, ray_cluster, ray_job, train_job, training_job
 from gpuc.admission.validation.pod import pod
-from gpuc.admission.validation.problem import Problem, Problems
-from gpuc.admission.validation.ray import ray_cluster, ray_job
-from gpuc.admission.validation.structure import KUBERNETES, api_group, structure, table_of
-from gpuc.admission.validation.train_job import train_job
+from gpuc.admission.validation.problem import Problem, Problems, not_checked
+from gpuc.admission.validation.structure import KUBERNETES, structure, table_of
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.admission.validation.probes import PROBES
+from gpuc.admission.validation.containers import PROBES
 from gpuc.admission.validation.resources import requirements
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule

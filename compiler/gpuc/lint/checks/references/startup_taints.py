@@ -13,8 +13,7 @@ from gpuc.cluster.pool_fields import STARTUP_TAINTS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import normal
-from gpuc.kubernetes.startup_agents import AGENTS, agent_of
-from gpuc.kubernetes.toleration import Taint, tolerated
+from gpuc.kubernetes.toleration import AGENTS, Taint, agent_of, tolerated
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import matching_values, pattern
