@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC
 from gpuc.kubernetes.kueue import GROUP
@@ -27,6 +26,9 @@ from gpuc.verify.references.reference import (
     object_reference,
 )
 from gpuc.verify.subject import Subject
+
+if TYPE_CHECKING:
+    from gpuc.cluster.index import Index
 
 _QUEUE, _PRIORITY = f"{{{GROUP}/queue-name}}", f"{{{GROUP}/priority-class}}"
 _CLUSTER_QUEUE, _FLAVOR, _CHECK = f"{GROUP}/ClusterQueue", f"{GROUP}/ResourceFlavor", f"{GROUP}/AdmissionCheck"
