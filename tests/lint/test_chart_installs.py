@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -311,10 +313,10 @@ def test_fields_that_patches_may_add_are_not_findings(tmp_path: Path, capsys: py
     assert (ids_and_places(report), "may add" in str(report["unchecked"])) == ([], True)
 
 
-def test_stdin_is_read(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpuc.lint.linter.text_of", lambda file: {"/dev/stdin": "kind: Pod\napiVersion: v1\n"}[file])
-    main(["lint", "-", "--format", "json"])
-    assert json.loads(capsys.readouterr().out)["findings"][0]["file"] == "-"
+def test_stdin_is_read() -> None:
+    command = [sys.executable, "-c", "from gpuc.cli.main import main; main(['lint', '-', '--format', 'json'])"]
+    ran = subprocess.run(command, input="kind: Pod\napiVersion: v1\n", capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout)["findings"][0]["file"] == "-"
 
 
 @pytest.mark.parametrize(("version", "code"), [("v1.34.2", 0), ("1.34", 0), ("1.12", 2), ("x", 2)])
