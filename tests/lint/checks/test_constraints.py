@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from gpuc.lint.checks.constraints import constraints
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.verify import constraints
 from tests.conftest import EXAMPLES, ROOT
 
 Change = Callable[[dict[str, Any]], Any]

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
-from gpuc.lint.checks.quotas import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 from tests.lint.checks.sound import unsound
+from tests.lint.checks.topics import findings_of
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
@@ -44,7 +44,7 @@ def manifests(objects: list[dict[str, Any]]) -> Iterator[Manifest]:
 
 
 def reported(objects: list[dict[str, Any]], *, is_complete: bool = True) -> list[tuple[str, str]]:
-    found = findings(ObjectSet(manifests(objects), is_complete=is_complete))
+    found = findings_of("quotas", ObjectSet(manifests(objects), is_complete=is_complete))
     return [(finding.rule.id, f"{finding.manifest} {finding.to_finding().message}") for finding in found]
 
 
@@ -464,7 +464,7 @@ def test_any_value_is_accepted_at_any_path(is_complete: bool) -> None:
                 broken = copy.deepcopy(tree)
                 put(broken[number], path, strange)
                 tree_of = list(manifests(broken))
-                assert unsound(findings(ObjectSet(tree_of, is_complete=is_complete)), tree_of) == []
+                assert unsound(findings_of("quotas", ObjectSet(tree_of, is_complete=is_complete)), tree_of) == []
 
 
 def places(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
@@ -491,7 +491,7 @@ def test_no_finding_in_a_thousand_pools_and_flavors() -> None:
     objects += [flavor(f"f{number}", team_pool=f"p{number}") for number in range(1000)]
     objects += [queue(f"q{number}", {f"f{number}": {"cpu": 8, GPU: 1}}) for number in range(1000)]
     tree = ObjectSet(manifests(objects), is_complete=True)
-    assert list(findings(tree)) == []
+    assert list(findings_of("quotas", tree)) == []
 
 
 def test_no_finding_in_two_thousand_queues() -> None:
@@ -499,4 +499,4 @@ def test_no_finding_in_two_thousand_queues() -> None:
     objects = [queue(f"q{number}", flavors, f"c{number % 50}") for number in range(2000)]
     objects += [cohort(f"c{number}", "top") for number in range(50)]
     tree = ObjectSet(manifests(objects), is_complete=True)
-    assert list(findings(tree)) == []
+    assert list(findings_of("quotas", tree)) == []

@@ -10,6 +10,7 @@ from gpuc.cluster.namespace import ALWAYS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
+from gpuc.lint.checks import Findings, check
 from gpuc.lint.checks.monitoring.chart_labels import ANY, InstalledCharts, Labels
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -38,7 +39,8 @@ Wanted = tuple[Path, str, list[str]]
 _TARGETS = {"ServiceMonitor": "services", "PodMonitor": "pods"}
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(WRONG_NAMESPACES, NO_TARGETS)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about monitors that select the wrong namespaces, or labels that no target has."""
     targets = _Targets(objects)
     for kind in _TARGETS:

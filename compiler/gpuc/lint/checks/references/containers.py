@@ -11,9 +11,10 @@ from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.selector import matches
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, home_namespace, items, labels, pairs
+from gpuc.objects.object_set import ObjectSet, dig, home_namespace, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels, selector
 
@@ -33,8 +34,10 @@ NO_PORT = declare_rule(
 )
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(REFUSED_AMOUNT, NO_PORT)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about the amounts of containers, and about names of ports."""
+    index = objects.once(Index)
     defaults = _defaults(index)
     workloads: dict[str, list[Pods]] = {}
     for pods in index.pods:

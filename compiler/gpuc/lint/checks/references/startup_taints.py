@@ -14,6 +14,7 @@ from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.node_pool import normal
 from gpuc.kubernetes.toleration import AGENTS, Taint, agent_of, tolerated
+from gpuc.lint.checks import Findings, check
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.paths import matching_values, pattern
@@ -88,8 +89,10 @@ class Remover:
         return "\n".join(text for part in parts for text in _texts(part))
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(UNREMOVED_TAINT, IDLE_REMOVER)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about startup taints that no pods remove, and DaemonSets that remove taints of no pool."""
+    index = objects.once(Index)
     if index.tree.is_complete and index.nodes.pools:
         for pods in index.pods:
             yield from _idle(pods, index)

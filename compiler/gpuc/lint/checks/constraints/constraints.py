@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.diagnostics.contract import Needs
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
@@ -77,7 +79,13 @@ _SELECTING_MIN = 3
 """The number of constraints with a selector from which a constraint without a selector is a finding."""
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(
+    DENIES_EVERYWHERE, NO_KINDS, NOT_SELECTED, DIFFERENT_KINDS, UNKNOWN_NAME, WITHOUT_CONSTRAINT, NOT_EXPANDED,
+    NOTHING_EXCLUDED, WARNS_EVERYWHERE, needs=Needs.CLUSTER,
+    kinds=("Namespace", f"{CONSTRAINTS}/*", f"{TEMPLATES}/*", f"{EXPANSION}/*", "config.gatekeeper.sh/*",
+           "kueue.x-k8s.io/LocalQueue", "karpenter.sh/NodePool"),
+)  # fmt: skip
+def findings(objects: ObjectSet) -> Findings:
     """Yields the findings about the Gatekeeper constraints of an object set, ExpansionTemplates and Config."""
     by_kind: dict[str, list[Manifest]] = {}
     for manifest in objects.manifests:

@@ -13,6 +13,7 @@ from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, nearest, write
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
@@ -66,9 +67,13 @@ _KEYS = tuple(f"{PREFIX}{mode}{part}" for mode in _MODES for part in ("", "-vers
 _MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(
+    SELECTOR_WITHOUT_PODS, NO_VOLUME, SAME_NAME, NOT_COVERED, NO_SUBJECTS, TOO_FEW_NODES, DYNAMIC_FIELD, NO_LEVEL,
+    NO_MODE,
+)  # fmt: skip
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about workloads, node pools, ClusterQueues, role bindings and Pod Security labels."""
-    for queue in from_objects(objects).by_name.values():
+    for queue in objects.once(from_objects).by_name.values():
         yield from _covered(queue)
     for pool in objects.once(Pools).pools:
         yield from _numbers_of_nodes(pool)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpuc.isolation.access import Access
 from gpuc.isolation.tenancy import labelled_tenancy
-from gpuc.objects.object_finding import ObjectFinding
+from gpuc.kubernetes.api_groups import RBAC
+from gpuc.lint.checks import Findings, check
 from gpuc.objects.object_set import ObjectSet
 from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants, members_of_several
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(group_of_two_tenants.rule, kinds=("Namespace", f"{RBAC}/*"))
+def findings(objects: ObjectSet) -> Findings:
     """Yields the bindings of subjects that have bindings in namespaces of several tenants, in complete input only."""
     tenancy = labelled_tenancy(objects)
     if objects.is_complete and tenancy.tenants:
