@@ -126,7 +126,7 @@ def test_any_text_is_read_or_reported(text: str) -> None:
 
 
 @settings(max_examples=300)
-@given(st.text(alphabet="ab:-[]{}&*!|>'\"\n #,?%@0.<~", max_size=120))
+@given(st.text(alphabet="ab:-[]{}&*!|>'\"\n #,?%@0.<~\x85\u2028\ufeff\0\ud800", max_size=120))
 def test_any_punctuation_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:
