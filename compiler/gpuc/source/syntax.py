@@ -61,7 +61,10 @@ def explain(text: str, stop: ParserStop) -> list[Finding]:
         return [_reserved_character(lines[stop.start.line - 1], stop.start)]
     if "cannot start any token" in stop.problem:
         return [_reserved_character(lines[mark.line - 1], mark)]
-    explanation = next((words for part, words in _EXPLANATIONS.items() if part in stop.problem), stop.problem)
+    problem = stop.problem
+    if "',' or " in problem and re.match(r":[ ]*[,\]}]", lines[mark.line - 1][mark.column - 1 :]):
+        problem = "mapping values are not allowed"  # `{a: b:}`
+    explanation = next((words for part, words in _EXPLANATIONS.items() if part in problem), problem)
     return [_finding(mark, f"the text is not YAML: {explanation}")]
 
 
