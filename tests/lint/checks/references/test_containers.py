@@ -11,7 +11,7 @@ from tests.lint.checks.references.trees import tree
 POD = """
     apiVersion: v1
     kind: Pod
-    metadata: {name: a, namespace: n}
+    metadata: {name: a, namespace: ns}
     spec:
       containers:
         - name: c
@@ -95,7 +95,7 @@ def test_a_request_above_the_default_limit_of_its_namespace_is_refused() -> None
 SERVICE = """
     apiVersion: v1
     kind: Service
-    metadata: {name: s, namespace: n}
+    metadata: {name: s, namespace: ns}
     spec: {selector: {app: a}, ports: [{port: 80, targetPort: %s}]}
     """
 LABELLED = (POD % "image: i").replace("metadata: {name: a,", "metadata: {name: a, labels: {app: a},")
