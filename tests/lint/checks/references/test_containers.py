@@ -84,10 +84,10 @@ RANGE = """
 
 def test_a_request_above_the_default_limit_of_its_namespace_is_refused() -> None:
     pod = POD % "resources: {requests: {memory: 2Gi}}"
-    (only,) = reported(pod, RANGE % ("n", "max: {memory: 8Gi}"))
+    (only,) = reported(pod, RANGE % ("ns", "max: {memory: 8Gi}"))
     assert "LimitRange" in only
     assert reported(pod, RANGE % ("other", "max: {memory: 8Gi}")) == []
-    assert reported(pod, RANGE % ("n", "max: {cpu: 8}"), RANGE % ("n", "max: {cpu: 8}")) == [], (
+    assert reported(pod, RANGE % ("ns", "max: {cpu: 8}"), RANGE % ("ns", "max: {cpu: 8}")) == [], (
         "which LimitRange sets the limit is not known"
     )
 
