@@ -205,9 +205,8 @@ class _Composer(Composer):
             if event.anchor:
                 self._anchors[event.anchor] = self._scalar(event)
             text: str = event.value
-            if text == "<<" and event.implicit[0]:
-                return _MERGE
-            return _key_text(_value(text), text) if _is_plain(event) else text
+            key = _key_text(_value(text), text) if _is_plain(event) else text
+            return _MERGE if text == "<<" and event.implicit[0] else key
         node = self._node(event, depth)
         return "?" if isinstance(node.value, dict | list) else _key_text(node.value, node.raw)
 
