@@ -84,10 +84,12 @@ class Room:
     @cached_property
     def daemonset_pods(self) -> list[Pods]:
         """The DaemonSet pods that run on nodes of the pool."""
+        pool = self._pool
         return [
             pods
             for pods in self._cluster.daemonsets
-            if accepts(self._pool, pods) and not untolerated(self._pool.taints, pods.tolerations)
+            if any(pool.mismatch(term) is None for term in pods.terms)
+            and not untolerated(pool.taints, pods.tolerations)
         ]
 
     @cached_property
@@ -125,8 +127,3 @@ class Room:
         releases = self._pool.catalog.releases.values()
         charts = {release[row.component].chart for release in releases if row.component in release}
         return row.component in (EKS, FLEET) or not charts.isdisjoint(self._cluster.objects.once(Delivery).charts)
-
-
-def accepts(pool: Pool, pods: Pods) -> bool:
-    """Returns whether a node of the pool can match the node selector of the pods."""
-    return any(pool.mismatch(term) is None for term in pods.terms)
