@@ -234,6 +234,7 @@ HEAD = {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "hea
     [
         ("Deployment", service("Deployment", GPUS, 3), "only 2 of 3 replicas get quota at the same time"),
         ("Deployment", service("Deployment", GPUS, 2), ""),
+        ("Deployment", service("Deployment", {"containers": [{"name": "a", "image": "b"}]}, 2), ""),
         ("StatefulSet", service("StatefulSet", GPUS, 3), "current podset request (24)"),
         ("LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "only 1 of 2 replicas get"),
         ("LeaderWorkerSet", {"replicas": 1, "leaderWorkerTemplate": GROUP}, ""),

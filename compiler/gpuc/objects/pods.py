@@ -18,6 +18,16 @@ from gpuc.objects.selectors import node_terms, tolerations
 JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+CONFIG_MAPS = (
+    "spec.volumes[].configMap.name",
+    "spec.volumes[].projected.sources[].configMap.name",
+    *(
+        f"spec.{containers}[].{field}.name"
+        for containers in ("containers", "initContainers")
+        for field in ("envFrom[].configMapRef", "env[].valueFrom.configMapKeyRef")
+    ),
+)
+"""The fields of a pod template that name ConfigMaps, as patterns of compiler/gpuc/objects/paths.py."""
 
 
 class Pods(NamedTuple):

@@ -12,6 +12,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import Pattern, matching_values, pattern
+from gpuc.objects.pods import CONFIG_MAPS
 from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import (
     ANY,
@@ -172,22 +173,16 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference(POD, "spec.serviceAccountName", "ServiceAccount"),
         Reference(POD, "spec.imagePullSecrets[].name", "Secret"),
         Reference(POD, "spec.runtimeClassName", "node.k8s.io/RuntimeClass"),
-        Reference(POD, "spec.volumes[].configMap.name", "ConfigMap"),
+        *(Reference(POD, path, "ConfigMap") for path in CONFIG_MAPS),
         Reference(POD, "spec.volumes[].secret.secretName", "Secret"),
-        Reference(POD, "spec.volumes[].projected.sources[].configMap.name", "ConfigMap"),
         Reference(POD, "spec.volumes[].projected.sources[].secret.name", "Secret"),
         Reference(POD, "spec.volumes[].persistentVolumeClaim.claimName", "PersistentVolumeClaim"),
         Reference(POD, "spec.resourceClaims[].resourceClaimName", "resource.k8s.io/ResourceClaim"),
         Reference(POD, "spec.resourceClaims[].resourceClaimTemplateName", "resource.k8s.io/ResourceClaimTemplate"),
         *(
-            Reference(POD, f"spec.{containers}[].{path}", target)
+            Reference(POD, f"spec.{containers}[].{field}.name", "Secret")
             for containers in ("containers", "initContainers")
-            for path, target in (
-                ("envFrom[].configMapRef.name", "ConfigMap"),
-                ("envFrom[].secretRef.name", "Secret"),
-                ("env[].valueFrom.configMapKeyRef.name", "ConfigMap"),
-                ("env[].valueFrom.secretKeyRef.name", "Secret"),
-            )
+            for field in ("envFrom[].secretRef", "env[].valueFrom.secretKeyRef")
         ),
         Reference("PersistentVolumeClaim", "spec.storageClassName", "storage.k8s.io/StorageClass"),
         Reference("nvidia.com/ClusterPolicy", "spec.devicePlugin.config.name", "ConfigMap", ANY_NAMESPACE),
