@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.diagnostics.spelling import misspelt
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.verify.references.names import reference_paths, unknown_parameter
 
 EXPANSION = "expansion.gatekeeper.sh"
 DENYING = (None, "deny")
@@ -36,10 +37,6 @@ NOT_SELECTED = declare_rule(
 DIFFERENT_KINDS = declare_rule(
     "PLC004", Severity.ERROR, "Constraints of one kind select objects of different kinds.",
     "Gatekeeper refuses a workload of one tenant and admits the same workload of another tenant.",
-)  # fmt: skip
-UNKNOWN_NAME = declare_rule(
-    "PLC005", Severity.ERROR, "A parameter of a constraint names a queue or node pool that does not exist.",
-    "The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.",
 )  # fmt: skip
 WITHOUT_CONSTRAINT = declare_rule(
     "PLC006", Severity.ERROR, "A ConstraintTemplate has no constraint.",
@@ -217,19 +214,22 @@ def _kinds(constraint: Manifest) -> set[str]:
 
 
 def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    """Yields a finding for every parameter that names a LocalQueue or NodePool that does not exist."""
+    """Yields a finding for every parameter that names a LocalQueue or NodePool that does not exist.
+
+    The check of references reports the parameters that gpuc knows as references.
+    """
     queues = {queue.name for queue in objects.of("kueue.x-k8s.io", "LocalQueue")}
     pools = {pool.name for pool in objects.of("karpenter.sh", "NodePool")}
     for constraint in constraints:
+        references = reference_paths(constraint)
         for path, value in _texts(dig(constraint.body, "spec", "parameters"), ("spec", "parameters")):
             keys = " ".join(step for step in path if isinstance(step, str)).lower()
             kind = "LocalQueue" if "queue" in keys else "NodePool"
             known = queues if "queue" in keys else pools if "pool" in keys else set()
-            if value and known and value not in known:
-                suggestion = misspelt(str(value), map(str, known))
-                hint = f', did you mean "{suggestion}"' if suggestion else f"; known: {', '.join(sorted(known))}"
-                text = f'no {kind} has the name "{value}"{hint}'
-                yield ObjectFinding(UNKNOWN_NAME, constraint, path, text, suggestion)
+            if value and known and value not in known and path not in references:
+                suggestion = misspelt(value, known)
+                message = missing(f"the {kind}", value, known, suggestion)
+                yield ObjectFinding(unknown_parameter.rule, constraint, path, message, write(suggestion))
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
