@@ -138,17 +138,18 @@ def test_a_tenant_without_a_constraint_is_reported_at_its_namespaces(prod: tuple
     assert ("PLC003", "embeddings") in reported(without(prod, "GpucQueueRequired", "queue-required-platform-ml"))
 
 
-def test_a_constraint_that_matches_no_tenant_has_a_fix(prod: tuple[Manifest, ...]) -> None:
+def test_a_constraint_that_matches_no_tenant_is_one_finding(prod: tuple[Manifest, ...]) -> None:
     def misspell(body: dict[str, Any]) -> None:
         body["spec"]["match"]["namespaceSelector"]["matchLabels"]["gpuc.dev/tenant"] = "reserch"
 
-    tree = changed(prod, "gpu-limits-research", misspell)
-    (finding,) = [
-        finding
-        for finding in constraints.findings(ObjectSet(tree, is_complete=True))
-        if finding.manifest.kind == "GpucGpuLimits"
-    ]
-    assert (finding.rule.id, finding.fix) == ("PLC003", "research")
+    objects = ObjectSet(changed(prod, "gpu-limits-research", misspell), is_complete=True)
+    found = [finding for finding in checks.findings(objects) if finding.manifest.kind == "GpucGpuLimits"]
+    assert [(finding.rule.id, finding.fix) for finding in found] == [("REF030", "write research")]
+
+
+def test_a_constraint_that_denies_everywhere_is_one_finding(prod: tuple[Manifest, ...]) -> None:
+    tree = changed(prod, "gpu-limits-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear())
+    assert [row for row in reported(tree) if row[0] == "PLC001"] == [("PLC001", "gpu-limits-search")]
 
 
 def test_a_template_without_a_constraint_is_named(prod: tuple[Manifest, ...]) -> None:

@@ -31,7 +31,7 @@ NO_KINDS = declare_rule(
 )  # fmt: skip
 NOT_SELECTED = declare_rule(
     "PLC003", Severity.ERROR,
-    "The constraints of one kind select namespaces by a label, but not exactly the values that namespaces have.",
+    "The constraints of one kind select namespaces by a label, but not all values that namespaces have.",
     "The policy is not enforced in namespaces that no constraint selects, and no error or event reports the gap.",
 )  # fmt: skip
 DIFFERENT_KINDS = declare_rule(
@@ -104,10 +104,14 @@ def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Iterator[Obj
         if not dig(entry, "kinds"):
             text = "no kinds are selected: the constraint applies to every kind of these API groups"
             yield ObjectFinding(NO_KINDS, constraint, ("spec", "match", "kinds", index), text)
-    is_limited = not objects.is_complete and (_has_exclusion(objects) or _kinds(constraint) <= _CLUSTER_SCOPED)
-    if _denies(constraint) and not (_selects(constraint) or is_limited):
+    if _denies_everywhere(objects, constraint):
         text = "the constraint denies objects in every namespace, also of the platform: select or exclude namespaces"
         yield ObjectFinding(DENIES_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)
+
+
+def _denies_everywhere(objects: ObjectSet, constraint: Manifest) -> bool:
+    is_limited = not objects.is_complete and (_has_exclusion(objects) or _kinds(constraint) <= _CLUSTER_SCOPED)
+    return _denies(constraint) and not (_selects(constraint) or is_limited)
 
 
 def _denies(constraint: Manifest) -> bool:
@@ -170,7 +174,7 @@ def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[Objec
             selected.setdefault(key, {})[str(value)] = constraint
         elif _is_set(selector):
             return
-        else:
+        elif not _denies_everywhere(objects, constraint):
             everywhere.append(constraint)
     for constraint in everywhere if selected else ():
         text = f"the constraint applies to every namespace; other {constraint.kind} constraints select namespaces"
@@ -181,16 +185,8 @@ def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[Objec
 
 
 def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
-    """Yields a finding for every selected value of a label that no namespace has, and for every value not selected."""
+    """Yields a finding for every value of a label that a namespace has and no constraint selects."""
     actual = {str(labels[key]): name for name, labels in objects.namespaces.items() if key in labels}
-    for value, constraint in values.items():
-        if actual and value not in actual:
-            suggestion = misspelt(str(value), map(str, actual))
-            known = ", ".join(sorted(map(str, actual)))
-            hint = f', did you mean "{suggestion}"' if suggestion else f"; known values: {known}"
-            path = ("spec", "match", "namespaceSelector", "matchLabels", key)
-            text = f'no namespace has the label "{key}: {value}"{hint}'
-            yield ObjectFinding(NOT_SELECTED, constraint, path, text, suggestion)
     kind = next(iter(values.values())).kind
     for value, name in sorted(actual.items(), key=str):
         namespace = objects.find("", "Namespace", name)
