@@ -109,11 +109,20 @@ def unknown_source(subject: Subject) -> Findings:
 
 @check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
 def unknown_target(subject: Subject) -> Findings:
-    """A scaler, route, webhook or policy refers to an object that does not exist.
+    """A scaler, route or training job refers to an object that does not exist.
 
-    The scaler, route, webhook or policy has no effect. Only its status, or an error of clients, shows the reason.
+    The scaler, route or training job has no effect. Only its status, or an error of clients, shows the reason.
     """
     return subject.unresolved(unknown_target.rule)
+
+
+@check("PLC005")
+def unknown_parameter(subject: Subject) -> Findings:
+    """A parameter of a constraint names an object that does not exist.
+
+    The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.
+    """
+    return subject.unresolved(unknown_parameter.rule)
 
 
 @check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
@@ -189,7 +198,7 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference("nvidia.com/ClusterPolicy", "spec.migManager.config.name", "ConfigMap", ANY_NAMESPACE),
         Reference("nvidia.com/ClusterPolicy", "spec.dcgmExporter.config.name", "ConfigMap", ANY_NAMESPACE),
     ),
-    unknown_target.rule: (
+    unknown_parameter.rule: (
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[].queues[]", LOCAL_QUEUE, ANY_NAMESPACE),
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", PRIORITY_CLASS),
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.pools[].pool", _NODE_POOL),
@@ -201,6 +210,8 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference(f"{CONSTRAINTS}/GpucPoolSelector", "spec.parameters.choices[].pools[]", _NODE_POOL),
         Reference(f"{CONSTRAINTS}/GpucGpuLimits", "spec.parameters.limits[].pool", _NODE_POOL),
         Reference(f"{CONSTRAINTS}/GpucNcclProfile", "spec.parameters.profiles[].configMap", "ConfigMap", "namespace"),
+    ),
+    unknown_target.rule: (
         Reference("autoscaling/HorizontalPodAutoscaler", "spec.scaleTargetRef", TYPED),
         Reference("keda.sh/ScaledObject", "spec.scaleTargetRef", TYPED),
         Reference("autoscaling.k8s.io/VerticalPodAutoscaler", "spec.targetRef", TYPED),
@@ -234,15 +245,24 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
 def object_references(index: Index) -> Iterator[ObjectReference]:
     """Yields every reference from an object to another object."""
     for manifest in index.tree.manifests:
-        api_group = group(manifest)
-        rows = _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
-        rows = [*rows, *_BY_SOURCE.get(f"{api_group}/*", []), *(_BY_SOURCE[ANY] if manifest.labels else ())]
+        rows = _rows(manifest)
+        rows = [*rows, *_BY_SOURCE.get(f"{group(manifest)}/*", []), *(_BY_SOURCE[ANY] if manifest.labels else ())]
         if rows:
             yield from _references(rows, manifest, manifest.document(), ())
     for pods in index.pods:
         # The rows for ANY include the labels of a Pod object.
         rows = [row for row in _BY_SOURCE[POD] if pods.path or row[1][0] != "metadata"]
         yield from _references(rows, pods.manifest, pods.template, pods.path)
+
+
+def reference_paths(manifest: Manifest) -> set[Path]:
+    """Returns the paths of the fields of an object that are references of its kind."""
+    return {path for _, steps in _rows(manifest) for path, _ in matching_values(manifest.body, steps)}
+
+
+def _rows(manifest: Manifest) -> list[tuple[Reference, Pattern]]:
+    api_group = group(manifest)
+    return _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
 
 
 def _references(
