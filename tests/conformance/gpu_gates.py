@@ -27,7 +27,7 @@ from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import run_folder, stop
 from gpuc.rehearse.programs import find_programs
 from gpuc.tools.selection import OTHERS
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conftest import example
 from tests.emit.gpu_node import Node
 
@@ -200,12 +200,7 @@ def main(arguments: Sequence[str]) -> int:
     if not program.exists():
         print("not run: the GPU gate with a real kubectl: run `gpuc tools --nodeadm`")
         return 0
-    results = list(checks(program))
-    for result in results:
-        print(f"{'FAILED' if result.problem else 'passed'}  {result.name}{': ' * bool(result.problem)}{result.problem}")
-    failed = sum(bool(result.problem) for result in results)
-    print(f"{len(results) - failed} checks passed, {failed} failed")
-    return int(failed > 0)
+    return report(checks(program))
 
 
 if __name__ == "__main__":

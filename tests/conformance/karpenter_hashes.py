@@ -27,7 +27,7 @@ from gpuc.plan.change import Pair
 from gpuc.plan.node_hash import hashed_fields
 from gpuc.tools.selection import OTHERS
 from tests.conformance import karpenter_requirements
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conftest import EXAMPLES, HUB_CLUSTERS
 from tests.pipeline.memory import compile_tree, source
 
@@ -218,13 +218,7 @@ def main(arguments: Sequence[str]) -> int:
         print("not run: drift with the real Karpenter: run `gpuc tools --karpenter-hash`")
         return 0
     results = [*checks(program), *karpenter_requirements.checks(program, list(objects("NodePool"))[:-1])]
-    for result in results:
-        print(f"{'FAILED' if result.problem else 'passed'}  {result.name} ({result.note})")
-        if result.problem:
-            print("    " + result.problem.replace("\n", "\n    "))
-    failed = sum(bool(result.problem) for result in results)
-    print(f"{', '.join(result.note for result in results)}; {len(results) - failed} checks passed, {failed} failed")
-    return int(failed > 0)
+    return report(results, lambda done: f"{', '.join(result.note for result in done)}; ")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from tests.admission.validation.bases import BASES, Case, Steps, put
 from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
 from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
 from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conformance.shared_plane import upstream_crds
 
 Object = dict[str, Any]
@@ -203,13 +203,7 @@ def _text(decisions: list[Decision]) -> str:
 
 def main() -> int:
     """Runs the comparison; returns 1 if it finds a difference."""
-    failed = False
-    for check in checks(find_programs(), upstream_crds()):
-        print(f"{'FAILED' if check.problem else 'passed'}  {check.name} ({check.note})")
-        if check.problem:
-            print(check.problem)
-        failed = failed or bool(check.problem)
-    return int(failed)
+    return report(checks(find_programs(), upstream_crds()))
 
 
 if __name__ == "__main__":
