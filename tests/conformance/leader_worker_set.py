@@ -29,7 +29,8 @@ from gpuc.rehearse.substitute import replacement_objects
 from tests.conformance.check_result import CheckResult, report
 from tests.conformance.lws_controller import FRAMEWORK, NAME_LABEL, crds, start_lws
 from tests.conformance.shared_plane import compiled, shared_control_plane
-from tests.pipeline.memory import changed, source
+from tests.pipeline.memory import source
+from tests.values import changed
 
 EXAMPLE, QUEUE, POOL = "infer-euw1", "retrieval", "models-a100"
 API, KIND = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"
