@@ -60,6 +60,13 @@ def prod() -> Cluster:
     return example("prod-use1")
 
 
+@pytest.fixture
+def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands run in the root of this repository, and print no colours."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("NO_COLOR", "1")
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder with the reference data; skips the test if GPUC_SHARED is not set."""

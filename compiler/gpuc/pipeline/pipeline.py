@@ -176,7 +176,7 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
 
     batch = Batch()
     fleet, rows, others = _read(fleet_policies, root, batch), _read(fleet_catalog, root, batch), OtherClusters()
-    catalog = rows and rows.catalog
+    catalog = rows.catalog if rows else None
     if files is not None:
         others.add_unnamed(root, files)
     selected = cluster_files(root) if files is None else files
