@@ -6,6 +6,7 @@ import os
 import subprocess
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -52,6 +53,12 @@ def example(name: str) -> Cluster:
 def compiled_example(name: str) -> CompiledSpec:
     """One of the example specs with its objects."""
     return compiled_spec(root_of(name), f"specs/{name}.yaml")
+
+
+@pytest.fixture(scope="session")
+def tree() -> dict[str, Any]:
+    """The merged production spec."""
+    return read(ROOT, "specs/prod-use1.yaml").tree
 
 
 @pytest.fixture
