@@ -10,16 +10,10 @@ import pytest
 import yaml
 
 from gpuc.cli.main import main
-from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 QUEUE = "kueue.x-k8s.io/queue-name"
 TRAIN = {"gpuc.dev/pool": "train-h100"}
-
-
-@pytest.fixture(autouse=True)
-def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("NO_COLOR", "1")
 
 
 SLICES = {"mig1g": "nvidia.com/mig-1g.10gb", "mig2g": "nvidia.com/mig-2g.20gb", "gpu": "nvidia.com/gpu"}
