@@ -22,6 +22,7 @@ from gpuc.cli.catalog_import import imported_rows, yaml_text
 from gpuc.cli.main import main
 from gpuc.pipeline.fact_files import read_fact_file
 from gpuc.pipeline.own_rows import merge
+from tests.values import changed
 
 # Network interfaces of each network card, and IPv4 addresses per interface, in zz_generated.vpclimits.go.
 LIMITS = {
@@ -144,11 +145,7 @@ WRONG: dict[str, tuple[tuple[str | int, ...], Any, str]] = {
 
 @pytest.mark.parametrize(("path", "value", "expected"), WRONG.values(), ids=WRONG)
 def test_a_wrong_value_is_a_finding_and_other_types_get_rows(path: Any, value: Any, expected: str) -> None:
-    info = described("p5.48xlarge")
-    node: Any = info
-    for step in path[:-1]:
-        node = node[step]
-    node[path[-1]] = value
+    info = changed(described("p5.48xlarge"), path, value)
     rows, _, (finding,) = read(info, renamed("m7i.2xlarge", "m99.large"))
     assert list(rows) == ["m99.large"]
     assert finding.startswith(expected)

@@ -16,6 +16,7 @@ import pytest
 
 from gpuc.cli.main import main
 from gpuc.diagnostics.finding import DeclarationError, Finding, Mark, Severity
+from gpuc.diagnostics.report.result import Report
 
 ERROR = Finding("ZZZ001", Severity.ERROR, "wrong", (), Mark("specs/prod.yaml", 1, 1), cluster="prod")
 WARNING = Finding("ZZZ002", Severity.WARNING, "odd", (), Mark("specs/prod.yaml", 2, 1), cluster="prod")
@@ -34,18 +35,7 @@ class Pipeline:
         self.calls.append(arguments[:-1])
         if self.raises is not None:
             raise self.raises
-        outcome = ModuleType("outcome")
-        outcome.__dict__.update(
-            findings=self.findings,
-            failures=self.failures,
-            clusters=("prod",),
-            written=(),
-            removed=(),
-            unchanged=0,
-            changes=(),
-            lines=lambda mark: None,
-        )
-        return outcome
+        return Report(self.findings, ("prod",), failures=self.failures)
 
 
 @pytest.fixture

@@ -228,9 +228,9 @@ def test_findings_have_the_message_and_field_path_of_the_rule(tmp_path: Path) ->
     told_by = {"messageExpression": "'no ' + self.a", "fieldPath": ".a"}
     spec = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, **rule("self.a == 'x'", **told_by)}
     folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
-    text = widget({"b": "1", "a": "y"})
+    text = widget({"b": "1", "a": "z"})
     ((_, line, message),) = findings_of(folder, text)
-    assert (message, text.splitlines()[line - 1].strip()) == ("no y", "a: y")
+    assert (message, text.splitlines()[line - 1].strip()) == ("no z", "a: z")
     ((_, _, message),) = findings_of(folder, widget({"b": "1"}))
     assert message.startswith("refused (Key not found"), "an error of the object refuses it"
 

@@ -9,7 +9,6 @@ import pytest
 
 from gpuc.trace import workload_of
 from gpuc.trace.report import Traced, render
-from tests.conftest import ROOT
 from tests.trace.test_nodes import (
     AWS,
     G6,
@@ -31,15 +30,10 @@ from tests.trace.test_nodes import (
 from tests.trace.test_nodes import job as small_job
 from tests.trace.test_whole_way import POD, failures, job, traced
 
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 CPU, MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TERMS = ("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
-
-
-@pytest.fixture(autouse=True)
-def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("NO_COLOR", "1")
 
 
 def with_terms(*terms: dict[str, Any]) -> Any:

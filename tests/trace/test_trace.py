@@ -11,6 +11,7 @@ from gpuc.cli.trace_command import run_trace
 from gpuc.diagnostics.usage import UsageError
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 TRAINING = """
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
@@ -38,12 +39,6 @@ spec:
       replicas: WORKERS
       template: *job
 """
-
-
-@pytest.fixture(autouse=True)
-def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("NO_COLOR", "1")
 
 
 def traced(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:

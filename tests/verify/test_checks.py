@@ -22,8 +22,6 @@ FOLDER = Path(verify.__file__).parent
 ISOLATION = sorted(Path(isolation.__file__).parent.glob("*.yaml"))
 CONSTRAINT_FILES = Path(str(constraints_topic.__file__)).parent.glob("*.yaml")
 CONSTRAINTS = sorted(path for path in CONSTRAINT_FILES if "#! " in path.read_text())
-    path for path in Path(str(constraints_topic.__file__)).parent.glob("*.yaml") if "#! " in path.read_text()
-)
 CASES = sorted([*FOLDER.glob("*/*.yaml"), *(path for path in ISOLATION if "#! " in path.read_text()), *CONSTRAINTS])
 MARK = re.compile(r"#! (\w+)$", re.MULTILINE)
 CHART = re.compile(r"^# Values of the chart (\S+)$", re.MULTILINE)

@@ -46,6 +46,10 @@ class PodPart(NamedTuple):
             for number, container in items(dig(self.spec, field)):
                 yield (*self.path, "spec", field, number), container
 
+    def containers_with_resources(self) -> Iterator[tuple[Path, Any]]:
+        """Yields the path and the value of every container that can have resources, init containers last."""
+        return self.containers(CONTAINERS[::-1])
+
 
 def api_group(document: Body) -> str:
     """Returns the API group of an object; the empty string for the core group."""

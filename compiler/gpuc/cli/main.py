@@ -22,7 +22,7 @@ from gpuc.diagnostics.usage import SUMMARIES, UsageError
 
 if TYPE_CHECKING:
     from gpuc.cli.options import Options
-    from gpuc.pipeline.pipeline import Outcome
+    from gpuc.diagnostics.report.result import Report
 
 
 RUNNERS = {
@@ -125,15 +125,15 @@ def _compile_or_check(command: str, arguments: list[str]) -> int:
     root = find_root(Path.cwd())
     files = select(root, Path.cwd(), options.specs)
     with report_files(options.output) as outputs:
-        outcome = _outcome(command, root, files, options)
-        _report(outcome, root, options, outputs, perf_counter() - started)
-    if outcome.failures:
+        report = _run(command, root, files, options)
+        _write(report, root, options, outputs, perf_counter() - started)
+    if report.failures:
         return 3
     failing = {"error", "warning"} if options.strict else {"error"}
-    return int(any(finding.severity.value in failing for finding in outcome.findings))
+    return int(any(finding.severity.value in failing for finding in report.findings))
 
 
-def _outcome(command: str, root: Path, files: list[str] | None, options: Options) -> Outcome:
+def _run(command: str, root: Path, files: list[str] | None, options: Options) -> Report:
     from gpuc.diagnostics.report.progress import Progress
     from gpuc.pipeline import pipeline
 
@@ -155,25 +155,14 @@ def _create_folder(folder: Path) -> None:
         raise UsageError(f"cannot write to {folder}: {error.strerror}") from None
 
 
-def _report(outcome: Outcome, root: Path, options: Options, outputs: list[ReportFile], seconds: float) -> None:
+def _write(report: Report, root: Path, options: Options, outputs: list[ReportFile], seconds: float) -> None:
     from dataclasses import replace
 
     from gpuc.cli.specs import repository_prefix
     from gpuc.diagnostics.report import render
-    from gpuc.diagnostics.report.result import Report
     from gpuc.diagnostics.report.terminal import is_terminal, style_of
 
-    report = Report(
-        findings=outcome.findings,
-        failures=outcome.failures,
-        clusters=outcome.clusters,
-        written=outcome.written,
-        removed=outcome.removed,
-        unchanged=outcome.unchanged,
-        changes=outcome.changes,
-        lines=outcome.lines,
-        repository_prefix=repository_prefix(root),
-    )
+    report = replace(report, repository_prefix=repository_prefix(root))
     for output in outputs:
         output.write(render(output.format, report))
     if options.quiet and options.format == "text":

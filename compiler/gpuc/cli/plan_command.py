@@ -19,6 +19,7 @@ from gpuc.plan.planner import Plans
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Finding
+    from gpuc.lint.load.load_objects import LoadedObjects
     from gpuc.manifest.manifest import Manifest
     from gpuc.plan.change import Change
     from gpuc.plan.state import State
@@ -166,9 +167,15 @@ def _spec_files(root: Path) -> dict[str, str]:
 
 
 def _workloads(folder: Path | None) -> tuple[Manifest, ...]:
-    """Returns the objects in the folder of --workloads."""
-    if folder is None:
-        return ()
+    return tuple(load_workloads(folder).manifests) if folder else ()
+
+
+def load_workloads(folder: Path) -> LoadedObjects:
+    """Loads the objects in the folder of --workloads, and prints which documents it cannot load.
+
+    Raises:
+        UsageError: when the folder has no objects.
+    """
     from gpuc.lint.load.load_objects import load_objects
 
     loaded = load_objects([str(folder)])
@@ -176,7 +183,7 @@ def _workloads(folder: Path | None) -> tuple[Manifest, ...]:
         write_message(sentence)
     if not loaded.manifests:
         raise UsageError(f"--workloads {folder} has no Kubernetes objects")
-    return tuple(loaded.manifests)
+    return loaded
 
 
 def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:

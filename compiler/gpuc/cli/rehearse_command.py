@@ -19,7 +19,7 @@ from gpuc.cli.transition_command import require_transition_options, run_transiti
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.output import report_files
 from gpuc.diagnostics.report.progress import Progress
-from gpuc.diagnostics.report.terminal import style_of, wants_colour
+from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.result import Result, find_problems, locate_results, render
@@ -197,15 +197,13 @@ def matches(case: Case, pattern: str) -> bool:
 
 def _compiles(root: Path, files: list[str]) -> bool:
     """Returns whether the specs have no errors. Prints the errors as `gpuc check` does."""
-    from gpuc.diagnostics.report import render as render_findings
-    from gpuc.diagnostics.report.result import Report
+    from gpuc.cli.refused import refused
     from gpuc.pipeline.pipeline import check_specs
 
-    outcome = check_specs(root, files, root, False, lambda step: None)
-    errors = tuple(finding for finding in outcome.findings if finding.is_error)
+    checked = check_specs(root, files, root, False, lambda step: None)
+    errors = [finding for finding in checked.findings if finding.is_error]
     if errors:
-        report = Report(errors, outcome.clusters, lines=outcome.lines)
-        write_stdout(render_findings("text", report, style_of(sys.stdout, os.environ)))
+        refused(root, errors, checked.clusters, "text")
     return not errors
 
 

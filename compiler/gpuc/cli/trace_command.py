@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gpuc.cli.arguments import parser_of
 from gpuc.diagnostics.finding import Mark, Path, StageError
 from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import style_of, wants_colour
+from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.kueue import GROUP
@@ -149,16 +149,13 @@ def _objects_of_spec(inputs: list[str]) -> Objects:
 
 def _print_errors(inputs: list[str]) -> None:
     """Prints the errors of a spec that does not compile, as `gpuc check` does."""
+    from gpuc.cli.refused import refused
     from gpuc.cli.specs import find_root, select
-    from gpuc.diagnostics.report import render as render_findings
-    from gpuc.diagnostics.report.result import Report
     from gpuc.pipeline.pipeline import check_specs
 
     root = find_root(File.cwd())
-    outcome = check_specs(root, select(root, File.cwd(), inputs), root, False, lambda step: None)
-    errors = tuple(finding for finding in outcome.findings if finding.is_error)
-    report = Report(errors, outcome.clusters, lines=outcome.lines)
-    write_stdout(render_findings("text", report, style_of(sys.stdout, os.environ)))
+    checked = check_specs(root, select(root, File.cwd(), inputs), root, False, lambda step: None)
+    refused(root, [finding for finding in checked.findings if finding.is_error], checked.clusters, "text")
 
 
 _Read = tuple[Workload, str, Place]

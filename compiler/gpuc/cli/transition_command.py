@@ -127,11 +127,7 @@ def _documents(folder: Path) -> list[dict[str, Any]]:
     Raises:
         UsageError: when the folder has no objects.
     """
-    from gpuc.lint.load.load_objects import load_objects
+    from gpuc.cli.plan_command import load_workloads
 
-    loaded = load_objects([str(folder)])
-    for sentence in loaded.unread_summary:
-        write_message(sentence)
-    if not loaded.manifests:
-        raise UsageError(f"--workloads {folder} has no Kubernetes objects")
+    loaded = load_workloads(folder)
     return [loaded.document(manifest) for manifest in loaded.manifests]

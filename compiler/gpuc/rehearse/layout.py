@@ -61,9 +61,9 @@ def good_or_not(is_good: bool, paint: Paint) -> str:
     return paint("1;32", "good") if is_good else paint("1;31", "not good")
 
 
-def rounded(seconds: Mapping[str, float]) -> dict[str, float]:
-    """Returns the durations of steps for a JSON document."""
-    return {name: round(taken, 2) for name, taken in seconds.items()}
+def rounded(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns values, such as durations of steps, for a JSON document: numbers with at most two decimal places."""
+    return {name: round(value, 2) if isinstance(value, float) else value for name, value in record.items()}
 
 
 def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.records import EKS, FLEET, NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
+from gpuc.catalog.records import NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Related, Severity, declare_rule
 from gpuc.diagnostics.unknown import none_if_unknown
 from gpuc.kubernetes.amounts import MIB
@@ -210,15 +210,11 @@ def _daemonsets(
     spec: Spec, pool_spec: PoolSpec, components: dict[str, Release], catalog: Catalog
 ) -> tuple[Daemonset, ...]:
     """Returns the DaemonSets on the nodes of a pool: of EKS, of the components, and the node agents of the spec."""
-    kinds = {"all"}
-    if pool_spec.purpose != "general":
-        kinds.add("gpu")
-    if pool_spec.fabric == "efa":
-        kinds.add("efa")
-    known = [row for row in catalog.daemonsets if row.component in (EKS, FLEET, *components)]
     # Memory is rounded up to MiB, as the request of a DaemonSet in the catalog.
     declared = [
         Daemonset(name, NODE_AGENT, agent.nodes, int(agent.cpu.removesuffix("m")), -(-agent.memory // MIB), ())
         for name, agent in spec.node_agents.items()
     ]
-    return tuple(row for row in (*known, *declared) if row.nodes in kinds)
+    has_gpus, has_efa = pool_spec.purpose != "general", pool_spec.fabric == "efa"
+    rows = (*catalog.daemonsets_of(components), *declared)
+    return tuple(row for row in rows if row.runs_on(has_gpus=has_gpus, has_efa=has_efa))

@@ -216,7 +216,7 @@ def _document(result: SyncResult) -> dict[str, Any]:
         "file": result.file,
         "hub": result.hub,
         "good": result.is_good,
-        **_numbers({"first_sync_s": result.first_sync_s}),
+        **layout.rounded({"first_sync_s": result.first_sync_s}),
         "regressions": result.regressions,
         "counts": {
             "applications": len(result.rows),
@@ -227,17 +227,13 @@ def _document(result: SyncResult) -> dict[str, Any]:
         },
         "seconds": layout.rounded(result.seconds),
         "memory_mib": result.memory_mib,
-        "applications": [_numbers(asdict(row)) for row in result.rows],
-        "edits": [_numbers(asdict(edit)) | {"waited": list(edit.waited)} for edit in result.edits],
-        "failures": [_numbers(asdict(failure)) for failure in result.failures],
+        "applications": [layout.rounded(asdict(row)) for row in result.rows],
+        "edits": [layout.rounded(asdict(edit)) | {"waited": list(edit.waited)} for edit in result.edits],
+        "failures": [layout.rounded(asdict(failure)) for failure in result.failures],
         "not_rendered": dict(result.not_rendered),
         "substitutions": list(result.substitutions),
         "not_tested": list(result.not_tested),
     }
-
-
-def _numbers(record: dict[str, Any]) -> dict[str, Any]:
-    return {key: round(value, 2) if isinstance(value, float) else value for key, value in record.items()}
 
 
 render = layout.Report("argocd", 2, _text, _markdown, _document).render

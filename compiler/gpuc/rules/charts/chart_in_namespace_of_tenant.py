@@ -13,7 +13,7 @@ def chart_in_namespace_of_tenant(cluster: Cluster) -> Findings:
     change them. If the chart is installed for the tenant, set `tenant`: the AppProject then permits only the
     namespaces of the tenant.
     """
-    owners = {namespace.name: tenant for tenant in cluster.tenants for namespace in tenant.namespaces}
+    owners = {namespace.name: tenant for tenant, namespace in cluster.namespaces}
     for name, chart in cluster.spec.charts.items():
         if chart.tenant is not None:
             continue

@@ -11,14 +11,13 @@ def profile_without_fabric(cluster: Cluster) -> Findings:
 
     Pods get environment variables that are written for another network.
     """
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            pools = [pool for queue in namespace.queues for pool in queue.pools]
-            fabrics = {pool.spec.fabric for pool in (*pools, *(quota.pool for quota in namespace.quotas))}
-            if namespace.nccl and namespace.nccl.spec.fabric not in fabrics:
-                fabric = namespace.nccl.spec.fabric
-                message = (
-                    f"namespace {namespace.name} has NCCL profile {namespace.nccl.name} for fabric {fabric}, "
-                    f"but no node pool in the quotas of the namespace has fabric {fabric}"
-                )
-                yield (*namespace.path, "nccl"), message
+    for _, namespace in cluster.namespaces:
+        pools = [pool for queue in namespace.queues for pool in queue.pools]
+        fabrics = {pool.spec.fabric for pool in (*pools, *(quota.pool for quota in namespace.quotas))}
+        if namespace.nccl and namespace.nccl.spec.fabric not in fabrics:
+            fabric = namespace.nccl.spec.fabric
+            message = (
+                f"namespace {namespace.name} has NCCL profile {namespace.nccl.name} for fabric {fabric}, "
+                f"but no node pool in the quotas of the namespace has fabric {fabric}"
+            )
+            yield (*namespace.path, "nccl"), message

@@ -11,7 +11,7 @@ def unused_profile(cluster: Cluster) -> Findings:
 
     No pod gets the environment variables of the profile.
     """
-    used = {namespace.nccl.name for tenant in cluster.tenants for namespace in tenant.namespaces if namespace.nccl}
+    used = {namespace.nccl.name for _, namespace in cluster.namespaces if namespace.nccl}
     for name in cluster.spec.nccl.profiles:
         if name not in used:
             yield ("spec", "nccl", "profiles", name, "fabric"), f"no namespace uses NCCL profile {name}"

@@ -141,7 +141,7 @@ def ingress_from_tenant(cluster: Cluster) -> Findings:
     The key is for namespaces of the platform. A namespace of another tenant ends the isolation between the two tenants.
     Namespaces of the same tenant do not need the key, because traffic between them is always allowed.
     """
-    owners = {namespace.name: tenant for tenant in cluster.tenants for namespace in tenant.namespaces}
+    owners = {namespace.name: tenant for tenant, namespace in cluster.namespaces}
     for tenant in cluster.tenants:
         for index, ingress in enumerate(tenant.spec.network.ingress):
             owner = owners.get(ingress.namespace or "")

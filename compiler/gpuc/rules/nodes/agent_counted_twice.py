@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.catalog.records import EKS, FLEET
+from gpuc.catalog.records import FLEET
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
@@ -12,8 +12,7 @@ def agent_counted_twice(cluster: Cluster) -> Findings:
 
     gpuc subtracts the requests twice, so quotas and workload templates are smaller than the nodes.
     """
-    components = (EKS, FLEET, *cluster.components)
-    known = {row.name: row for row in cluster.catalog.daemonsets if row.component in components}
+    known = {row.name: row for row in cluster.catalog.daemonsets_of(cluster.components)}
     for name in cluster.spec.node_agents:
         if name in known:
             place = "a row of specs/catalog/" if known[name].component == FLEET else "the catalog of gpuc"

@@ -15,12 +15,7 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
     On AMIs other than AL2023, EFA needs privileged namespaces (capability IPC_LOCK). Without these policies the pods of
     a privileged namespace may also mount the node's disk and use the node's network, and can read the data of others.
     """
-    privileged = [
-        namespace
-        for tenant in cluster.tenants
-        for namespace in tenant.namespaces
-        if namespace.spec.pod_security == "privileged"
-    ]
+    privileged = [namespace for _, namespace in cluster.namespaces if namespace.spec.pod_security == "privileged"]
     names = ", ".join(namespace.name for namespace in privileged)
     related = [
         Related(f"namespace {namespace.name} is privileged", (*namespace.path, "podSecurity"))

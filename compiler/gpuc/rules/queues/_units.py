@@ -41,11 +41,10 @@ def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
                 if pool_quota.pool is pool:
                     yield CountedQuota(queue.name, pool_quota.path, pool_quota.spec, pool_quota.nominal)
         return
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            for quota in namespace.quotas:
-                if quota.pool is pool:
-                    yield CountedQuota(namespace.name, quota.path, quota.spec, quota.amounts)
+    for _, namespace in cluster.namespaces:
+        for quota in namespace.quotas:
+            if quota.pool is pool:
+                yield CountedQuota(namespace.name, quota.path, quota.spec, quota.amounts)
 
 
 def amount_path(path: Path, amount: PoolAmount) -> Path:

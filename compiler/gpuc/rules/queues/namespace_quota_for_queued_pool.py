@@ -11,13 +11,12 @@ def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
 
     Pods outside of Kueue would use GPUs that Kueue gives to queued workloads, whose pods then stay pending.
     """
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            for quota in namespace.quotas:
-                pool = quota.pool.name
-                if quota.pool.counted == "kueue":
-                    message = f"namespace {namespace.name} has quota for node pool {pool}, but Kueue counts this pool"
-                    fix = f"move the quota to a queue of tenant {tenant.name}"
-                    if quota.pool.is_gpu:
-                        fix += f", or set counted of node pool {pool} to quota"
-                    yield amount_path(quota.path, quota.spec), message, fix, counted_by(quota.pool)
+    for tenant, namespace in cluster.namespaces:
+        for quota in namespace.quotas:
+            pool = quota.pool.name
+            if quota.pool.counted == "kueue":
+                message = f"namespace {namespace.name} has quota for node pool {pool}, but Kueue counts this pool"
+                fix = f"move the quota to a queue of tenant {tenant.name}"
+                if quota.pool.is_gpu:
+                    fix += f", or set counted of node pool {pool} to quota"
+                yield amount_path(quota.path, quota.spec), message, fix, counted_by(quota.pool)

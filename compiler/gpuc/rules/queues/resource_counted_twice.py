@@ -17,14 +17,13 @@ def resource_counted_twice(cluster: Cluster) -> Findings:
     A ResourceQuota counts a resource by its name, for all node pools together. Pods outside of Kueue could use the sum
     of both quotas on one node pool, and take GPUs of other namespaces.
     """
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            earlier: list[NamespaceQuota] = []
-            for quota in namespace.quotas:
-                pool = quota.pool
-                if pool.counted == "quota" and not pool.spec.leaving:
-                    yield from _twice(namespace, quota, earlier)
-                    earlier.append(quota)
+    for _, namespace in cluster.namespaces:
+        earlier: list[NamespaceQuota] = []
+        for quota in namespace.quotas:
+            pool = quota.pool
+            if pool.counted == "quota" and not pool.spec.leaving:
+                yield from _twice(namespace, quota, earlier)
+                earlier.append(quota)
 
 
 def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[NamespaceQuota]) -> Findings:

@@ -58,14 +58,13 @@ def namespace_with_leaving_pools(cluster: Cluster) -> Findings:
 
     Karpenter starts no new nodes for leaving pools. New pods of the namespace stay pending.
     """
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            pools = [quota.pool for quota in namespace.quotas]
-            is_leaving = namespace.spec.leaving or tenant.spec.leaving
-            if pools and not namespace.queues and not is_leaving and all(pool.spec.leaving for pool in pools):
-                owner = f"namespace {namespace.name}"
-                subject = f"{owner} has quota only of node pools"
-                yield _found(owner, namespace.path, subject, pools, "add quota of another node pool")
+    for tenant, namespace in cluster.namespaces:
+        pools = [quota.pool for quota in namespace.quotas]
+        is_leaving = namespace.spec.leaving or tenant.spec.leaving
+        if pools and not namespace.queues and not is_leaving and all(pool.spec.leaving for pool in pools):
+            owner = f"namespace {namespace.name}"
+            subject = f"{owner} has quota only of node pools"
+            yield _found(owner, namespace.path, subject, pools, "add quota of another node pool")
 
 
 def _found(owner: str, path: Path, subject: str, leaving: Sequence[Pool | Queue | Tenant], alternative: str) -> Found:

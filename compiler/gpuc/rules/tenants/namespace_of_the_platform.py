@@ -16,13 +16,12 @@ def namespace_of_the_platform(cluster: Cluster) -> Findings:
     tenant could change the controllers.
     """
     moved = {settings.namespace: name for name, settings in cluster.spec.components.items() if settings.namespace}
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            owner = f"namespace {namespace.name} of tenant {tenant.name}"
-            if component := moved.get(namespace.name):
-                related = [Related(f"the namespace in tenant {tenant.name}", namespace.path, on_key=True)]
-                message = f"{owner} is the namespace of {component}"
-                yield ("spec", "components", component, "namespace"), message, "", related
-            elif namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
-                message = f"{owner} is a namespace of the platform"
-                yield Found(namespace.path, message, f"rename {owner}", on_key=True)
+    for tenant, namespace in cluster.namespaces:
+        owner = f"namespace {namespace.name} of tenant {tenant.name}"
+        if component := moved.get(namespace.name):
+            related = [Related(f"the namespace in tenant {tenant.name}", namespace.path, on_key=True)]
+            message = f"{owner} is the namespace of {component}"
+            yield ("spec", "components", component, "namespace"), message, "", related
+        elif namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
+            message = f"{owner} is a namespace of the platform"
+            yield Found(namespace.path, message, f"rename {owner}", on_key=True)

@@ -14,12 +14,11 @@ def namespace_of_two_tenants(cluster: Cluster) -> Findings:
     roles of the namespace.
     """
     owners: dict[str, Tenant] = {}
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            owner = owners.setdefault(namespace.name, tenant)
-            if owner is not tenant:
-                actual = f"namespace {namespace.name} belongs to tenant {owner.name} and to tenant {tenant.name}"
-                path = (*owner.path, "namespaces", namespace.name)
-                related = [Related(f"the namespace in tenant {owner.name}", path, on_key=True)]
-                fix = f"rename namespace {namespace.name} of tenant {tenant.name}"
-                yield Found(namespace.path, f"{actual}; expected one tenant", fix, related, on_key=True)
+    for tenant, namespace in cluster.namespaces:
+        owner = owners.setdefault(namespace.name, tenant)
+        if owner is not tenant:
+            actual = f"namespace {namespace.name} belongs to tenant {owner.name} and to tenant {tenant.name}"
+            path = (*owner.path, "namespaces", namespace.name)
+            related = [Related(f"the namespace in tenant {owner.name}", path, on_key=True)]
+            fix = f"rename namespace {namespace.name} of tenant {tenant.name}"
+            yield Found(namespace.path, f"{actual}; expected one tenant", fix, related, on_key=True)

@@ -14,6 +14,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import Pattern, matching_values, pattern
+from gpuc.objects.pods import CONFIG_MAPS
 from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import (
     ANY,
@@ -118,11 +119,20 @@ def unknown_source(subject: Subject) -> Findings:
 
 @_check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
 def unknown_target(subject: Subject) -> Findings:
-    """A scaler, route, webhook or policy refers to an object that does not exist.
+    """A scaler, route or training job refers to an object that does not exist.
 
-    The scaler, route, webhook or policy has no effect. Only its status, or an error of clients, shows the reason.
+    The scaler, route or training job has no effect. Only its status, or an error of clients, shows the reason.
     """
     return subject.unresolved(unknown_target.rule)
+
+
+@_check("PLC005")
+def unknown_parameter(subject: Subject) -> Findings:
+    """A parameter of a constraint names an object that does not exist.
+
+    The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.
+    """
+    return subject.unresolved(unknown_parameter.rule)
 
 
 @_check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
@@ -182,29 +192,23 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference(POD, "spec.serviceAccountName", "ServiceAccount"),
         Reference(POD, "spec.imagePullSecrets[].name", "Secret"),
         Reference(POD, "spec.runtimeClassName", "node.k8s.io/RuntimeClass"),
-        Reference(POD, "spec.volumes[].configMap.name", "ConfigMap"),
+        *(Reference(POD, path, "ConfigMap") for path in CONFIG_MAPS),
         Reference(POD, "spec.volumes[].secret.secretName", "Secret"),
-        Reference(POD, "spec.volumes[].projected.sources[].configMap.name", "ConfigMap"),
         Reference(POD, "spec.volumes[].projected.sources[].secret.name", "Secret"),
         Reference(POD, "spec.volumes[].persistentVolumeClaim.claimName", "PersistentVolumeClaim"),
         Reference(POD, "spec.resourceClaims[].resourceClaimName", "resource.k8s.io/ResourceClaim"),
         Reference(POD, "spec.resourceClaims[].resourceClaimTemplateName", "resource.k8s.io/ResourceClaimTemplate"),
         *(
-            Reference(POD, f"spec.{containers}[].{path}", target)
+            Reference(POD, f"spec.{containers}[].{field}.name", "Secret")
             for containers in ("containers", "initContainers")
-            for path, target in (
-                ("envFrom[].configMapRef.name", "ConfigMap"),
-                ("envFrom[].secretRef.name", "Secret"),
-                ("env[].valueFrom.configMapKeyRef.name", "ConfigMap"),
-                ("env[].valueFrom.secretKeyRef.name", "Secret"),
-            )
+            for field in ("envFrom[].secretRef", "env[].valueFrom.secretKeyRef")
         ),
         Reference("PersistentVolumeClaim", "spec.storageClassName", "storage.k8s.io/StorageClass"),
         Reference("nvidia.com/ClusterPolicy", "spec.devicePlugin.config.name", "ConfigMap", ANY_NAMESPACE),
         Reference("nvidia.com/ClusterPolicy", "spec.migManager.config.name", "ConfigMap", ANY_NAMESPACE),
         Reference("nvidia.com/ClusterPolicy", "spec.dcgmExporter.config.name", "ConfigMap", ANY_NAMESPACE),
     ),
-    unknown_target.rule: (
+    unknown_parameter.rule: (
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[].queues[]", LOCAL_QUEUE, ANY_NAMESPACE),
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", PRIORITY_CLASS),
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.pools[].pool", _NODE_POOL),
@@ -216,6 +220,8 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference(f"{CONSTRAINTS}/GpucPoolSelector", "spec.parameters.choices[].pools[]", _NODE_POOL),
         Reference(f"{CONSTRAINTS}/GpucGpuLimits", "spec.parameters.limits[].pool", _NODE_POOL),
         Reference(f"{CONSTRAINTS}/GpucNcclProfile", "spec.parameters.profiles[].configMap", "ConfigMap", "namespace"),
+    ),
+    unknown_target.rule: (
         Reference("autoscaling/HorizontalPodAutoscaler", "spec.scaleTargetRef", TYPED),
         Reference("keda.sh/ScaledObject", "spec.scaleTargetRef", TYPED),
         Reference("autoscaling.k8s.io/VerticalPodAutoscaler", "spec.targetRef", TYPED),
@@ -250,15 +256,24 @@ def unresolved(index: Index) -> Iterator[tuple[Rule, ObjectFinding]]:
 def object_references(index: Index) -> Iterator[ObjectReference]:
     """Yields every reference from an object to another object."""
     for manifest in index.tree.manifests:
-        api_group = group(manifest)
-        rows = _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
-        rows = [*rows, *_BY_SOURCE.get(f"{api_group}/*", []), *(_BY_SOURCE[ANY] if manifest.labels else ())]
+        rows = _rows(manifest)
+        rows = [*rows, *_BY_SOURCE.get(f"{group(manifest)}/*", []), *(_BY_SOURCE[ANY] if manifest.labels else ())]
         if rows:
             yield from _references(rows, manifest, manifest.document(), ())
     for pods in index.pods:
         # The rows for ANY include the labels of a Pod object.
         rows = [row for row in _BY_SOURCE[POD] if pods.path or row[1][0] != "metadata"]
         yield from _references(rows, pods.manifest, pods.template, pods.path)
+
+
+def reference_paths(manifest: Manifest) -> set[Path]:
+    """Returns the paths of the fields of an object that are references of its kind."""
+    return {path for _, steps in _rows(manifest) for path, _ in matching_values(manifest.body, steps)}
+
+
+def _rows(manifest: Manifest) -> list[tuple[Reference, Pattern]]:
+    api_group = group(manifest)
+    return _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
 
 
 def _references(

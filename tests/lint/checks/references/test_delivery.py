@@ -263,5 +263,5 @@ def test_any_value_is_accepted(strange: Any) -> None:
             changed: list[Manifest] = [*objects]
             changed[number] = replace(manifest, body=body)
             for is_complete in (True, False):
-                objects = ObjectSet(changed, is_complete=is_complete, value_files=())
-                assert unsound([*delivery.findings(objects), *projects.findings(objects)], changed) == []
+                among = ObjectSet(changed, is_complete=is_complete, value_files=())
+                assert unsound([*delivery.findings(among), *projects.findings(among)], changed) == []

@@ -7,12 +7,13 @@ from typing import Any
 
 from gpuc.diagnostics.contract import Needs
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.diagnostics.spelling import misspelt
+from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
 from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.verify.references.names import reference_paths, unknown_parameter
 
 EXPANSION = "expansion.gatekeeper.sh"
 DENYING = (None, "deny")
@@ -32,16 +33,12 @@ NO_KINDS = declare_rule(
 )  # fmt: skip
 NOT_SELECTED = declare_rule(
     "PLC003", Severity.ERROR,
-    "The constraints of one kind select namespaces by a label, but not exactly the values that namespaces have.",
+    "The constraints of one kind select namespaces by a label, but not all values that namespaces have.",
     "The policy is not enforced in namespaces that no constraint selects, and no error or event reports the gap.",
 )  # fmt: skip
 DIFFERENT_KINDS = declare_rule(
     "PLC004", Severity.ERROR, "Constraints of one kind select objects of different kinds.",
     "Gatekeeper refuses a workload of one tenant and admits the same workload of another tenant.",
-)  # fmt: skip
-UNKNOWN_NAME = declare_rule(
-    "PLC005", Severity.ERROR, "A parameter of a constraint names a queue or node pool that does not exist.",
-    "The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.",
 )  # fmt: skip
 WITHOUT_CONSTRAINT = declare_rule(
     "PLC006", Severity.ERROR, "A ConstraintTemplate has no constraint.",
@@ -80,8 +77,8 @@ _SELECTING_MIN = 3
 
 
 @check(
-    DENIES_EVERYWHERE, NO_KINDS, NOT_SELECTED, DIFFERENT_KINDS, UNKNOWN_NAME, WITHOUT_CONSTRAINT, NOT_EXPANDED,
-    NOTHING_EXCLUDED, WARNS_EVERYWHERE, needs=Needs.CLUSTER,
+    DENIES_EVERYWHERE, NO_KINDS, NOT_SELECTED, DIFFERENT_KINDS, unknown_parameter.rule, WITHOUT_CONSTRAINT,
+    NOT_EXPANDED, NOTHING_EXCLUDED, WARNS_EVERYWHERE, needs=Needs.CLUSTER,
     kinds=("Namespace", f"{CONSTRAINTS}/*", f"{TEMPLATES}/*", f"{EXPANSION}/*", "config.gatekeeper.sh/*",
            "kueue.x-k8s.io/LocalQueue", "karpenter.sh/NodePool"),
 )  # fmt: skip
@@ -115,10 +112,14 @@ def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Iterator[Obj
         if not dig(entry, "kinds"):
             text = "no kinds are selected: the constraint applies to every kind of these API groups"
             yield ObjectFinding(NO_KINDS, constraint, ("spec", "match", "kinds", index), text)
-    is_limited = not objects.is_complete and (_has_exclusion(objects) or _kinds(constraint) <= _CLUSTER_SCOPED)
-    if _denies(constraint) and not (_selects(constraint) or is_limited):
+    if _denies_everywhere(objects, constraint):
         text = "the constraint denies objects in every namespace, also of the platform: select or exclude namespaces"
         yield ObjectFinding(DENIES_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)
+
+
+def _denies_everywhere(objects: ObjectSet, constraint: Manifest) -> bool:
+    is_limited = not objects.is_complete and (_has_exclusion(objects) or _kinds(constraint) <= _CLUSTER_SCOPED)
+    return _denies(constraint) and not (_selects(constraint) or is_limited)
 
 
 def _denies(constraint: Manifest) -> bool:
@@ -181,7 +182,7 @@ def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[Objec
             selected.setdefault(key, {})[str(value)] = constraint
         elif _is_set(selector):
             return
-        else:
+        elif not _denies_everywhere(objects, constraint):
             everywhere.append(constraint)
     for constraint in everywhere if selected else ():
         text = f"the constraint applies to every namespace; other {constraint.kind} constraints select namespaces"
@@ -192,16 +193,8 @@ def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[Objec
 
 
 def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
-    """Yields a finding for every selected value of a label that no namespace has, and for every value not selected."""
+    """Yields a finding for every value of a label that a namespace has and no constraint selects."""
     actual = {str(labels[key]): name for name, labels in objects.namespaces.items() if key in labels}
-    for value, constraint in values.items():
-        if actual and value not in actual:
-            suggestion = misspelt(str(value), map(str, actual))
-            known = ", ".join(sorted(map(str, actual)))
-            hint = f', did you mean "{suggestion}"' if suggestion else f"; known values: {known}"
-            path = ("spec", "match", "namespaceSelector", "matchLabels", key)
-            text = f'no namespace has the label "{key}: {value}"{hint}'
-            yield ObjectFinding(NOT_SELECTED, constraint, path, text, suggestion)
     kind = next(iter(values.values())).kind
     for value, name in sorted(actual.items(), key=str):
         namespace = objects.find("", "Namespace", name)
@@ -225,19 +218,22 @@ def _kinds(constraint: Manifest) -> set[str]:
 
 
 def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    """Yields a finding for every parameter that names a LocalQueue or NodePool that does not exist."""
+    """Yields a finding for every parameter that names a LocalQueue or NodePool that does not exist.
+
+    The check of references reports the parameters that gpuc knows as references.
+    """
     queues = {queue.name for queue in objects.of("kueue.x-k8s.io", "LocalQueue")}
     pools = {pool.name for pool in objects.of("karpenter.sh", "NodePool")}
     for constraint in constraints:
+        references = reference_paths(constraint)
         for path, value in _texts(dig(constraint.body, "spec", "parameters"), ("spec", "parameters")):
             keys = " ".join(step for step in path if isinstance(step, str)).lower()
             kind = "LocalQueue" if "queue" in keys else "NodePool"
             known = queues if "queue" in keys else pools if "pool" in keys else set()
-            if value and known and value not in known:
-                suggestion = misspelt(str(value), map(str, known))
-                hint = f', did you mean "{suggestion}"' if suggestion else f"; known: {', '.join(sorted(known))}"
-                text = f'no {kind} has the name "{value}"{hint}'
-                yield ObjectFinding(UNKNOWN_NAME, constraint, path, text, suggestion)
+            if value and known and value not in known and path not in references:
+                suggestion = misspelt(value, known)
+                message = missing(f"the {kind}", value, known, suggestion)
+                yield ObjectFinding(unknown_parameter.rule, constraint, path, message, write(suggestion))
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:

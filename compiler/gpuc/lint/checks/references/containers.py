@@ -8,6 +8,7 @@ from typing import Any
 from gpuc.admission.validation.containers import PROBES
 from gpuc.admission.validation.resources import requirements
 from gpuc.cluster.index import Index
+from gpuc.cluster.monitor import Monitor, monitors
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.selector import matches
@@ -16,7 +17,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, home_namespace, items, labels, pairs
 from gpuc.objects.pods import Pods
-from gpuc.objects.selectors import equal_labels, selector
+from gpuc.objects.selectors import equal_labels
 
 REFUSED_AMOUNT = declare_rule(
     "OBJ020",
@@ -49,8 +50,9 @@ def findings(objects: ObjectSet) -> Findings:
     for service in index.tree.of("", "Service"):
         services.setdefault(home_namespace(service), []).append(service)
         yield from _targets(service, workloads.get(home_namespace(service), []))
-    for monitor in index.tree.of("monitoring.coreos.com", "ServiceMonitor"):
-        yield from _endpoints(monitor, services.get(home_namespace(monitor), []))
+    for monitor in index.tree.once(monitors):
+        if monitor.kind == "ServiceMonitor":
+            yield from _endpoints(monitor, services.get(home_namespace(monitor.manifest), []))
 
 
 def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
@@ -98,21 +100,19 @@ def _targets(service: Manifest, workloads: list[Pods]) -> Iterator[ObjectFinding
             yield _no_port(service, ("spec", "ports", number, "targetPort"), name, known, "the selected pods")
 
 
-def _endpoints(monitor: Manifest, services: list[Manifest]) -> Iterator[ObjectFinding]:
+def _endpoints(monitor: Monitor, services: list[Manifest]) -> Iterator[ObjectFinding]:
     """Yields findings about named ports that no selected Service has.
 
     Only monitors that select a Service of the input in their own namespace are checked.
     """
-    selected = selector(dig(monitor.body, "spec", "selector"))
-    if not selected or dig(monitor.body, "spec", "namespaceSelector"):
+    if not monitor.selector or monitor.is_everywhere or monitor.namespaces != [home_namespace(monitor.manifest)]:
         return
-    chosen = [service for service in services if matches(selected, labels(service.labels))]
+    chosen = [service for service in services if monitor.selects(labels(service.labels))]
     ports = [port for service in chosen for _, port in items(dig(service.body, "spec", "ports"))]
     known = {name for port in ports if isinstance(name := dig(port, "name"), str)}
-    for number, endpoint in items(dig(monitor.body, "spec", "endpoints")) if chosen else ():
-        name = dig(endpoint, "port")
-        if isinstance(name, str) and name not in known:
-            yield _no_port(monitor, ("spec", "endpoints", number, "port"), name, known, "the selected services")
+    for path, name in monitor.ports if chosen else ():
+        if name not in known:
+            yield _no_port(monitor.manifest, path, name, known, "the selected services")
 
 
 def _no_port(manifest: Manifest, path: Path, name: str, known: set[str], owner: str) -> ObjectFinding:
