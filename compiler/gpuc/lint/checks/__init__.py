@@ -20,7 +20,8 @@ KUEUE_CONFIGURATION = ("ConfigMap", f"{HELM_VALUES}kueue")
 POD_NEEDS = (
     "ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim", "apiextensions.k8s.io/*", "argoproj.io/*",
     "bitnami.com/*", "cert-manager.io/*", "external-secrets.io/*", "rbac.authorization.k8s.io/*",
-    "readiness.node.x-k8s.io/*", "scheduling.k8s.io/*", "secrets-store.csi.x-k8s.io/*", "storage.k8s.io/*", "trust.cert-manager.io/*", f"{HELM_VALUES}gpu-operator",
+    "readiness.node.x-k8s.io/*", "scheduling.k8s.io/*", "secrets-store.csi.x-k8s.io/*", "storage.k8s.io/*",
+    "trust.cert-manager.io/*", f"{HELM_VALUES}gpu-operator",
 )  # fmt: skip
 """The kinds of what pods refer to, and of what creates these objects."""
 POLICIES = (
