@@ -13,20 +13,14 @@ from typing import Any
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.documents.composer import Composer, LimitError, Node, events
 
-UNREADABLE = declare_rule(
-    "LNT001", Severity.ERROR, "A file is not YAML.",
-    "kubectl and Argo CD refuse the file, and none of its objects reaches the cluster.",
-)  # fmt: skip
-DUPLICATE_KEY = declare_rule(
-    "LNT002", Severity.ERROR, "A map has the same key twice.",
+UNREADABLE = declare_rule("LNT001", Severity.ERROR, "A file is not YAML.",
+    "kubectl and Argo CD refuse the file, and none of its objects reaches the cluster.")  # fmt: skip
+DUPLICATE_KEY = declare_rule("LNT002", Severity.ERROR, "A map has the same key twice.",
     "The last value silently replaces the others, and strict parsers refuse the file.",
-    "k8s.io/apimachinery, pkg/util/yaml",
-)  # fmt: skip
-TOO_LARGE = declare_rule(
-    "LNT003", Severity.ERROR, "A document is too large or nested too deeply.",
-    "A few nested aliases can expand to billions of values, and deep nesting overflows the stack of a parser. "
-    "gpuc lint ignores the document.",
-)  # fmt: skip
+    "k8s.io/apimachinery, pkg/util/yaml")  # fmt: skip
+TOO_LARGE = declare_rule("LNT003", Severity.ERROR, "A document is too large or nested too deeply.",
+    "A few nested aliases can expand to billions of values, and deep nesting overflows the stack of a parser. gpuc "
+    "lint ignores the document.")  # fmt: skip
 VALUES_MAX = 4_000_000
 """The limit of values in one document: enough for a dump of ten thousand pods."""
 ALIASED_MAX = 1_000_000

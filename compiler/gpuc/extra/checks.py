@@ -22,27 +22,18 @@ from gpuc.objects.object_set import ObjectSet, emitted, group
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
 from gpuc.verify.fields.schema import quantity_not_canonical, schema_findings, unknown_kind
 
-TWICE = declare_rule(
-    "MAN009",
-    Severity.ERROR,
+TWICE = declare_rule("MAN009", Severity.ERROR,
     "A manifest describes an object that another file of the output already has.",
     "Two Applications would change the object in turns. gpuc sets the option FailOnSharedResource, so that neither "
     "Application syncs. To change an object of gpuc, use `patches` in the spec.",
-    "argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md",
-)
-NO_SCHEMA = declare_rule(
-    "MAN010",
-    Severity.INFO,
-    "A manifest has a kind for which gpuc has no schema.",
+    "argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md")  # fmt: skip
+NO_SCHEMA = declare_rule("MAN010", Severity.INFO, "A manifest has a kind for which gpuc has no schema.",
     "gpuc writes the object to the output without a check of its fields, and takes an object without a namespace for "
-    "an object of a cluster-scoped kind.",
-)
-NOT_EVALUATED = declare_rule(
-    "MAN011",
-    Severity.WARNING,
+    "an object of a cluster-scoped kind.")  # fmt: skip
+NOT_EVALUATED = declare_rule("MAN011", Severity.WARNING,
     "A manifest can allow connections between tenants, and gpuc cannot evaluate it.",
     "The proof that tenants are isolated does not include the object, or the policies that the object creates.",
-)
+)  # fmt: skip
 _LESS_CERTAIN = ("REF021", "REF024", "REF085")
 """Rules about labels and taints of nodes, which tell less than REF086 about the same object."""
 _SECONDARY_NETWORKS = ("NetworkAttachmentDefinition", "UserDefinedNetwork", "ClusterUserDefinedNetwork")

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 F = TypeVar("F", "FleetPolicies", "FleetCatalog")
 
-SAME_NAME = declare_rule(
-    "LAY101", Severity.ERROR, "Two clusters have the same name.",
-    "Both clusters would write the same files in out/ and clusters/.",
-)  # fmt: skip
+SAME_NAME = declare_rule("LAY101", Severity.ERROR, "Two clusters have the same name.",
+    "Both clusters would write the same files in out/ and clusters/.")  # fmt: skip
 
 
 @dataclass(frozen=True)

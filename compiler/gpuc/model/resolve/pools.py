@@ -17,20 +17,16 @@ from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Image as ImageSpec
 from gpuc.spec.pools import Pool as PoolSpec
 
-LAYOUT = declare_rule(
-    "MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
+LAYOUT = declare_rule("MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
     "The MIG manager reports an error, or the node never joins the cluster. The node costs money, but has no GPUs.",
-    "NVIDIA MIG user guide r620, supported profiles and placements",
-)  # fmt: skip
-LAYOUT_GPUS = declare_rule(
-    "MIG101", Severity.ERROR, "MIG layouts by GPU number do not contain every GPU of a node exactly once.",
-    "gpuc cannot choose the layout of a GPU that has no layout or two layouts.",
-)  # fmt: skip
-HARDWARE = declare_rule(
-    "KRP018", Severity.ERROR, "Instance types of a node pool differ in their hardware, or do not match its purpose.",
+    "NVIDIA MIG user guide r620, supported profiles and placements")  # fmt: skip
+LAYOUT_GPUS = declare_rule("MIG101", Severity.ERROR,
+    "MIG layouts by GPU number do not contain every GPU of a node exactly once.",
+    "gpuc cannot choose the layout of a GPU that has no layout or two layouts.")  # fmt: skip
+HARDWARE = declare_rule("KRP018", Severity.ERROR,
+    "Instance types of a node pool differ in their hardware, or do not match its purpose.",
     "Karpenter finds no instance type for the pod, or starts nodes with different resources.",
-    "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0",
-)  # fmt: skip
+    "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0")  # fmt: skip
 
 
 NO_MIG = MigProfileSet("", (), 0, source=())
