@@ -8,7 +8,7 @@ from gpuc.isolation.access import Access
 from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants, members_of_several
+from gpuc.rules.tenants.members import group_of_two_tenants, members_of_several
 
 
 def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Path, Related
+from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster
 from gpuc.model.gpu_pool import GpuPool
 from gpuc.rules import Findings, rule
-from gpuc.rules.nodes._images import image_path
+from gpuc.rules.nodes.images import image_path
 
 
 def layout_path(pool: GpuPool) -> Path:
@@ -47,3 +47,17 @@ def single_strategy_on_mixed_layout(cluster: Cluster) -> Findings:
                 related = [Related("the layout", layout_path(pool), on_key=True)]
                 fix = f"set sharing.mig.strategy of node pool {pool.name} to mixed"
                 yield (*pool.path, "sharing", "mig", "strategy"), message, fix, related
+
+
+@rule("MIG010", Severity.WARNING, source="NVIDIA MIG user guide r620, limits")
+def training_on_slices(cluster: Cluster) -> Findings:
+    """A training node pool has MIG slices.
+
+    Slices cannot communicate through NVLink or NCCL, and a process can use only one slice. Distributed training does
+    not start.
+    """
+    for pool in cluster.gpu_pools:
+        if pool.spec.purpose == "training" and pool.sharing and pool.sharing.mode == "mig":
+            message = f"purpose of node pool {pool.name} is training, but its GPUs are MIG slices"
+            related = [Related("MIG layout", (*pool.path, "sharing", "mig"), on_key=True)]
+            yield (*pool.path, "purpose"), message, "", related

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
-from gpuc.rules.network._exceptions import exceptions
+from gpuc.rules.network.exceptions import exceptions
 from gpuc.spec.network import Egress
 
 

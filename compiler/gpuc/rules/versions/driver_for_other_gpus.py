@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.model import Cluster, GpuPool
 from gpuc.rules import Findings, rule
-from gpuc.rules.nodes._images import has_ami_id
+from gpuc.rules.nodes.images import has_ami_id
 
 
 @rule("VER002", source="NVIDIA data-centre driver documentation, supported GPUs")
