@@ -7,7 +7,7 @@ from gpuc.diagnostics.spelling import nearest
 from gpuc.manifest.printable import unprintable
 from gpuc.model import Cluster
 from gpuc.model.tenant_kinds import DENIED_KINDS
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("CHT001")
@@ -26,7 +26,7 @@ def chart_in_namespace_of_tenant(cluster: Cluster) -> Findings:
         named += [(("namespaces", index), other) for index, other in enumerate(chart.namespaces)]
         for path, namespace in named:
             if owner := owners.get(namespace):
-                yield (
+                yield Found(
                     ("spec", "charts", name, *path),
                     f"namespace {namespace} of chart {name} belongs to tenant {owner.name}; expected another namespace",
                     f"add tenant: {owner.name} to chart {name}, or choose another namespace",
@@ -49,7 +49,7 @@ def chart_outside_of_tenant(cluster: Cluster) -> Findings:
         if chart.tenant not in tenants:
             suggestion = nearest(chart.tenant, tenants)
             message = f"tenant {chart.tenant} of chart {name} does not exist; expected {' or '.join(tenants)}"
-            yield (*path, "tenant"), message, f"set tenant to {suggestion}" if suggestion else ""
+            yield Found((*path, "tenant"), message, f"set tenant to {suggestion}" if suggestion else "")
             continue
         own = tenants[chart.tenant]
         named: list[tuple[Path, str]] = [(("namespace",), chart.namespace)]
@@ -57,10 +57,10 @@ def chart_outside_of_tenant(cluster: Cluster) -> Findings:
         for step, namespace in named:
             if namespace not in own:
                 message = f"namespace {namespace} of chart {name} does not belong to tenant {chart.tenant}"
-                yield (*path, *step), f"{message}; expected {' or '.join(own)}"
+                yield Found((*path, *step), f"{message}; expected {' or '.join(own)}")
         for index, kind in enumerate(chart.kinds.cluster):
             message = f"chart {name} of tenant {chart.tenant} has the cluster-scoped kind {kind}; expected none"
-            yield (*path, "kinds", "cluster", index), message
+            yield Found((*path, "kinds", "cluster", index), message)
 
 
 @rule("CHT003")
@@ -75,7 +75,7 @@ def chart_with_denied_kind(cluster: Cluster) -> Findings:
             group, _, short = kind.rpartition("/")
             if reason := DENIED_KINDS.get((group, short)):
                 message = f"chart {name} of tenant {chart.tenant} has objects of the kind {kind}: {reason}"
-                yield ("spec", "charts", name, "kinds", "namespaced", index), message
+                yield Found(("spec", "charts", name, "kinds", "namespaced", index), message)
 
 
 _APPLICATIONS = ("extra", "monitoring", "project", "root", "tenants")
@@ -93,9 +93,9 @@ def chart_with_taken_name(cluster: Cluster) -> Findings:
         component = next((item for item in cluster.components if name == item or name.startswith(f"{item}-")), None)
         if component is not None:
             message = f"chart {name} has the name of component {component}, or begins with it; expected another name"
-            yield path, message, f"rename chart {name}, or use components.{component}"
+            yield Found(path, message, f"rename chart {name}, or use components.{component}")
         elif name in _APPLICATIONS or name.startswith("extra-"):
-            yield path, f"chart {name} has the name of an Application of gpuc; expected another name"
+            yield Found(path, f"chart {name} has the name of an Application of gpuc; expected another name")
 
 
 @rule("CHT005")
@@ -106,4 +106,4 @@ def unwritable_chart_value(cluster: Cluster) -> Findings:
     """
     for name, chart in cluster.spec.charts.items():
         path: Path = ("spec", "charts", name, "values")
-        yield from unprintable(chart.values, allows_null=True, path=path)
+        yield from (Found(*problem) for problem in unprintable(chart.values, allows_null=True, path=path))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.model.cluster import ALWAYS_PLATFORM
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("CMP101", Severity.WARNING)
@@ -21,7 +21,7 @@ def crds_of_another_team(cluster: Cluster) -> Findings:
             continue
         managed, other = (name, definitions) if cluster.is_managed(name) else (definitions, name)
         message = f"gpuc installs {managed}, but another team installs {other}; expected the same team for both"
-        yield ("spec", "components", other, "managed"), message, f"set managed of component {managed} to false"
+        yield Found(("spec", "components", other, "managed"), message, f"set managed of component {managed} to false")
 
 
 @rule("CMP102", Severity.WARNING)
@@ -33,7 +33,7 @@ def repository_of_another_team(cluster: Cluster) -> Findings:
     for name, settings in cluster.spec.components.items():
         if settings.repository is not None and not settings.managed:
             message = f"component {name} has a repository, but another team installs the chart; expected no repository"
-            yield ("spec", "components", name, "repository"), message, "remove repository"
+            yield Found(("spec", "components", name, "repository"), message, "remove repository")
 
 
 @rule("CMP002", source="open-policy-agent/gatekeeper v3.23.0 charts/gatekeeper/templates (critical-pods-resourcequota)")
@@ -46,7 +46,7 @@ def gatekeeper_among_kubernetes(cluster: Cluster) -> Findings:
     namespace = cluster.components["gatekeeper"].namespace
     if namespace in ALWAYS_PLATFORM:
         message = f"component gatekeeper has namespace {namespace}; expected a namespace of its own"
-        yield ("spec", "components", "gatekeeper", "namespace"), message
+        yield Found(("spec", "components", "gatekeeper", "namespace"), message)
 
 
 @rule("CMP001", source="argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md, managedNamespaceMetadata")
@@ -67,4 +67,4 @@ def shared_namespace(cluster: Cluster) -> Findings:
             if settings is not None and settings.namespace is not None:
                 others = ", ".join(other for other in names if other != name)
                 message = f"component {name} has namespace {namespace}, which is also the namespace of {others}"
-                yield ("spec", "components", name, "namespace"), f"{message}; expected a namespace of its own"
+                yield Found(("spec", "components", name, "namespace"), f"{message}; expected a namespace of its own")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Path, Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("ARG002", Severity.WARNING, source="argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md")
@@ -16,7 +16,7 @@ def automatic_prune_in_production(cluster: Cluster) -> Findings:
     all data. Disruption budgets do not delay the deletion.
     """
     if cluster.spec.environment == "prod" and cluster.spec.delivery.prune == "automatic":
-        yield (
+        yield Found(
             ("spec", "delivery", "prune"),
             "delivery.prune is automatic in prod; expected confirm or never",
             "set delivery.prune to confirm",
@@ -39,7 +39,7 @@ def credentials_in_url(cluster: Cluster) -> Findings:
         scheme, _, rest = url.partition("://")
         if scheme in ("https", "oci") and "@" in rest.split("/")[0]:
             message = f"{field} contains credentials; put the credentials into a repository Secret of Argo CD"
-            yield path, message, f"set {field} to {scheme}://{rest.split('@', 1)[1]}"
+            yield Found(path, message, f"set {field} to {scheme}://{rest.split('@', 1)[1]}")
 
 
 @rule("ARG102", Severity.WARNING)
@@ -50,7 +50,7 @@ def path_without_output(cluster: Cluster) -> Findings:
     """
     path = cluster.spec.delivery.path
     if path.rstrip("/").split("/")[-1] != "out":
-        yield (
+        yield Found(
             ("spec", "delivery", "path"),
             f"delivery.path is {path}; expected a path that ends with out, the output folder of gpuc",
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("TEN008", source="Kubernetes Pod Security Standards, capabilities")
@@ -25,7 +25,7 @@ def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
                     f"namespace {namespace.name} has podSecurity {level}, but NCCL profile {profile} has fabric efa"
                 )
                 fix = f"set podSecurity of namespace {namespace.name} to privileged"
-                yield (*namespace.path, "podSecurity"), message, fix
+                yield Found((*namespace.path, "podSecurity"), message, fix)
 
 
 @rule("EFA107", Severity.WARNING)
@@ -43,7 +43,7 @@ def profile_without_fabric(cluster: Cluster) -> Findings:
                 f"namespace {namespace.name} has NCCL profile {namespace.nccl.name} for fabric {fabric}, "
                 f"but no node pool in the quotas of the namespace has fabric {fabric}"
             )
-            yield (*namespace.path, "nccl"), message
+            yield Found((*namespace.path, "nccl"), message)
 
 
 @rule("EFA108", Severity.WARNING)
@@ -55,7 +55,7 @@ def unused_profile(cluster: Cluster) -> Findings:
     used = {namespace.nccl.name for _, namespace in cluster.namespaces if namespace.nccl}
     for name in cluster.spec.nccl.profiles:
         if name not in used:
-            yield ("spec", "nccl", "profiles", name, "fabric"), f"no namespace uses NCCL profile {name}"
+            yield Found(("spec", "nccl", "profiles", name, "fabric"), f"no namespace uses NCCL profile {name}")
 
 
 @rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
@@ -69,7 +69,7 @@ def verbose_logs_in_production(cluster: Cluster) -> Findings:
     for name, profile in cluster.spec.nccl.profiles.items():
         path = ("spec", "nccl", "profiles", name)
         if profile.debug in ("INFO", "TRACE"):
-            yield (
+            yield Found(
                 (*path, "debug"),
                 f"debug of NCCL profile {name} is {profile.debug} in prod; expected WARN",
                 f"set debug of NCCL profile {name} to WARN",
@@ -77,4 +77,4 @@ def verbose_logs_in_production(cluster: Cluster) -> Findings:
         level = profile.env.get("NCCL_DEBUG", "").upper()
         if level in ("INFO", "TRACE"):
             message = f"NCCL_DEBUG of NCCL profile {name} is {level} in prod; expected WARN"
-            yield (*path, "env", "NCCL_DEBUG"), message, f"set NCCL_DEBUG of NCCL profile {name} to WARN"
+            yield Found((*path, "env", "NCCL_DEBUG"), message, f"set NCCL_DEBUG of NCCL profile {name} to WARN")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Related
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 REASONS = {
     "calico": "gpuc has no verified facts about the packets that policies of Calico match",
@@ -23,7 +23,7 @@ def engine_without_facts(cluster: Cluster) -> Findings:
     engine = cluster.aws.network_policy_engine
     if engine in REASONS:
         message = f"networkPolicyEngine is {engine}; {REASONS[engine]}; expected vpc-cni, cilium or none"
-        yield ("spec", "cloud", "aws", "networkPolicyEngine"), message
+        yield Found(("spec", "cloud", "aws", "networkPolicyEngine"), message)
 
 
 @rule("NET003", source="aws/amazon-vpc-cni-k8s README, network policy")
@@ -37,7 +37,7 @@ def unenforced_isolation(cluster: Cluster) -> Findings:
         isolated = ", ".join(f"{tenant.name} ({tenant.spec.isolation})" for tenant in tenants)
         message = f"cloud.aws.networkPolicyEngine is none, but these tenants need NetworkPolicies: {isolated}"
         related = [Related(f"isolation of tenant {tenant.name}", (*tenant.path, "isolation")) for tenant in tenants]
-        yield ("spec", "cloud", "aws", "networkPolicyEngine"), message, "", related
+        yield Found(("spec", "cloud", "aws", "networkPolicyEngine"), message, related=related)
 
 
 @rule(
@@ -63,7 +63,7 @@ def api_server_without_service_range(cluster: Cluster) -> Findings:
                 f"set cloud.aws.serviceCidr to the output of aws eks describe-cluster --name {cluster.aws.eks_cluster} "
                 "--query cluster.kubernetesNetworkConfig.serviceIpv4Cidr"
             )
-            yield (*tenant.path, "network", "apiServer"), message, fix
+            yield Found((*tenant.path, "network", "apiServer"), message, fix)
 
 
 @rule("NET008", source="cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, Entities based")
@@ -81,7 +81,7 @@ def gateway_without_cilium(cluster: Cluster) -> Findings:
                     f"the namespace of the gateway's pods, or networkPolicyEngine cilium"
                 )
                 related = [Related(f"the engine is {engine}", ("spec", "cloud", "aws", "networkPolicyEngine"))]
-                yield (*tenant.path, "network", "ingress", index, "gateway"), message, "", related
+                yield Found((*tenant.path, "network", "ingress", index, "gateway"), message, related=related)
 
 
 @rule(
@@ -104,4 +104,4 @@ def names_without_cilium(cluster: Cluster) -> Findings:
                     f"cidrs, or network.internet, or networkPolicyEngine cilium"
                 )
                 related = [Related(f"the engine is {engine}", ("spec", "cloud", "aws", "networkPolicyEngine"))]
-                yield (*tenant.path, "network", "egress", index, "names"), message, "", related
+                yield Found((*tenant.path, "network", "egress", index, "names"), message, related=related)

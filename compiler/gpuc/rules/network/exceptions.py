@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.kubernetes.addresses import ipv4_network
 from gpuc.model import Cluster, Tenant
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule, tenant_rule
 from gpuc.spec.network import Allowed
 
 
@@ -24,17 +24,16 @@ def exceptions(tenant: Tenant) -> Iterator[tuple[Path, Allowed]]:
         yield (*path, "ingress", index), ingress
 
 
-@rule("NET110", Severity.WARNING)
-def exceptions_without_policies(cluster: Cluster) -> Findings:
+@tenant_rule("NET110", Severity.WARNING)
+def exceptions_without_policies(tenant: Tenant) -> Findings:
     """A tenant with isolation namespace has exceptions to NetworkPolicies, but no NetworkPolicies.
 
     The exceptions have no effect: pods of the tenant may connect to all addresses.
     """
-    for tenant in cluster.tenants:
-        for path, _ in exceptions(tenant) if tenant.spec.isolation == "namespace" else ():
-            message = f"{path[4]} of tenant {tenant.name} has no effect, because the isolation is namespace"
-            related = [Related("isolation is namespace", (*tenant.path, "isolation"))]
-            yield path, f"{message}; expected isolation network or dedicated", "", related
+    for path, _ in exceptions(tenant) if tenant.spec.isolation == "namespace" else ():
+        message = f"{path[4]} of tenant {tenant.name} has no effect, because the isolation is namespace"
+        related = [Related("isolation is namespace", (*tenant.path, "isolation"))]
+        yield Found(path, f"{message}; expected isolation network or dedicated", related=related)
 
 
 class _Range(NamedTuple):
@@ -69,7 +68,9 @@ def redundant_egress(cluster: Cluster) -> Findings:
                 relation = "is repeated" if wider.network == network else f"is part of the egress to {wider.network}"
                 message = f"egress of tenant {tenant.name} to {network} {relation}"
                 related = [Related(f"egress to {wider.network}", wider.path)]
-                yield path, f"{message}; expected ranges that do not contain each other", f"remove {network}", related
+                yield Found(
+                    path, f"{message}; expected ranges that do not contain each other", f"remove {network}", related
+                )
             elif (
                 internet
                 and _includes(internet, entry)
@@ -78,7 +79,7 @@ def redundant_egress(cluster: Cluster) -> Findings:
                 message = f"egress of tenant {tenant.name} to {network} is part of network.internet"
                 related = [Related("egress to the internet", (*tenant.path, "network", "internet"), on_key=True)]
                 expected = "expected only ranges that the internet does not include"
-                yield path, f"{message}; {expected}", f"remove {network}", related
+                yield Found(path, f"{message}; {expected}", f"remove {network}", related)
 
 
 def _ranges(tenant: Tenant) -> Iterator[_Range]:
@@ -103,32 +104,31 @@ def _includes(wider: Allowed, entry: Allowed) -> bool:
 SUFFIXES = (".svc", ".cluster.local")
 
 
-@rule(
+@tenant_rule(
     "NET109",
     Severity.WARNING,
     source="cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, DNS based: rules are intended for external "
     "connections and behave similarly to CIDR based rules, which match no pods",
 )
-def names_in_cluster(cluster: Cluster) -> Findings:
+def names_in_cluster(tenant: Tenant) -> Findings:
     """A tenant may connect to the host name of a Service in the cluster, but rules with names match no pods.
 
     Cilium learns the addresses of the name, but a rule with names applies only to addresses outside of the cluster.
     """
-    for tenant in cluster.tenants:
-        for index, egress in enumerate(tenant.spec.network.egress):
-            for number, name in enumerate(egress.names or ()):
-                if name.endswith(SUFFIXES):
-                    path = (*tenant.path, "network", "egress", index, "names", number)
-                    actual = f"egress of tenant {tenant.name} has {name}, the name of Services in the cluster"
-                    yield path, f"{actual}; expected host names outside of the cluster"
+    for index, egress in enumerate(tenant.spec.network.egress):
+        for number, name in enumerate(egress.names or ()):
+            if name.endswith(SUFFIXES):
+                path = (*tenant.path, "network", "egress", index, "names", number)
+                actual = f"egress of tenant {tenant.name} has {name}, the name of Services in the cluster"
+                yield Found(path, f"{actual}; expected host names outside of the cluster")
 
 
-@rule(
+@tenant_rule(
     "NET111",
     Severity.WARNING,
     source="kubernetes-sigs/aws-load-balancer-controller 225f4456 docs/guide/service/nlb.md (health check traffic)",
 )
-def internet_without_health_checks(cluster: Cluster) -> Findings:
+def internet_without_health_checks(tenant: Tenant) -> Findings:
     """The internet may connect to pods of a tenant, but the health checks of their load balancer may not.
 
     An NLB that keeps the addresses of clients sends its health checks from its own private addresses, which the
@@ -136,14 +136,13 @@ def internet_without_health_checks(cluster: Cluster) -> Findings:
     succeeds. Later it sends requests to pods that do not answer. Pods with a readiness gate of the load balancer never
     become ready. If pods need no health checks, accept the finding.
     """
-    for tenant in cluster.tenants:
-        for index, entry in enumerate(tenant.spec.network.ingress if tenant.isolates_network else ()):
-            if entry.internet and entry.health_checks is None:
-                yield (
-                    (*tenant.path, "network", "ingress", index, "internet"),
-                    f"ingress of tenant {tenant.name} from the internet has no healthChecks, so every target of an NLB "
-                    "is unhealthy; expected healthChecks with the ranges of the subnets of the load balancer",
-                )
+    for index, entry in enumerate(tenant.spec.network.ingress if tenant.isolates_network else ()):
+        if entry.internet and entry.health_checks is None:
+            yield Found(
+                (*tenant.path, "network", "ingress", index, "internet"),
+                f"ingress of tenant {tenant.name} from the internet has no healthChecks, so every target of an NLB "
+                "is unhealthy; expected healthChecks with the ranges of the subnets of the load balancer",
+            )
 
 
 @rule("NET106", Severity.WARNING)
@@ -156,4 +155,4 @@ def metrics_without_prometheus(cluster: Cluster) -> Findings:
     for tenant in cluster.tenants if cluster.spec.observability is None else ():
         if "metrics" in tenant.spec.network.model_fields_set and tenant.spec.network.metrics:
             message = f"tenant {tenant.name} has network.metrics, but the spec has no observability"
-            yield (*tenant.path, "network", "metrics"), message, "add observability to the spec"
+            yield Found((*tenant.path, "network", "metrics"), message, "add observability to the spec")

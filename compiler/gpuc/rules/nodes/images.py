@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Path, Related
-from gpuc.model import Cluster, Pool
-from gpuc.rules import Findings, rule
+from gpuc.model import Cluster, GpuPool, Pool
+from gpuc.rules import Findings, Found, gpu_rule, rule
 
 
 def image_path(pool: Pool) -> Path:
@@ -28,7 +28,9 @@ def floating_image(cluster: Cluster) -> Findings:
         return
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         if pool.ami.endswith("@latest"):
-            yield path, f"the image in prod is {pool.ami}; expected a fixed version, for example al2023@v20260815"
+            yield Found(
+                path, f"the image in prod is {pool.ami}; expected a fixed version, for example al2023@v20260815"
+            )
 
 
 @rule(
@@ -51,11 +53,10 @@ def image_of_two_architectures(cluster: Cluster) -> Findings:
             path = (*pool.path, "image") if pool.spec.image else (*pool.path, "instances", 0)
             message = f"node pool {pool.name} is {arch}, but node pool {other.name} with the same AMI {pool.ami} is "
             related = [Related(f"node pool {other.name} is {other_arch}", (*other.path, "instances", 0))]
-            yield (
+            yield Found(
                 path,
                 f"{message}{other_arch}; expected an AMI for {arch} in image of node pool {pool.name}",
-                "",
-                related,
+                related=related,
             )
 
 
@@ -79,7 +80,7 @@ def incompatible_images(cluster: Cluster) -> Findings:
             source, expected = getattr(pool.image, attribute), getattr(reference.image, attribute)
             if source != expected:
                 actual = f"node pool {pool.name} gets the {component} from the {SOURCES[source]}"
-                yield path, f"{actual}, but node pool {reference.name} from the {SOURCES[expected]}"
+                yield Found(path, f"{actual}, but node pool {reference.name} from the {SOURCES[expected]}")
                 break
 
 
@@ -97,21 +98,20 @@ def invalid_image_version(cluster: Cluster) -> Findings:
             continue
         example = {"bottlerocket": "bottlerocket@v1.54.0"}.get(pool.image.id, f"{pool.image.id}@v20260815")
         actual = f"image {pool.ami} of node pool {pool.name} is not a version of AMI family {pool.image.id}"
-        yield path, f"{actual}; expected a version such as {example}"
+        yield Found(path, f"{actual}; expected a version such as {example}")
 
 
-@rule("GPU101", source="bottlerocket-os/bottlerocket-settings-sdk, kubelet-device-plugins")
-def mps_without_operator(cluster: Cluster) -> Findings:
+@gpu_rule("GPU101", source="bottlerocket-os/bottlerocket-settings-sdk, kubelet-device-plugins")
+def mps_without_operator(pool: GpuPool) -> Findings:
     """A node pool shares GPUs through MPS, but the AMI of the node pool has a device plugin.
 
     The MPS control daemon is part of the GPU Operator's device plugin. The device plugin of the AMI has no MPS control
     daemon: nodes advertise whole GPUs, and pods that request GPU shares stay pending.
     """
-    for pool in cluster.gpu_pools:
-        if pool.image.device_plugin == "image" and pool.sharing and pool.sharing.kind == "mps":
-            actual = f"the device plugin of {pool.image.id} AMIs does not support sharing mps of node pool {pool.name}"
-            message = f"{actual}; expected exclusive or timeSlicing"
-            yield (*pool.path, "sharing", "mps", "replicas"), message
+    if pool.image.device_plugin == "image" and pool.sharing and pool.sharing.kind == "mps":
+        actual = f"the device plugin of {pool.image.id} AMIs does not support sharing mps of node pool {pool.name}"
+        message = f"{actual}; expected exclusive or timeSlicing"
+        yield Found((*pool.path, "sharing", "mps", "replicas"), message)
 
 
 UNRESTRICTED = ("al2",)
@@ -128,4 +128,4 @@ def visible_gpus(cluster: Cluster) -> Findings:
     for path, pool in {image_path(pool): pool for pool in cluster.gpu_pools}.items():
         if pool.image.id in UNRESTRICTED:
             actual = f"node pool {pool.name} has {pool.image.id} AMIs, whose container toolkit gpuc cannot restrict"
-            yield path, f"{actual}; expected al2023 or bottlerocket"
+            yield Found(path, f"{actual}; expected al2023 or bottlerocket")

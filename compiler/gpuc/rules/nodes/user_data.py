@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Path
 from gpuc.model import Cluster, Pool
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 from gpuc.spec.node_settings import BOUNDARY
 
 
@@ -42,7 +42,7 @@ def boundary_in_user_data(cluster: Cluster) -> Findings:
         for number, line in enumerate(pool.own_user_data.splitlines(), 1):
             if pool.image.id != "bottlerocket" and line.startswith(_ENDS):
                 message = f"line {number} of the user data of node pool {pool.name} begins with {line[:10]}"
-                yield path, f"{message}, which separates parts of user data; expected another line"
+                yield Found(path, f"{message}, which separates parts of user data; expected another line")
 
 
 _SECRETS = {
@@ -69,7 +69,7 @@ def secret_in_user_data(cluster: Cluster) -> Findings:
             if match := re.search(pattern, pool.own_user_data):
                 number = pool.own_user_data.count("\n", 0, match.start()) + 1
                 message = f"line {number} of the user data of node pool {pool.name} contains {name}"
-                yield path, f"{message}; expected a command that reads the secret"
+                yield Found(path, f"{message}; expected a command that reads the secret")
 
 
 _KARPENTER = ("cluster-name", "api-server", "cluster-certificate", "node-labels", "node-taints")
@@ -92,7 +92,7 @@ def user_data_of_other_image(cluster: Cluster) -> Findings:
     """
     for path, pool in pools_with_user_data(cluster):
         if problem := _problem(pool):
-            yield path, f"user data of node pool {pool.name} {problem}"
+            yield Found(path, f"user data of node pool {pool.name} {problem}")
 
 
 def _problem(pool: Pool) -> str:

@@ -21,7 +21,7 @@ def invalid_setting(cluster: Cluster) -> Findings:
                 import jsonschema_rs
 
                 for error in jsonschema_rs.validator_for(settings[key]).iter_errors(value):
-                    yield (
+                    yield Found(
                         ("spec", "policies", name, key, *error.instance_path),
                         f"setting {key} of policy {name} is invalid: {error.message}",
                     )
@@ -42,14 +42,14 @@ def missing_or_unknown_setting(cluster: Cluster) -> Findings:
         path = ("spec", "policies", name)
         for key in sorted(given.keys() - settings.keys()):
             allowed = f"expected {', '.join(settings)}" if settings else "expected no settings"
-            yield (
+            yield Found(
                 (*path, key),
                 f"policy {name} has no setting {key}; {allowed}",
                 f"remove setting {key} from policy {name}",
             )
         without_value = settings.keys() - given.keys()
         if without_value:
-            yield path, f"policy {name} lacks required settings: {', '.join(sorted(without_value))}"
+            yield Found(path, f"policy {name} lacks required settings: {', '.join(sorted(without_value))}")
 
 
 @rule("POL001")

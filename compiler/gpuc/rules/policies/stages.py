@@ -8,7 +8,7 @@ from gpuc.diagnostics.finding import Related, Severity
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 def unknown_names(cluster: Cluster) -> Iterator[tuple[str, str]]:
@@ -53,7 +53,7 @@ def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
         actual = f"policy queue-required has stage {cluster.policy_stage('queue-required')}"
         message = f"{actual}; expected deny, because of framework {', '.join(frameworks)} in kueue.frameworks"
         related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
-        yield ("spec", "policies", key), message, set_to_deny(key, policies), related
+        yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
 
 
 RESTRICTIONS = ("host-access", "host-network")
@@ -75,7 +75,7 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
     for key, policies in not_at_deny(cluster, RESTRICTIONS if privileged else ()).items():
         actual = f"stage {cluster.policy_stage(policies[0])} of policy {', '.join(policies)}"
         message = f"{actual}; expected deny, because these namespaces are privileged: {names}"
-        yield ("spec", "policies", key), message, set_to_deny(key, policies), related
+        yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
 
 
 _POLICY = "priority-classes"
@@ -91,7 +91,7 @@ def system_priority_of_tenants(cluster: Cluster) -> Findings:
     for key, policies in not_at_deny(cluster, [_POLICY] if cluster.tenants else []).items():
         stage = cluster.policy_stage(_POLICY)
         message = f"stage {stage} of policy {_POLICY}; expected deny, because a system PriorityClass preempts workloads"
-        yield ("spec", "policies", key), message, set_to_deny(key, policies)
+        yield Found(("spec", "policies", key), message, set_to_deny(key, policies))
 
 
 @rule("POL111", Severity.WARNING)
@@ -105,7 +105,7 @@ def tenants_without_policies(cluster: Cluster) -> Findings:
         message = (
             f"policies is missing, but the spec has tenants: {', '.join(tenant.name for tenant in cluster.tenants)}"
         )
-        yield ("spec", "tenants"), message, "add policies: {default: deny}"
+        yield Found(("spec", "tenants"), message, "add policies: {default: deny}")
 
 
 COUNTING = ("gpu-quota", "queue-required", "owned-workloads", "gpu-queue", "pool-selector", "toleration-fence")
@@ -127,4 +127,4 @@ def uncounted_gpus(cluster: Cluster) -> Findings:
     for key, lenient in by_key.items():
         names, stage = ", ".join(lenient), cluster.policy_stage(lenient[0])
         message = f"stage {stage} of policy {names}; expected deny, because GPUs can be used that no quota counts"
-        yield ("spec", "policies", key), message, set_to_deny(key, lenient)
+        yield Found(("spec", "policies", key), message, set_to_deny(key, lenient))

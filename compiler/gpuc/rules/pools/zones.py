@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Related
-from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.model import Cluster, Pool
+from gpuc.rules import Findings, Found, pool_rule, rule
 
 
-@rule("KRP113", source="EC2 user guide, cluster placement groups")
-def placement_across_zones(cluster: Cluster) -> Findings:
+@pool_rule("KRP113", source="EC2 user guide, cluster placement groups")
+def placement_across_zones(pool: Pool) -> Findings:
     """A node pool in several zones has a cluster placement group.
 
     A placement group with the cluster strategy is in one zone. EC2 cannot start nodes in the other zones.
     """
-    for pool in cluster.pools:
-        if pool.spec.placement and len(pool.zones) > 1:
-            actual = f"node pool {pool.name} has placement {pool.spec.placement} in zones {', '.join(pool.zones)}"
-            message = f"{actual}; expected one zone"
-            zones = (*pool.path, "zones") if pool.spec.zones else ("spec", "cloud", "aws", "zones")
-            fix = f"name one zone under zones of node pool {pool.name}"
-            yield (*pool.path, "placement"), message, fix, [Related("the zones", zones, on_key=True)]
+    if pool.spec.placement and len(pool.zones) > 1:
+        actual = f"node pool {pool.name} has placement {pool.spec.placement} in zones {', '.join(pool.zones)}"
+        message = f"{actual}; expected one zone"
+        zones = (*pool.path, "zones") if pool.spec.zones else ("spec", "cloud", "aws", "zones")
+        fix = f"name one zone under zones of node pool {pool.name}"
+        yield Found((*pool.path, "placement"), message, fix, [Related("the zones", zones, on_key=True)])
 
 
 @rule("KRP114")
@@ -34,7 +33,7 @@ def zone_outside_cluster(cluster: Cluster) -> Findings:
                 zones = ", ".join(cluster.aws.zones)
                 message = f"zone {zone} of node pool {pool.name} is not a zone of the cluster; expected one of {zones}"
                 related = [Related("zones of the cluster", ("spec", "cloud", "aws", "zones"), on_key=True)]
-                yield (*pool.path, "zones", index), message, "", related
+                yield Found((*pool.path, "zones", index), message, related=related)
 
 
 @rule("KRP115")
@@ -48,7 +47,7 @@ def zone_outside_region(cluster: Cluster) -> Findings:
         if zone[:-1] != aws.region:
             message = f"zone {zone} is not in region {aws.region}; expected a zone of region {aws.region}"
             related = [Related(f"the region is {aws.region}", ("spec", "cloud", "aws", "region"))]
-            yield ("spec", "cloud", "aws", "zones", index), message, "", related
+            yield Found(("spec", "cloud", "aws", "zones", index), message, related=related)
 
 
 @rule("KRP151", source="Amazon VPC User Guide, Subnet basics: each subnet is in one Availability Zone")
@@ -61,4 +60,4 @@ def zones_without_subnet(cluster: Cluster) -> Findings:
     if cluster.aws.subnets.ids and len(subnets) < len(zones):
         message = f"the number of subnets is {len(subnets)}; expected at least {len(zones)}, one in each zone"
         related = [Related(f"{len(zones)} zones", ("spec", "cloud", "aws", "zones"), on_key=True)]
-        yield ("spec", "cloud", "aws", "subnets", "ids"), message, "", related
+        yield Found(("spec", "cloud", "aws", "subnets", "ids"), message, related=related)

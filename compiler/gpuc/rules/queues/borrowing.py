@@ -9,7 +9,7 @@ from gpuc.diagnostics.finding import Related, Severity
 from gpuc.kubernetes.quota import Key
 from gpuc.model import Cluster, Queue
 from gpuc.model.queue import Cohort
-from gpuc.rules import Findings, Found, rule
+from gpuc.rules import Findings, Found, queue_rule, rule
 from gpuc.rules.queues.places import counted_keys, place, place_words
 
 
@@ -57,7 +57,7 @@ def cohort_without_partners(cluster: Cluster) -> Findings:
     for cohort in cluster.cohorts:
         if len(cohort.queues) < 2:
             members = f"only queue {cohort.queues[0].name}" if cohort.queues else "no queues"
-            yield cohort.path, f"cohort {cohort.name} has {members}; expected two or more queues"
+            yield Found(cohort.path, f"cohort {cohort.name} has {members}; expected two or more queues")
 
 
 @rule("KUE007", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
@@ -88,18 +88,17 @@ def lent_above_quota(queue: Member) -> Iterator[Found]:
         yield Found(path, f"{lent}, but has a quota of {nominal}", fix, related, manifest=manifest)
 
 
-@rule("KUE106", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
-def lends_without_cohort(cluster: Cluster) -> Findings:
+@queue_rule("KUE106", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
+def lends_without_cohort(queue: Queue) -> Findings:
     """A queue without a cohort has a lending limit.
 
     Queues lend quota only to queues of the same cohort, so the lending limit has no effect.
     """
-    for queue in cluster.queues:
-        for pool, quota in queue.spec.quota.items():
-            if queue.spec.cohort is None and "lend" in quota.model_fields_set and quota.lend != 0:
-                path = (*queue.path, "quota", pool, "lend")
-                message = f"queue {queue.name} lends quota of node pool {pool}, but has no cohort"
-                yield path, message, f"set cohort of queue {queue.name}, or remove lend for node pool {pool}"
+    for pool, quota in queue.spec.quota.items():
+        if queue.spec.cohort is None and "lend" in quota.model_fields_set and quota.lend != 0:
+            path = (*queue.path, "quota", pool, "lend")
+            message = f"queue {queue.name} lends quota of node pool {pool}, but has no cohort"
+            yield Found(path, message, f"set cohort of queue {queue.name}, or remove lend for node pool {pool}")
 
 
 @rule("KUE008", source="kubernetes-sigs/kueue v0.19.2 docs/concepts/cohort.md")
@@ -118,12 +117,14 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
                 continue
             if cohort is None:
                 message = f"{name} borrows quota of node pool {pool}, but has no cohort"
-                yield path, message, f"remove borrow of {name} for node pool {pool}"
+                yield Found(path, message, f"remove borrow of {name} for node pool {pool}")
             elif pool_quota.borrow is None and not any(map(member.lent, keys)):
                 message = (
                     f"{name} borrows all, but no other queue of cohort {cohort.name} lends quota of node pool {pool}"
                 )
-                yield path, message, f"set borrow of {name} for node pool {pool} to 0", _lenders(cohort, queue, pool)
+                yield Found(
+                    path, message, f"set borrow of {name} for node pool {pool} to 0", _lenders(cohort, queue, pool)
+                )
             else:
                 for found in borrowed_beyond_lent(member, keys):
                     yield found._replace(related=_lenders(cohort, queue, pool))

@@ -158,7 +158,7 @@ def capacity_without_queue(cluster: Cluster) -> Findings:
         if unused:
             path = (*pool.path, "nodes", "static" if pool.is_static else "max")
             amounts = ", ".join(dict.fromkeys(unused))
-            yield path, without_quota(owner_kind(pool), f"{amounts} of node pool {pool.name}")
+            yield Found(path, without_quota(owner_kind(pool), f"{amounts} of node pool {pool.name}"))
 
 
 def without_quota(owners: str, what: str) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 
 from gpuc.cluster.queue import Member, from_model
 from gpuc.diagnostics.finding import Related, Severity
-from gpuc.model import Cluster
+from gpuc.model import Cluster, Queue
 from gpuc.model.names import GPU
 from gpuc.model.units import unit_name
-from gpuc.rules import Findings, Found, rule
+from gpuc.rules import Findings, Found, queue_rule, rule
 from gpuc.rules.queues.places import counted_keys, quota_path
 
 
@@ -29,7 +29,7 @@ def colliding_queue_names(cluster: Cluster) -> Findings:
                 actual = f"queue {cluster_queue.name} and the ClusterQueue of queue {queue.name} for {general}"
                 other = ("spec", "queues", cluster_queue.name)
                 related = [Related(f"queue {cluster_queue.name}", other, on_key=True)]
-                yield path, f"{actual} have the same name", f"rename queue {cluster_queue.name}", related
+                yield Found(path, f"{actual} have the same name", f"rename queue {cluster_queue.name}", related)
 
 
 @rule("QTA011", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
@@ -64,28 +64,27 @@ def uncovered(queue: Member, closed: Collection[str] = ()) -> Iterator[Found]:
             yield Found(path, message, manifest=queue.manifest)
 
 
-@rule(
+@queue_rule(
     "KUE012",
     Severity.WARNING,
     source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/rm.go; kubernetes-sigs/kueue v0.19.2 flavorFungibility",
 )
-def slices_advertised_as_gpus(cluster: Cluster) -> Findings:
+def slices_advertised_as_gpus(queue: Queue) -> Findings:
     """A queue has quota for MIG slices and whole GPUs, and both have the resource name nvidia.com/gpu.
 
     With the MIG strategy single a node advertises each slice as a GPU. If Kueue finds free quota first in the node pool
     with slices, a workload that requests a GPU gets a small slice.
     """
-    for queue in cluster.queues:
-        gpu_pools = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]
-        whole_gpu_pools = [
-            f"node pool {pool.name}" for pool in gpu_pools if pool.sharing and pool.sharing.strategy != "single"
-        ]
-        for pool_quota in queue.pool_quotas:
-            sharing = pool_quota.pool.sharing
-            if whole_gpu_pools and sharing and sharing.strategy == "single":
-                path = quota_path(pool_quota.path, pool_quota.spec, GPU)
-                slices, gpus = f"slices of node pool {pool_quota.pool.name}", f"GPUs of {', '.join(whole_gpu_pools)}"
-                message = f"queue {queue.name} has quota for {slices} and for {gpus}; "
-                message += "both have the resource name nvidia.com/gpu"
-                fix = f"set sharing.mig.strategy of node pool {pool_quota.pool.name} to mixed, or use two queues"
-                yield path, message, fix
+    gpu_pools = [pool for pool in queue.pools if GPU in pool.gpu_resource_names]
+    whole_gpu_pools = [
+        f"node pool {pool.name}" for pool in gpu_pools if pool.sharing and pool.sharing.strategy != "single"
+    ]
+    for pool_quota in queue.pool_quotas:
+        sharing = pool_quota.pool.sharing
+        if whole_gpu_pools and sharing and sharing.strategy == "single":
+            path = quota_path(pool_quota.path, pool_quota.spec, GPU)
+            slices, gpus = f"slices of node pool {pool_quota.pool.name}", f"GPUs of {', '.join(whole_gpu_pools)}"
+            message = f"queue {queue.name} has quota for {slices} and for {gpus}; "
+            message += "both have the resource name nvidia.com/gpu"
+            fix = f"set sharing.mig.strategy of node pool {pool_quota.pool.name} to mixed, or use two queues"
+            yield Found(path, message, fix)

@@ -6,32 +6,31 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.kubernetes.kueue import POD_FRAMEWORKS
-from gpuc.model import Cluster, Namespace, Pool
+from gpuc.model import Cluster, Namespace, Pool, Queue
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.model.units import unit_name
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, pool_rule, queue_rule, rule
 from gpuc.rules.queues.places import amount_path, counted_by, quota_path
 
 
-@rule("KUE114", source="Kubernetes documentation, resource quotas")
-def borrowing_outside_of_kueue(cluster: Cluster) -> Findings:
+@queue_rule("KUE114", source="Kubernetes documentation, resource quotas")
+def borrowing_outside_of_kueue(queue: Queue) -> Findings:
     """A queue borrows or lends quota of a node pool that ResourceQuotas count.
 
     A ResourceQuota is a fixed limit of one namespace. Namespaces cannot lend the rest of their quota to each other.
     """
-    for queue in cluster.queues:
-        for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
-            pool, quota = pool_quota.pool, pool_quota.spec
-            if pool.counted != "quota" or pool.spec.leaving:
-                continue
-            for key in ("borrow", "lend"):
-                if key in quota.model_fields_set and getattr(quota, key) != 0:
-                    verb = f"{key}s"
-                    message = (
-                        f"queue {queue.name} {verb} quota of node pool {pool.name}, but ResourceQuotas count this pool"
-                    )
-                    fix = f"remove {key} for node pool {pool.name}, or set counted of node pool {pool.name} to kueue"
-                    yield (*pool_quota.path, key), message, fix, counted_by(pool)
+    for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
+        pool, quota = pool_quota.pool, pool_quota.spec
+        if pool.counted != "quota" or pool.spec.leaving:
+            continue
+        for key in ("borrow", "lend"):
+            if key in quota.model_fields_set and getattr(quota, key) != 0:
+                verb = f"{key}s"
+                message = (
+                    f"queue {queue.name} {verb} quota of node pool {pool.name}, but ResourceQuotas count this pool"
+                )
+                fix = f"remove {key} for node pool {pool.name}, or set counted of node pool {pool.name} to kueue"
+                yield Found((*pool_quota.path, key), message, fix, counted_by(pool))
 
 
 @rule("KUE131", Severity.WARNING)
@@ -43,7 +42,7 @@ def hold_without_queue(cluster: Cluster) -> Findings:
     for pool in cluster.pools:
         if pool.spec.hold and not cluster.queues_of(pool):
             message = f"hold of node pool {pool.name} has no effect, because no queue has quota of the node pool"
-            yield (*pool.path, "hold"), message, f"remove hold from node pool {pool.name}"
+            yield Found((*pool.path, "hold"), message, f"remove hold from node pool {pool.name}")
 
 
 @rule("KUE115")
@@ -60,39 +59,37 @@ def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
                 fix = f"move the quota to a queue of tenant {tenant.name}"
                 if quota.pool.is_gpu:
                     fix += f", or set counted of node pool {pool} to quota"
-                yield amount_path(quota.path, quota.spec), message, fix, counted_by(quota.pool)
+                yield Found(amount_path(quota.path, quota.spec), message, fix, counted_by(quota.pool))
 
 
-@rule("KUE113")
-def queue_with_pool_counted_by_quota(cluster: Cluster) -> Findings:
+@queue_rule("KUE113")
+def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
     """A queue has quota for a node pool that ResourceQuotas count.
 
     Kueue and the ResourceQuotas would both give away the GPUs of the pool. Workloads that Kueue admits would wait for
     GPUs that pods outside of Kueue use. To change `counted` of a pool to quota, first set `leaving` of its queues to
     true.
     """
-    for queue in cluster.queues:
-        for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
-            pool = pool_quota.pool
-            if pool.counted == "quota" and not pool.spec.leaving:
-                path = amount_path(pool_quota.path, pool_quota.spec)
-                message = f"queue {queue.name} has quota for node pool {pool.name}, but ResourceQuotas count this pool"
-                tenants = " or ".join(queue.tenant_names)
-                fix = f"move the quota to quota of a namespace of tenant {tenants}"
-                yield path, message, f"{fix}, or set counted of node pool {pool.name} to kueue", counted_by(pool)
+    for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
+        pool = pool_quota.pool
+        if pool.counted == "quota" and not pool.spec.leaving:
+            path = amount_path(pool_quota.path, pool_quota.spec)
+            message = f"queue {queue.name} has quota for node pool {pool.name}, but ResourceQuotas count this pool"
+            tenants = " or ".join(queue.tenant_names)
+            fix = f"move the quota to quota of a namespace of tenant {tenants}"
+            yield Found(path, message, f"{fix}, or set counted of node pool {pool.name} to kueue", counted_by(pool))
 
 
-@rule("KUE117")
-def quota_without_gpus(cluster: Cluster) -> Findings:
+@pool_rule("KUE117")
+def quota_without_gpus(pool: Pool) -> Findings:
     """A node pool without GPUs is counted by ResourceQuotas.
 
     ResourceQuotas count a pool by the name of its GPU resource. Pods on all pools request cpu and memory, so the
     ResourceQuota of a namespace cannot limit the use of a pool without GPUs.
     """
-    for pool in cluster.pools:
-        if pool.counted == "quota" and not pool.is_gpu:
-            message = f"counted of node pool {pool.name} is quota, but node pool {pool.name} has no GPUs"
-            yield (*pool.path, "counted"), message, f"remove counted from node pool {pool.name}"
+    if pool.counted == "quota" and not pool.is_gpu:
+        message = f"counted of node pool {pool.name} is quota, but node pool {pool.name} has no GPUs"
+        yield Found((*pool.path, "counted"), message, f"remove counted from node pool {pool.name}")
 
 
 @rule("KUE116", source="Kubernetes documentation, resource quotas: a ResourceQuota counts resources by their names")
@@ -128,7 +125,7 @@ def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[NamespaceQ
                 message = f"{actual} and of node pool {other.name}, both with the name {resource}"
                 fix = f"move the quota to another namespace, or set counted of node pool {pool.name} to kueue"
                 where = quota_path(first.path, first.spec, resource)
-                yield path, message, fix, [Related(f"quota for node pool {other.name}", where)]
+                yield Found(path, message, fix, [Related(f"quota for node pool {other.name}", where)])
                 return
         for queue, other in queued:
             if resource in other.gpu_resource_names:
@@ -137,7 +134,7 @@ def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[NamespaceQ
                     f"set queues of namespace {namespace.name} to [], or set counted of node pool {pool.name} to kueue"
                 )
                 where = ("spec", "queues", queue, "quota", other.name)
-                yield path, message, fix, [Related(f"quota of queue {queue}", where, on_key=True)]
+                yield Found(path, message, fix, [Related(f"quota of queue {queue}", where, on_key=True)])
                 return
 
 
@@ -162,4 +159,4 @@ def serving_without_framework(cluster: Cluster) -> Findings:
             names = ", ".join(sorted(POD_FRAMEWORKS))
             message = f"Kueue counts inference pool {pool.name}, but kueue.frameworks has none of {names}"
             fix = f"add deployment to kueue.frameworks, or set counted of node pool {pool.name} to quota"
-            yield (*pool.path, "counted"), message, fix
+            yield Found((*pool.path, "counted"), message, fix)

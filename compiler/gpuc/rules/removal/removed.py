@@ -6,23 +6,22 @@ from collections.abc import Sequence
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Pool, Queue, Tenant
-from gpuc.rules import Findings, Found, rule
+from gpuc.rules import Findings, Found, queue_rule, rule, tenant_rule
 from gpuc.spec.cluster import Removed
 
 
-@rule("REM102", Severity.WARNING)
-def queue_with_leaving_pools(cluster: Cluster) -> Findings:
+@queue_rule("REM102", Severity.WARNING)
+def queue_with_leaving_pools(queue: Queue) -> Findings:
     """All node pools of a ClusterQueue are marked as leaving, but the queue is not.
 
     The ClusterQueue has no quota left. Its LocalQueues still accept workloads, but Kueue never admits these workloads.
     """
-    for queue in cluster.queues:
-        if queue.spec.leaving:
-            continue
-        for cluster_queue in queue.cluster_queues:
-            if all(pool.spec.leaving for pool in cluster_queue.pools):
-                owner, subject = f"queue {queue.name}", f"ClusterQueue {cluster_queue.name} has only node pools"
-                yield _found(owner, queue.path, subject, cluster_queue.pools, f"add a node pool to {owner}")
+    if queue.spec.leaving:
+        return
+    for cluster_queue in queue.cluster_queues:
+        if all(pool.spec.leaving for pool in cluster_queue.pools):
+            owner, subject = f"queue {queue.name}", f"ClusterQueue {cluster_queue.name} has only node pools"
+            yield _found(owner, queue.path, subject, cluster_queue.pools, f"add a node pool to {owner}")
 
 
 @rule("REM103", Severity.WARNING)
@@ -39,18 +38,17 @@ def queue_with_leaving_tenants(cluster: Cluster) -> Findings:
             yield _found(owner, queue.path, f"{owner} has only tenants", tenants, f"add a tenant to {owner}")
 
 
-@rule("REM104", Severity.WARNING)
-def tenant_with_leaving_queues(cluster: Cluster) -> Findings:
+@tenant_rule("REM104", Severity.WARNING)
+def tenant_with_leaving_queues(tenant: Tenant) -> Findings:
     """All queues of a tenant without other quota are marked as leaving, but the tenant is not.
 
     The LocalQueues of the tenant have the stopPolicy Hold, so Kueue never admits workloads of the tenant.
     """
-    for tenant in cluster.tenants:
-        has_quota = any(namespace.quotas for namespace in tenant.namespaces)
-        is_checked = not tenant.spec.leaving and not has_quota and tenant.queues
-        if is_checked and all(queue.spec.leaving for queue in tenant.queues):
-            owner = f"tenant {tenant.name}"
-            yield _found(owner, tenant.path, f"{owner} has only queues", tenant.queues, f"add {owner} to another queue")
+    has_quota = any(namespace.quotas for namespace in tenant.namespaces)
+    is_checked = not tenant.spec.leaving and not has_quota and tenant.queues
+    if is_checked and all(queue.spec.leaving for queue in tenant.queues):
+        owner = f"tenant {tenant.name}"
+        yield _found(owner, tenant.path, f"{owner} has only queues", tenant.queues, f"add {owner} to another queue")
 
 
 @rule("REM105", Severity.WARNING)
@@ -92,4 +90,4 @@ def removed_but_present(cluster: Cluster) -> Findings:
             if name in present[section]:
                 kind = {"pools": "node pool"}.get(section, section.removesuffix("s"))
                 message = f"{kind} {name} is in removed, but is still in the spec"
-                yield ("spec", "removed", section, name), message, f"remove {name} from removed.{section}"
+                yield Found(("spec", "removed", section, name), message, f"remove {name} from removed.{section}")

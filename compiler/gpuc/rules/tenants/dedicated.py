@@ -6,14 +6,11 @@ from itertools import chain
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Pool, Tenant
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 from gpuc.rules.queues.places import amount_path
 
 
-@rule(
-    "TEN103",
-    source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy",
-)
+@rule("TEN103", source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy")
 def dedicated_pool_of_others(cluster: Cluster) -> Findings:
     """Other tenants have quota for a node pool of a dedicated tenant, and the node pool is not shared.
 
@@ -41,7 +38,7 @@ def _general_pools(cluster: Cluster, tenant: Tenant) -> Findings:
             )
             fix = f"set pools.{pool.name}.shared to true, or remove {pool.name} from the quota of tenant {tenant.name}"
             related = [Related(f"quota of tenant {other.name}", _own_quota(other, pool)) for other in others]
-            yield _own_quota(tenant, pool), message, fix, [_dedicated(tenant), *related]
+            yield Found(_own_quota(tenant, pool), message, fix, [_dedicated(tenant), *related])
 
 
 def _own_quota(tenant: Tenant, pool: Pool) -> Path:
@@ -70,7 +67,7 @@ def _queues(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
                 message = (
                     f"queue {queue.name} has quota for node pool {pool}, which is dedicated to tenant {tenant.name}"
                 )
-                yield path, message, f"remove {pool} from quota of queue {queue.name}", [_dedicated(tenant)]
+                yield Found(path, message, f"remove {pool} from quota of queue {queue.name}", [_dedicated(tenant)])
 
 
 def _namespaces(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
@@ -82,7 +79,7 @@ def _namespaces(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
                     actual = f"namespace {namespace.name} of tenant {other.name} has quota for node pool {pool}"
                     message = f"{actual}, which is dedicated to tenant {tenant.name}"
                     fix = f"remove {pool} from quota of namespace {namespace.name}"
-                    yield amount_path(quota.path, quota.spec), message, fix, [_dedicated(tenant)]
+                    yield Found(amount_path(quota.path, quota.spec), message, fix, [_dedicated(tenant)])
 
 
 def _dedicated(tenant: Tenant) -> Related:
@@ -103,7 +100,9 @@ def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
                 names = ", ".join(f"tenant {other}" for other in dict.fromkeys(others))
                 message = f"tenant {name} is dedicated, but shares queue {queue.name} with {names}"
                 related = [Related(f"tenant {name} is dedicated", ("spec", "tenants", name, "isolation"))]
-                yield (*queue.path, "tenants", index), message, f"move tenant {name} to a separate queue", related
+                yield Found(
+                    (*queue.path, "tenants", index), message, f"move tenant {name} to a separate queue", related
+                )
 
 
 @rule("TEN115", Severity.WARNING)
@@ -116,4 +115,4 @@ def tags_without_dedicated_pool(cluster: Cluster) -> Findings:
     for tenant in cluster.tenants:
         if tenant.spec.tags and tenant.name not in dedicated:
             message = f"tags of tenant {tenant.name} have no effect: no node pool is dedicated to the tenant"
-            yield (*tenant.path, "tags"), message, "move the tags to the node pools of the tenant"
+            yield Found((*tenant.path, "tags"), message, "move the tags to the node pools of the tenant")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.manifest.manifest import Manifest
-from gpuc.model import Cluster
-from gpuc.rules import Findings, Found, rule
+from gpuc.model import Cluster, Tenant
+from gpuc.rules import Findings, Found, rule, tenant_rule
 
 
 @rule("RBA013", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
@@ -31,7 +31,7 @@ def auditor_with_role(cluster: Cluster) -> Findings:
         if roles:
             message = f"group {group} of auditors {', and '.join(roles.values())}"
             related = [Related(role, path) for path, role in roles.items()]
-            yield ("spec", "auditors", "groups", index), message, "", related
+            yield Found(("spec", "auditors", "groups", index), message, related=related)
 
 
 PREFIX = "system:"
@@ -51,7 +51,7 @@ def group_of_kubernetes(cluster: Cluster) -> Findings:
         for index, group in enumerate(groups):
             if group.startswith(PREFIX):
                 message = f"group {group} is a group of Kubernetes; expected a group of the identity provider"
-                yield (*path, index), message
+                yield Found((*path, index), message)
 
 
 Places = Mapping[str, Mapping[str, Sequence[tuple[Path, Manifest | None]]]]
@@ -85,19 +85,16 @@ def members_of_several(places: Places) -> Iterator[Found]:
                 yield Found(path, message, "", related, manifest=manifest)
 
 
-@rule("RBA012", Severity.INFO)
-def namespace_without_editors(cluster: Cluster) -> Findings:
+@tenant_rule("RBA012", Severity.INFO)
+def namespace_without_editors(tenant: Tenant) -> Findings:
     """No group has the role edit or admin in a namespace of a tenant.
 
     No member can submit workloads in the namespace. Argo CD still creates the objects of the tenant in
     specs/<cluster>/manifests/ and the charts of the tenant.
     """
-    for tenant in cluster.tenants:
-        closed = [
-            namespace.name
-            for namespace in tenant.namespaces
-            if not {"edit", "admin"} & {*tenant.groups_by_role(namespace)}
-        ]
-        if closed and not tenant.spec.leaving:
-            names = ("namespace " if len(closed) == 1 else "namespaces ") + ", ".join(closed)
-            yield (*tenant.path, "members"), f"no group of tenant {tenant.name} has role edit or admin in {names}"
+    closed = [
+        namespace.name for namespace in tenant.namespaces if not {"edit", "admin"} & {*tenant.groups_by_role(namespace)}
+    ]
+    if closed and not tenant.spec.leaving:
+        names = ("namespace " if len(closed) == 1 else "namespaces ") + ", ".join(closed)
+        yield Found((*tenant.path, "members"), f"no group of tenant {tenant.name} has role edit or admin in {names}")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Related, Severity
-from gpuc.model import Cluster
-from gpuc.model.tenant import Tenant
-from gpuc.rules import Findings, Found, rule
+from gpuc.model import Cluster, Tenant
+from gpuc.rules import Findings, Found, rule, tenant_rule
 
 
 @rule("TEN109", source="Kubernetes documentation, Ingress")
@@ -30,7 +29,7 @@ def host_of_two_tenants(cluster: Cluster) -> Findings:
                     actual = f"tenant {tenant.name} may use the host {host} in namespace {namespace.name}"
                     message = f"{actual}, and tenant {other} the host {shared}"
                     related = [Related(f"the host of tenant {other}", path)]
-                    yield (*namespace.path, "exposed", "hosts", index), message, "", related
+                    yield Found((*namespace.path, "exposed", "hosts", index), message, related=related)
 
 
 def _overlap(host: str, other: str) -> bool:
@@ -42,10 +41,7 @@ def _covers(wildcard: str, host: str) -> bool:
     return wildcard.startswith("*.") and host.removeprefix("*").endswith(wildcard[1:])
 
 
-@rule(
-    "TEN102",
-    source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go",
-)
+@rule("TEN102", source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go")
 def namespace_of_the_platform(cluster: Cluster) -> Findings:
     """A tenant has a namespace of the platform.
 
@@ -58,7 +54,7 @@ def namespace_of_the_platform(cluster: Cluster) -> Findings:
         if component := moved.get(namespace.name):
             related = [Related(f"the namespace in tenant {tenant.name}", namespace.path, on_key=True)]
             message = f"{owner} is the namespace of {component}"
-            yield ("spec", "components", component, "namespace"), message, "", related
+            yield Found(("spec", "components", component, "namespace"), message, related=related)
         elif namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
             message = f"{owner} is a namespace of the platform"
             yield Found(namespace.path, message, f"rename {owner}", on_key=True)
@@ -95,20 +91,19 @@ def only_tenant_without_isolation(cluster: Cluster) -> Findings:
         message = (
             f"isolation of tenant {tenant.name} is {tenant.spec.isolation}, but all other tenants have NetworkPolicies"
         )
-        yield (*tenant.path, "isolation"), message
+        yield Found((*tenant.path, "isolation"), message)
 
 
-@rule("TEN105", Severity.WARNING)
-def tenant_without_queue(cluster: Cluster) -> Findings:
+@tenant_rule("TEN105", Severity.WARNING)
+def tenant_without_queue(tenant: Tenant) -> Findings:
     """A tenant has neither a queue nor quota in a namespace.
 
     The namespaces of the tenant have a quota of zero, so no pod of the tenant starts.
     """
-    for tenant in cluster.tenants:
-        has_quota = tenant.queues or any(namespace.quotas for namespace in tenant.namespaces)
-        if not has_quota and not tenant.spec.leaving:
-            yield (
-                (*tenant.path, "costCentre"),
-                f"tenant {tenant.name} has no queue, and its namespaces have no quota",
-                f"add tenant {tenant.name} to tenants of a queue, or add quota to a namespace of tenant {tenant.name}",
-            )
+    has_quota = tenant.queues or any(namespace.quotas for namespace in tenant.namespaces)
+    if not has_quota and not tenant.spec.leaving:
+        yield Found(
+            (*tenant.path, "costCentre"),
+            f"tenant {tenant.name} has no queue, and its namespaces have no quota",
+            f"add tenant {tenant.name} to tenants of a queue, or add quota to a namespace of tenant {tenant.name}",
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 from gpuc.rules.versions.kubernetes import published_form, release_set
 
 
@@ -30,7 +30,7 @@ def component_versions_differ(cluster: Cluster) -> Findings:
         related = release_set(cluster)
         if other in versions:
             related = [Related(f"version of {other}", ("spec", "releases", "components", other))]
-        yield (
+        yield Found(
             ("spec", "releases", "components", written),
             message,
             f"set releases.components.{other} to {version}",
@@ -48,7 +48,7 @@ def operator_without_images(cluster: Cluster) -> Findings:
     if cluster.gpu_pools and version not in cluster.catalog.operands:
         known = ", ".join(sorted(cluster.catalog.operands))
         message = f"gpuc has no operand images for gpu-operator {version}; expected one of {known}"
-        yield ("spec", "releases", "components", "gpu-operator"), message
+        yield Found(("spec", "releases", "components", "gpu-operator"), message)
 
 
 @rule("VER107", source="catalog, releases: the versions of the charts of all components")
@@ -63,7 +63,9 @@ def version_in_other_form(cluster: Cluster) -> Findings:
         if version != published:
             form = "with v" if published.startswith("v") else "without v"
             message = f"{name} is {version}; expected {published}, because the versions of {name} are published {form}"
-            yield ("spec", "releases", "components", name), message, f"set releases.components.{name} to {published}"
+            yield Found(
+                ("spec", "releases", "components", name), message, f"set releases.components.{name} to {published}"
+            )
 
 
 @rule(
@@ -93,4 +95,4 @@ def version_without_schemas(cluster: Cluster) -> Findings:
                     f"another team installs {name} {version}; gpuc checked its objects and Helm values with the "
                     f"schemas of {known}, from release set {cluster.spec.releases.set}"
                 )
-            yield ("spec", "releases", "components", name), message
+            yield Found(("spec", "releases", "components", name), message)

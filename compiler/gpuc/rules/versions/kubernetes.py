@@ -7,7 +7,7 @@ import re
 from gpuc.catalog.schemas import builtin_versions
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 from gpuc.rules.nodes.images import image_path
 
 Numbers = tuple[int, ...]
@@ -41,7 +41,7 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
         expected = f"; expected one of {', '.join(known)}" if known else ""
         test = "" if certain else f", or test the components with {cluster_version} and accept VER102"
         fix = f"change the cluster and kubernetes to {known[0]}{test}" if known else ""
-        yield kubernetes, actual + expected, fix, release_set(cluster)
+        yield Found(kubernetes, actual + expected, fix, release_set(cluster))
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
         for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
@@ -51,7 +51,7 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
                 override: Path = ("spec", "releases", "components", name)
                 message = f"{name} {version} is too old for Kubernetes {cluster_version}, which needs {least} or later"
                 related = [Related(f"Kubernetes {cluster_version}", kubernetes)]
-                yield override if is_overridden else kubernetes, message, "", related
+                yield Found(override if is_overridden else kubernetes, message, related=related)
 
 
 def release_set(cluster: Cluster) -> list[Related]:
@@ -116,12 +116,12 @@ def image_for_other_kubernetes(cluster: Cluster) -> Findings:
             message = (
                 f"{pool.image.id} AMIs support Kubernetes up to {high}, but the cluster has version {cluster_version}"
             )
-            yield path, message, "", related
+            yield Found(path, message, related=related)
         elif low and numbers(cluster_version) < numbers(low):
             message = (
                 f"{pool.image.id} AMIs support Kubernetes from {low}, but the cluster has version {cluster_version}"
             )
-            yield path, message, "", related
+            yield Found(path, message, related=related)
 
 
 @rule("VER105")
@@ -133,4 +133,4 @@ def kubernetes_without_schemas(cluster: Cluster) -> Findings:
     if cluster.spec.kubernetes not in builtin_versions():
         known = ", ".join(supported_versions(cluster))
         message = f"gpuc does not support Kubernetes {cluster.spec.kubernetes}; expected one of {known}"
-        yield ("spec", "kubernetes"), message
+        yield Found(("spec", "kubernetes"), message)
