@@ -7,7 +7,7 @@ from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.lint.checks import Findings, check
 from gpuc.objects.object_set import ObjectSet
-from gpuc.rules.tenants.group_of_two_tenants import group_of_two_tenants, members_of_several
+from gpuc.rules.tenants.members import group_of_two_tenants, members_of_several
 
 
 @check(group_of_two_tenants.rule, kinds=("Namespace", f"{RBAC}/*"))

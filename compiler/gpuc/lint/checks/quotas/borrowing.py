@@ -16,10 +16,15 @@ from gpuc.kubernetes.amounts import rounded
 from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.rules.queues.cohort_shares_nothing import cohort_shares_nothing, shared_nothing
-from gpuc.rules.queues.lends_more_than_quota import lends_more_than_quota, lent_above_quota
-from gpuc.rules.queues.resource_without_quota import resource_without_quota, uncovered
-from gpuc.rules.queues.unreachable_borrowing import borrowed_beyond_lent, unreachable_borrowing
+from gpuc.rules.queues.borrowing import (
+    borrowed_beyond_lent,
+    cohort_shares_nothing,
+    lends_more_than_quota,
+    lent_above_quota,
+    shared_nothing,
+    unreachable_borrowing,
+)
+from gpuc.rules.queues.cluster_queues import resource_without_quota, uncovered
 
 LIMIT_WITHOUT_COHORT = declare_rule(
     "QTA006",

@@ -18,8 +18,8 @@ from gpuc.model.names import EFA, GPU
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.rules.queues._places import place
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
+from gpuc.rules.queues.places import place
 
 OVER_KNOWN_CAPACITY = declare_rule(
     "QTA002",

@@ -18,7 +18,7 @@ from gpuc.manifest.manifest import Kind
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 from gpuc.objects.symbol_table import kind_of
-from gpuc.rules.queues.capacity_without_queue import capacity_without_queue, without_quota
+from gpuc.rules.queues.capacity import capacity_without_queue, without_quota
 from gpuc.verify.references.names import object_references
 
 UNUSED_CAPACITY = declare_rule(

@@ -22,7 +22,7 @@ from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.rules.queues.topology_without_static_nodes import not_static, topology_without_static_nodes
+from gpuc.rules.queues.topology import not_static, topology_without_static_nodes
 from gpuc.trace.admission_steps import limit_steps
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.nodes import MatchingPool, matching_pools, max_pods, pod_demand
