@@ -18,9 +18,9 @@ from typing import Any
 from gpuc.admission.documents import api_group
 from gpuc.admission.pod_defaults import containers, set_default_requests
 from gpuc.admission.schema_defaults import with_schema_defaults
-from gpuc.admission.validation.containers import PROBES
-from gpuc.admission.validation.job import CONTROLLER_IDS, NEW_UID
-from gpuc.admission.validation.problem import INT32_MAX
+from gpuc.admission.validation.field import INT32_MAX
+from gpuc.admission.validation.jobs import CONTROLLER_IDS, NEW_UID
+from gpuc.admission.validation.pods import PROBES
 from gpuc.admission.validation.structure import is_builtin, table_of, without_nulls
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
