@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from gpuc.admission.validation.field import Field, Problems, text
+from gpuc.admission.validation.field import Field, Problem, Problems, text
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, SUBDOMAIN, is_label_key, is_label_value
 from gpuc.kubernetes.quantity import quantity
@@ -40,13 +40,14 @@ class Constraint:
     """Whether the constraint is about the empty text too. Otherwise the empty text is a missing value."""
     type: Any = str
 
-    def __call__(self, field: Field, /) -> Problems:
-        """Yields a problem if the field has a value that is not valid."""
+    def __call__(self, field: Field) -> tuple[Problem, ...]:
+        """Returns a problem if the field has a value that is not valid."""
         value = field.value
-        if isinstance(value, self.type) and (value != "" or self.checks_empty) and not self.is_valid(value):
-            changed = value.lower().replace("_", "-") if self.corrected else value
-            is_fix = self.corrected is not None and changed != value and self.corrected.fullmatch(changed)
-            yield field.invalid(self.expected, f"write {changed}" if is_fix else "")
+        if not isinstance(value, self.type) or (value == "" and not self.checks_empty) or self.is_valid(value):
+            return ()
+        changed = value.lower().replace("_", "-") if self.corrected else value
+        is_fix = self.corrected is not None and changed != value and self.corrected.fullmatch(changed)
+        return (field.invalid(self.expected, f"write {changed}" if is_fix else ""),)
 
 
 def _matches(pattern: str, expected: str, *, checks_empty: bool = True) -> Constraint:
@@ -147,7 +148,7 @@ dns_subdomain = Constraint(
 label_key = Constraint(is_label_key, "a label key: at most 63 letters, digits, -, _ and ., after an optional domain/")
 label_value = Constraint(is_label_value, "a label value: at most 63 letters, digits, -, _ and .")
 port_name = _matches(r"(?=.*[a-z])(?!.*--)[a-z0-9](?:[-a-z0-9]{0,13}[a-z0-9])?", _PORT_NAME)
-CONSTRAINTS: dict[str, Callable[[Field], Problems]] = {
+CONSTRAINTS: dict[str, Callable[[Field], Iterable[Problem]]] = {
     "DNS label": dns_label,
     "DNS label that begins with a letter": dns_label_1035,
     "DNS subdomain": dns_subdomain,

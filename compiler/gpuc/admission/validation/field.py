@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.admission.documents import ALL_CONTAINERS, container_name
 from gpuc.admission.request import Decision
 from gpuc.diagnostics.finding import Path
 from gpuc.objects.object_set import dig, items, pairs
@@ -36,7 +37,8 @@ class Field:
 
     def get(self, *steps: str | int) -> Any:
         """Returns the value at a path in the structure; None if the path does not exist."""
-        return dig(self.value, *steps)
+        value = self.value
+        return value.get(*steps) if len(steps) == 1 and isinstance(value, dict) else dig(value, *steps)
 
     def at(self, *steps: str | int) -> Field:
         """Returns the field at a path in the structure, which may be missing."""
@@ -62,6 +64,18 @@ class Field:
         while field is not None and field.table != table:
             field = field.owner
         return field or Field((), None)
+
+    def of_table(self, table: str) -> Field:
+        """Returns the structure as one that a table checks."""
+        return Field(self.path, self.value, self.owner, table)
+
+    @property
+    def holder(self) -> str:
+        """The container with the field, or else the pod, in words: "init container setup"."""
+        field: Field | None = self
+        while field is not None and (len(field.path) < 2 or field.path[-2] not in ALL_CONTAINERS):
+            field = field.owner
+        return container_name(field.path, field.value) if field is not None else "the pod"
 
     @property
     def root(self) -> Field:

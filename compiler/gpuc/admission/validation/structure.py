@@ -54,10 +54,11 @@ def table_of(document: Any, kubernetes: str = KUBERNETES) -> Table | None:
     return table(str(document.get("apiVersion")), str(document.get("kind")), version)
 
 
-def structure(document: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> Problems:
+def structure(document: Body, complete: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> Problems:
     """Checks fields and types of the body of an object whose kind has a table.
 
     Args:
+        complete: the document without nulls.
         strict: whether unknown fields are errors.
     """
     known = table_of(document, kubernetes)
@@ -67,7 +68,7 @@ def structure(document: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> 
         if error.kind is ErrorKind.UNKNOWN:  # also a field with the value null
             message = error.message.replace("unknown field", f'unknown field "{error.path[-1]}"', 1)
             yield Field(error.path, None).problem(message, error.fix)
-    for error in schema_errors(_compiled(*key), _body(without_nulls(document)), _schema(*key)):
+    for error in schema_errors(_compiled(*key), _body(complete), _schema(*key)):
         # The API server accepts every spelling of a quantity.
         if error.kind in (ErrorKind.UNKNOWN, ErrorKind.QUANTITY):
             continue

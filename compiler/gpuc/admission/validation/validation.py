@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from gpuc.admission.documents import api_group
 from gpuc.admission.request import Decision
 from gpuc.admission.validation import cron_job, jobs, kueue, metadata, pods, resources, volumes, webhooks
-from gpuc.admission.validation.defaults import with_defaults
+from gpuc.admission.validation.defaults import set_defaults
 from gpuc.admission.validation.field import Field, Problems
 from gpuc.admission.validation.jobs import with_claims
 from gpuc.admission.validation.metadata import structure_of_metadata
-from gpuc.admission.validation.structure import KUBERNETES, structure, table_of
+from gpuc.admission.validation.structure import KUBERNETES, structure, table_of, without_nulls
 from gpuc.admission.validation.table import Tables
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
@@ -56,10 +56,11 @@ def validation_errors(document: Body, *, strict: bool = True, kubernetes: str = 
 
 def _problems(document: Body, kind: str, *, strict: bool, kubernetes: str) -> Problems:
     yield from structure_of_metadata(document, strict=strict)
-    yield from structure(document, strict=strict, kubernetes=kubernetes)
+    complete = without_nulls(document)
+    yield from structure(document, complete, strict=strict, kubernetes=kubernetes)
     if document.get("status") not in (None, {}):
         reason = "the API server drops it, but refuses unknown fields and wrong types"
         yield Field(("status",), None).not_checked(reason)
-    complete = with_defaults(document)
+    set_defaults(complete)
     for table in ("object", kind):
         yield from TABLES.problems(table, Field((), with_claims(complete) if kind == "apps/StatefulSet" else complete))
