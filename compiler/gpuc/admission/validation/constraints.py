@@ -173,24 +173,6 @@ CONSTRAINTS: dict[str, Callable[[Field], Iterable[Problem]]] = {
         "a name with a domain such as example.com/name",
         type=object,
     ),
-    "environment variable": _matches("[ -<>-~]+", "printable ASCII characters without =", checks_empty=False),
-    "key of a ConfigMap": _matches(
-        r"(?!\.$)(?!\.\.)[-._a-zA-Z0-9]{1,253}", "at most 253 letters, digits, -, _ and .", checks_empty=False
-    ),
-    "CSI driver": _matches(
-        r"(?i)(?=.{1,63}$)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*",
-        "at most 63 letters, digits, - and .",
-        checks_empty=False,
-    ),
-    "sysctl": _matches(
-        r"(?=.{1,253}$)(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?",
-        "the name of a sysctl such as net.core.somaxconn",
-        checks_empty=False,
-    ),
-    "search domain": _matches(
-        r"\.|(?=.{1,253}\.?$)[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?)*\.?",
-        "a DNS subdomain; _ is allowed",
-    ),
     "resource of a container": Constraint(
         lambda value: value in _CONTAINER_RESOURCES or value.startswith(_HUGE_PAGES),
         f"{' or '.join(_CONTAINER_RESOURCES)}, or limits.hugepages-2Mi",

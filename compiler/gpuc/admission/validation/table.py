@@ -1,7 +1,7 @@
 """Tables of what the API server and webhooks require of the fields of a structure, in files whose names end with .rows.
 
-A section of a file is a table. The heading has the name of the table in brackets, and after it the program that refuses
-the structure, if this is not the API server. Lines that begin with spaces continue the row above.
+A section of a file is a table. The heading has the name of the table in brackets, or several names, and after it the
+program that refuses the structure, if this is not the API server. Lines that begin with spaces continue a row.
 
 A row has a path, two spaces or more, and constraints with " | " between them. A path has dots between its steps; "[]"
 follows a list, and "{}" a map; "." is the structure itself. "a/b" is a field of a structure that may be missing. "a,b"
@@ -56,15 +56,16 @@ class Tables:
         self._programs: dict[str, str] = {}
         self._rows: dict[str, list[str]] = {}
         self._nodes: dict[str, _Node] = {}
-        table = ""
+        rows: list[str] = []
         for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
             if heading := _HEADING.fullmatch(line):
-                table, self._programs[table] = heading.groups()
-                self._rows[table] = []
+                rows = []
+                for table in heading[1].split(", "):
+                    self._rows[table], self._programs[table] = rows, heading[2]
             elif line.startswith(" "):
-                self._rows[table][-1] += f" {line.strip()}"
+                rows[-1] += f" {line.strip()}"
             elif line and not line.startswith("#"):
-                self._rows[table].append(line)
+                rows.append(line)
 
     def __contains__(self, table: str) -> bool:
         return table in self._rows
