@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.admission.validation.containers import PROBES
+from gpuc.admission.validation.field import Field
+from gpuc.admission.validation.pods import PROBES
 from gpuc.admission.validation.resources import requirements
 from gpuc.cluster.index import Index
 from gpuc.cluster.monitor import Monitor, monitors
@@ -59,11 +60,11 @@ def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -
     limits, requests = (dict(pairs(dig(container, "resources", field))) for field in ("limits", "requests"))
     added = {name: value for name, value in defaults.items() if name not in limits}
     resources = {"limits": {**limits, **added}, "requests": requests}
-    for problem in requirements((*path, "resources"), resources, set()):
-        is_default = problem.path[-1] in added
+    for problem in requirements(Field((*path, "resources"), resources)):
+        is_default = problem.field[-1] in added
         origin = ", which the LimitRange of the namespace sets" if is_default else ""
-        if not is_default or problem.path[-2] == "requests":
-            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.path, problem.message + origin, problem.fix)
+        if not is_default or problem.field[-2] == "requests":
+            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.field, problem.message + origin, problem.fix)
 
 
 def _defaults(index: Index) -> dict[str, dict[str, Any]]:
