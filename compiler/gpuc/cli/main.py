@@ -94,10 +94,6 @@ def _runner(command: str) -> Callable[[list[str]], int]:
 
 def _no_command(command: str) -> str:
     """Returns the message about a command that gpuc does not have."""
-    from gpuc.cli.other_tools import command_hint
-
-    if hint := command_hint(command):
-        return f"no command {command}: {hint}"
     hint = did_you_mean(command, [*SUMMARIES, *(name for name in _OPTIONS if name.startswith("--"))])
     return f"no command {command}{hint or '; the commands are ' + ', '.join(SUMMARIES)}"
 

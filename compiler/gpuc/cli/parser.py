@@ -36,7 +36,6 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
-        self.command = command
 
     @property
     def arguments(self) -> list[argparse.Action]:
@@ -69,12 +68,8 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
 
     def _unknown(self, argument: str) -> str:
-        from gpuc.cli.other_tools import option_hint
-
         known = [name for action in self.arguments for name in action.option_strings]
         message = f"{self.prog} has no argument {argument}"
-        if hint := option_hint(self.command, argument, known):
-            return f"{message}: {hint}"
         options = ", ".join(name for name in known if name.startswith("--") and name != "--help")
         if suggestion := did_you_mean(argument, known):
             return message + suggestion
