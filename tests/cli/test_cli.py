@@ -9,7 +9,7 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,18 +34,7 @@ class Pipeline:
         self.calls.append(arguments[:-1])
         if self.raises is not None:
             raise self.raises
-        outcome = ModuleType("outcome")
-        outcome.__dict__.update(
-            findings=self.findings,
-            failures=self.failures,
-            clusters=("prod",),
-            written=(),
-            removed=(),
-            unchanged=0,
-            changes=(),
-            lines=lambda mark: None,
-        )
-        return outcome
+        return SimpleNamespace(findings=self.findings, failures=self.failures, clusters=("prod",))
 
 
 @pytest.fixture
@@ -191,7 +180,7 @@ def test_a_run_that_fails_leaves_the_old_report(fleet: Path, pipeline: Pipeline)
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "out/a"), 3, "cannot continue: No space left on device: out/a"),
         (DeclarationError("XYZ001 is declared in a and in b"), 3, "XYZ001 is declared in a and in b\n"),
-        (RuntimeError("boom\nbang"), 3, "internal error at cli/main.py:"),
+        (RuntimeError("boom\nbang"), 3, "internal error at cli/compile_command.py:"),
     ],
 )
 @pytest.mark.usefixtures("fleet")

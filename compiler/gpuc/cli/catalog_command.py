@@ -7,6 +7,8 @@ from collections.abc import Iterable
 
 from gpuc.catalog import Catalog
 from gpuc.cli.catalog_entries import FAMILIES, SUBJECTS, TYPES, Entry, entries
+from gpuc.cli.commands import CATALOG_SOURCE
+from gpuc.cli.specs import current_catalog
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
@@ -14,29 +16,27 @@ from gpuc.diagnostics.usage import UsageError
 _NAME_WIDTH = 28
 
 
-def run_catalog(arguments: list[str]) -> int:
-    """Runs `gpuc catalog` and returns the exit code: 1 if an import has errors.
+def run_catalog(words: list[str], form: str = "text", source: str = CATALOG_SOURCE) -> int:
+    """Lists or shows entries, or prints rows for specs/catalog/, and returns the exit code: 1 if an import has errors.
+
+    Args:
+        source: the source of the rows that an import prints.
 
     Raises:
-        UsageError: for wrong arguments, for words without an entry, and for wrong rows of the fleet.
+        UsageError: for words without an entry, and for wrong rows of the fleet.
     """
-    from gpuc.cli.arguments import parser_of
-    from gpuc.cli.options import CatalogOptions
-    from gpuc.cli.specs import current_catalog
-
-    options: CatalogOptions = parser_of("catalog").parse(arguments, CatalogOptions())
-    command, *names = options.words or [""]
+    command, *names = words or [""]
     if command == "import":
         from gpuc.cli.catalog_import import run_import
 
         if len(names) != 1:
             raise UsageError("gpuc catalog import requires one file, or - for stdin")
-        return run_import(names[0], options.source)
+        return run_import(names[0], source)
     catalog = current_catalog()
     if command == "show":
-        _show(catalog, " ".join(names), options.format)
+        _show(catalog, " ".join(names), form)
     else:
-        _list(catalog, options.words, options.format)
+        _list(catalog, words, form)
     return 0
 
 

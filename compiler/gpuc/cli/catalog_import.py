@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gpuc.catalog import load
-from gpuc.cli.options import CatalogOptions
+from gpuc.cli.commands import CATALOG_SOURCE
 from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
 from gpuc.diagnostics.report.console import write_stderr, write_stdout
 from gpuc.diagnostics.report.terminal import visible
@@ -97,7 +97,7 @@ def _import_prices(products: list[Any], file: str, source: str) -> list[Finding]
     """Prints the prices of a file, and returns the findings."""
     from gpuc.cli import price_import
 
-    of_prices = "aws pricing get-products" if source == CatalogOptions.source else source
+    of_prices = "aws pricing get-products" if source == CATALOG_SOURCE else source
     rows, others, findings = price_import.price_rows(products, file, of_prices)
     write_stdout(price_import.yaml_text(rows))
     if others:

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpuc.cli.arguments import parser_of
-from gpuc.cli.options import CrdsOptions
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.reader import read
@@ -34,14 +32,17 @@ class _Imported:
     """Number of documents that are not CustomResourceDefinitions."""
 
 
-def run_crds(arguments: list[str]) -> int:
-    """Runs `gpuc crds import` and returns the exit code: 1 if a definition could not be imported.
+def run_crds(command: str, paths: list[str], into: Path = Path("crds")) -> int:
+    """Imports the definitions in files and folders, and returns the exit code: 1 if one could not be imported.
+
+    Args:
+        command: import, the only command.
+        into: the folder for the schemas.
 
     Raises:
-        UsageError: for wrong arguments, and when the files contain no CustomResourceDefinition.
+        UsageError: when the files contain no CustomResourceDefinition.
     """
-    options: CrdsOptions = parser_of("crds").parse(arguments, CrdsOptions())
-    paths, into = options.paths, Path(options.into)
+    assert command == "import"
     imported = _Imported()
     for path in paths:
         for file in files_below(path):

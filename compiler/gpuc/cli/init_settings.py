@@ -98,11 +98,11 @@ def questions() -> tuple[Question, ...]:
     )
 
 
-def complete(given: Mapping[str, str | None], ask: Callable[[str], str] | None, needs_requirement: bool) -> Settings:
+def complete(given: Mapping[str, str], ask: Callable[[str], str] | None, needs_requirement: bool) -> Settings:
     """Returns the settings from options, answers and defaults.
 
     Args:
-        given: the options by field; None for an option that is missing.
+        given: the options by field.
         ask: asks a question and returns the answer; None if there is no terminal.
         needs_requirement: whether `gpuc init` writes requirements.txt.
 
@@ -110,13 +110,13 @@ def complete(given: Mapping[str, str | None], ask: Callable[[str], str] | None, 
         UsageError: when options are wrong, contradict each other, or are missing without a terminal.
     """
     all_questions = questions()
-    wrong = [q.refusal(value) for q in all_questions if (value := given[q.field]) is not None]
+    wrong = [question.refusal(given[question.field]) for question in all_questions if question.field in given]
     if problems := list(filter(None, wrong)):
         raise UsageError("; ".join(problems))
-    settings = Settings(**{field: value for field, value in given.items() if value is not None})
+    settings = Settings(**given)
     missing = []
     for question in all_questions:
-        if given[question.field] is not None or not _is_needed(question.field, settings, needs_requirement):
+        if question.field in given or not _is_needed(question.field, settings, needs_requirement):
             continue
         default = getattr(settings, question.field)
         if ask is not None:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gpuc.cli.argocd_command import require_compatible_options, run_argocd
-from gpuc.cli.keep import wait_for_interrupt
-from gpuc.cli.options import RehearsalOptions
-from gpuc.cli.transition_command import require_transition_options, run_transitions
-from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.output import report_files
+from gpuc.cli.rehearsal import RehearsalOptions, Reports, Runs, report_runs, required
+from gpuc.cli.reports import errors_of
+from gpuc.cli.specs import selected
+from gpuc.diagnostics.report.console import write_message
+from gpuc.diagnostics.report.output import ReportFile
 from gpuc.diagnostics.report.progress import Progress
-from gpuc.diagnostics.report.terminal import style_of, wants_colour
 from gpuc.diagnostics.usage import UsageError
-from gpuc.pipeline.stages import CompiledSpec
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
+from gpuc.rehearse.process import ProgramError
+from gpuc.rehearse.programs import Programs, find_programs
 from gpuc.rehearse.result import Result, find_problems, locate_results, render
 from gpuc.rehearse.suites import Case
 
@@ -30,82 +30,63 @@ if TYPE_CHECKING:
     from gpuc.rehearse.apply import ApplyResult
     from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.plane import ControlPlane
-    from gpuc.rehearse.programs import Programs
     from gpuc.rehearse.runner import CaseResult
 
 ReportStep = Callable[[str], None]
 STATIC_NODES_SECONDS = 60
 
 
-def run_rehearsal(arguments: list[str]) -> int:
-    """Runs `gpuc rehearse` and returns the exit code.
+def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **given: Any) -> int:
+    """Rehearses specs, writes the reports, and returns the exit code.
+
+    Args:
+        given: the fields of RehearsalOptions.
 
     Raises:
-        UsageError: for invalid arguments, patterns that match no test case, and missing programs.
+        UsageError: for options that do not go together, patterns that match no test case, and missing programs.
     """
-    from gpuc.cli.arguments import parser_of
-    from gpuc.cli.specs import find_root, select
-    from gpuc.rehearse.process import ProgramError
-    from gpuc.source import cluster_files
-
-    options: RehearsalOptions = parser_of("rehearse").parse(arguments, RehearsalOptions())
-    require_compatible_options(options)
-    require_transition_options(options)
-    root = find_root(Path.cwd())
-    files = select(root, Path.cwd(), options.specs) or cluster_files(root)
+    options = RehearsalOptions(**given)
+    options.require_compatible()
+    root, files = selected(options.specs)
     if options.keep and len(files) != 1 and not options.argocd:
         raise UsageError("--keep keeps one control plane running: name one spec")
-    with report_files(options.output) as outputs:
-        if not _compiles(root, files):
-            return 1
-        programs = _programs()
-        progress = Progress(sys.stderr, first_line_after=0)
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            if options.argocd:
-                return run_argocd(root, files, programs, options, outputs, progress)
-            if options.before is not None:
-                return run_transitions(root, files, programs, options, outputs, progress)
-            results = list(_results(root, files, programs, options, progress))
-            for output in outputs:
-                output.write(render(output.format, results))
-        except ProgramError as error:
-            progress.close()
-            sys.stderr.write(f"{error}\n")
-            write_message("a program of the control plane failed; see the end of its log above")
-            return 3
-        finally:
-            progress.close()
-    return int(not all(result.is_good for result in results))
+    if errors_of(root, files):
+        return 1
+    programs = _programs()
+    progress = Progress(sys.stderr, first_line_after=0)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        runs, render_results = _runs(root, files, programs, options, progress)
+        reports = Reports(render_results, form, outputs)
+        report_runs(runs, options, reports, progress)
+    except ProgramError as error:
+        progress.close()
+        sys.stderr.write(f"{error}\n")
+        write_message("a program of the control plane failed; see the end of its log above")
+        return 3
+    finally:
+        progress.close()
+    return int(options.before is None and not all(result.is_good for result in reports.results))
 
 
-def _results(
-    root: Path, files: list[str], programs: Programs, options: RehearsalOptions, progress: Progress
-) -> Iterator[Result]:
-    """Yields the result of each spec and prints the reports.
+def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOptions, progress: Progress) -> Runs:
+    """Returns the runs that the options choose."""
+    if options.argocd:
+        from gpuc.cli.argocd_command import argocd_runs
 
-    The format text is printed after each spec, the other formats as one document after the last spec.
-    """
-    results = []
-    for file in files:
-        with _rehearse(root, file, programs, options, progress) as result:
-            results.append(result)
-            progress.close()
-            if options.format == "text":
-                write_stdout(render("text", [result], colour=wants_colour(sys.stdout, os.environ)))
-            elif file == files[-1]:
-                write_stdout(render(options.format, results))
-            if options.keep:
-                wait_for_interrupt(result.kubeconfig, f"The control plane of {result.cluster} runs until Ctrl-C.")
-            yield result
+        return argocd_runs(root, files, programs, options, progress)
+    if options.before is not None:
+        from gpuc.cli.transition_command import transitions
+
+        return transitions(root, files, programs, options, progress)
+    return [_rehearse(root, file, programs, options, progress) for file in files], render
 
 
 @contextmanager
 def _rehearse(
     root: Path, file: str, programs: Programs, options: RehearsalOptions, progress: Progress
-) -> Iterator[Result]:
-    """Rehearses one spec and yields the result. The control plane ends when the caller leaves the `with` block."""
-    from gpuc.pipeline.stages import compiled_spec
+) -> Iterator[list[Result]]:
+    """Rehearses one spec and yields a list with the result. The control plane ends with the `with` block."""
     from gpuc.rehearse.context import RehearsalContext
     from gpuc.rehearse.crds import definitions
     from gpuc.rehearse.plane import ControlPlane
@@ -127,7 +108,7 @@ def _rehearse(
         results = _run_cases(RehearsalContext(spec, plane.client), cases, report_step)
         seconds["test cases"] = time.monotonic() - started
         plane.require_alive()
-        yield Result(
+        result = Result(
             cluster=name,
             file=file,
             objects=applied.objects,
@@ -139,6 +120,7 @@ def _rehearse(
             memory_mib=plane.memory_mib(),
             kubeconfig=plane.site.kubeconfig,
         )
+        yield [result]
 
 
 def _run_cases(context: RehearsalContext, cases: list[Case], report_step: ReportStep) -> list[CaseResult]:
@@ -176,7 +158,7 @@ def _apply_objects(
     return applied
 
 
-def _select_cases(spec: CompiledSpec, patterns: list[str]) -> list[Case]:
+def _select_cases(spec: CompiledSpec, patterns: Sequence[str]) -> list[Case]:
     from gpuc.rehearse.suites import all_cases
 
     cases = [case for case in all_cases(spec) if not patterns or any(matches(case, pattern) for pattern in patterns)]
@@ -195,31 +177,10 @@ def matches(case: Case, pattern: str) -> bool:
     return fnmatchcase(f"{case.suite}/{case.name}", glob)
 
 
-def _compiles(root: Path, files: list[str]) -> bool:
-    """Returns whether the specs have no errors. Prints the errors as `gpuc check` does."""
-    from gpuc.diagnostics.report import render as render_findings
-    from gpuc.diagnostics.report.result import Report
-    from gpuc.pipeline.pipeline import check_specs
-
-    outcome = check_specs(root, files, root, False, lambda step: None)
-    errors = tuple(finding for finding in outcome.findings if finding.is_error)
-    if errors:
-        report = Report(errors, outcome.clusters, lines=outcome.lines)
-        write_stdout(render_findings("text", report, style_of(sys.stdout, os.environ)))
-    return not errors
-
-
 def _programs() -> Programs:
-    from importlib.util import find_spec
-
-    from gpuc.rehearse.programs import MissingProgramsError, find_programs
-
     if find_spec("cryptography") is None:
         raise UsageError("the Python package cryptography is missing: pip install 'cryptography>=42'")
-    try:
-        return find_programs()
-    except MissingProgramsError as error:
-        raise UsageError(str(error)) from None
+    return required(find_programs)
 
 
 @contextmanager
