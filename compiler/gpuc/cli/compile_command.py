@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gpuc.pipeline.pipeline import Outcome
 
 Run = Callable[[Path, list[str] | None, Path, Progress], "Outcome"]
-"""Compiles or checks the specs below a root. None stands for all specs; the second path is the folder for out/."""
+"""Compiles or checks the specs below a root. With None, all specs; the second path is the folder for out/."""
 
 
 def run_compile(**options: Any) -> int:
