@@ -72,3 +72,9 @@ def exit_codes(
 ) -> str:
     """Returns the part of the help with the meaning of the exit codes 0 to 3. Without `failed`, 3 is missing."""
     return f"exit codes:\n  0  {good}\n  1  {bad}\n  2  {wrong}" + f"\n  3  {failed}" * bool(failed)
+
+
+def choice_of(choices: Iterable[object]) -> str:
+    """Returns "text, json or markdown"."""
+    *first, last = map(str, choices)
+    return " or ".join(part for part in (", ".join(first), last) if part)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gpuc.cli.command import Argument, Command
+from gpuc.cli.command import Argument, Command, choice_of
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 
@@ -65,7 +65,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith(_REQUIRED):
             names = message.removeprefix(_REQUIRED).split(", ")
-            choices = {action.dest: f" ({_or(action.choices)})" for action in self.arguments if action.choices}
+            choices = {action.dest: f" ({choice_of(action.choices)})" for action in self.arguments if action.choices}
             message = "missing: " + ", ".join(name + choices.get(name, "") for name in names)
         for pattern, replacement in _MESSAGES:
             if match := re.fullmatch(pattern, message, re.DOTALL):
@@ -91,7 +91,7 @@ class Parser(argparse.ArgumentParser):
             return
         name = "/".join(action.option_strings) or "the argument"
         hint = did_you_mean(str(value), map(str, action.choices))
-        message = f"{name} is {value}{hint}; expected {_or(action.choices)}"
+        message = f"{name} is {value}{hint}; expected {choice_of(action.choices)}"
         raise argparse.ArgumentError(None, message)
 
 
@@ -169,9 +169,3 @@ def _new_folder(argument: str) -> Path:
         argparse.ArgumentTypeError: when the path is a file.
     """
     return _folder(argument) if Path(argument).exists() else Path(argument).absolute()
-
-
-def _or(choices: Iterable[object]) -> str:
-    """Returns "text, json or markdown"."""
-    *first, last = map(str, choices)
-    return " or ".join(part for part in (", ".join(first), last) if part)
