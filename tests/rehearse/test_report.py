@@ -10,11 +10,11 @@ import pytest
 from gpuc.cli.commands import COMMANDS
 from gpuc.cli.main import run_command
 from gpuc.cli.parser import Parser
-from gpuc.cli.rehearse_command import matches
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.result import LISTED, LocatedResult, Problem, Result, outcome_text, render, summary
+from gpuc.rehearse.run import matches
 from gpuc.rehearse.runner import CaseResult
 from gpuc.rehearse.suites import Case
 from tests.conftest import ROOT
