@@ -1,4 +1,4 @@
-"""`gpuc catalog import`: converts the output of `aws pricing get-products` to prices of specs/catalog/.
+"""Converts the output of `aws pricing get-products` to prices of specs/catalog/.
 
 Source: AWS Price List Query API, GetProducts: PriceList is a list of JSON texts; AWS Cost and Usage Reports user guide,
 product details: capacitystatus is Used, UnusedCapacityReservation or AllocatedCapacityReservation
