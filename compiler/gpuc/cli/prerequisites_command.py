@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gpuc.cli.specs import find_root
+from gpuc.cli.reports import refused
+from gpuc.cli.specs import selected
+from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.terminal import visible
 from gpuc.diagnostics.usage import UsageError
-
-if TYPE_CHECKING:
-    from gpuc.diagnostics.finding import Mark
-    from gpuc.emit.prerequisites.record import Prerequisite
-    from gpuc.manifest.manifest import Manifest
-    from gpuc.pipeline.stages import CompiledSpec
+from gpuc.emit.prerequisites import chapters
+from gpuc.emit.prerequisites.record import Prerequisite
+from gpuc.manifest.manifest import Manifest
+from gpuc.needs import needs_of
+from gpuc.pipeline.pipeline import located_errors
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 
 _NAMED_OBJECTS = 3
 """The largest number of objects that the text names for a prerequisite."""
@@ -31,55 +34,31 @@ class _Row(NamedTuple):
     mark: Mark
 
 
-class PrerequisitesOptions:
-    """The options of prerequisites, with their defaults."""
+def run_prerequisites(spec: str | None = None, form: str = "text") -> int:
+    """Prints the prerequisites of a cluster, and returns the exit code.
 
-    spec: str | None = None
-    """A spec file or the name of a cluster; None for the only cluster."""
-    format: str = "text"
-
-
-def run_prerequisites(arguments: list[str]) -> int:
-    """Runs `gpuc prerequisites` and returns the exit code.
+    Args:
+        spec: a spec file or the name of a cluster; None for the only cluster.
 
     Raises:
-        UsageError: for wrong arguments, and if the fleet has several clusters and no argument names one.
+        UsageError: if the fleet has several clusters and no argument names one.
     """
-    from gpuc.cli.arguments import parser_of
-    from gpuc.cli.refused import refused
-    from gpuc.diagnostics.finding import StageError
-    from gpuc.pipeline.pipeline import located_errors
-    from gpuc.pipeline.stages import compiled_spec
-
-    options: PrerequisitesOptions = parser_of("prerequisites").parse(arguments, PrerequisitesOptions())
-    root = find_root(Path.cwd())
-    file = _file(root, options.spec)
-    try:
-        compiled = compiled_spec(root, file)
-    except StageError as error:
-        return refused(root, located_errors(root, file, error), [file], options.format)
-    rows = _rows(compiled)
-    write_stdout(_json(compiled, rows) if options.format == "json" else _text(compiled, rows))
-    return 0
-
-
-def _file(root: Path, spec: str | None) -> str:
-    from gpuc.cli.specs import select
-    from gpuc.source import cluster_files
-
-    files = select(root, Path.cwd(), [spec] if spec else []) or cluster_files(root)
+    root, files = selected([spec] if spec else [])
     if len(files) != 1:
         raise UsageError(
-            f"specs/ has {len(files)} clusters; name one of them: {', '.join(Path(x).stem for x in files)}"
+            f"specs/ has {len(files)} clusters; name one of them: {', '.join(Path(file).stem for file in files)}"
         )
-    return files[0]
+    try:
+        compiled = compiled_spec(root, files[0])
+    except StageError as error:
+        return refused(root, located_errors(root, files[0], error), files, form)
+    rows = _rows(compiled)
+    write_stdout(_json(compiled, rows) if form == "json" else _text(compiled, rows))
+    return 0
 
 
 def _rows(compiled: CompiledSpec) -> list[_Row]:
     """Returns the prerequisites in the order of the README."""
-    from gpuc.emit.prerequisites import chapters
-    from gpuc.needs import needs_of
-
     objects: dict[str, dict[str, Manifest]] = {}
     for need in needs_of(compiled.cluster, compiled.artifacts):
         objects.setdefault(need.id, {}).setdefault(f"{need.manifest} {need.manifest.file}", need.manifest)
@@ -92,8 +71,6 @@ def _rows(compiled: CompiledSpec) -> list[_Row]:
 
 
 def _text(compiled: CompiledSpec, rows: list[_Row]) -> str:
-    from gpuc.diagnostics.report.terminal import visible
-
     readme = compiled.cluster.entry("README.md")
     lines = [f"{compiled.cluster.name}: {len(rows)} prerequisites, in the order of {readme}"]
     for number, title in enumerate(dict.fromkeys(row.chapter for row in rows), 1):

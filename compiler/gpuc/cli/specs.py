@@ -57,6 +57,30 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
     return list(dict.fromkeys(_file(root, directory, spec) for spec in specs))
 
 
+def selected(specs: Sequence[str]) -> tuple[Path, list[str]]:
+    """Returns the root of the fleet that contains the current directory, and the spec files of paths and names.
+
+    Args:
+        specs: paths and cluster names; empty for all clusters.
+
+    Raises:
+        UsageError: outside of a fleet, when a path is not a file below specs/, or a cluster does not exist.
+    """
+    from gpuc.source import cluster_files
+
+    root = find_root(Path.cwd())
+    return root, select(root, Path.cwd(), specs) or cluster_files(root)
+
+
+def is_in_specs(path: str) -> bool:
+    """Returns whether a path is below specs/ of the fleet that contains the current directory."""
+    try:
+        specs = find_root(Path.cwd()) / "specs"
+    except UsageError:
+        return False
+    return Path(os.path.normpath(Path.cwd() / path)).is_relative_to(specs)
+
+
 def current_catalog() -> Catalog:
     """Returns the catalog of the fleet that contains the current directory; gpuc's catalog outside of a fleet.
 

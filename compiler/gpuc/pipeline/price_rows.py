@@ -1,4 +1,4 @@
-"""`gpuc catalog import`: converts the output of `aws pricing get-products` to prices of specs/catalog/.
+"""Converts the output of `aws pricing get-products` to prices of specs/catalog/.
 
 Source: AWS Price List Query API, GetProducts: PriceList is a list of JSON texts; AWS Cost and Usage Reports user guide,
 product details: capacitystatus is Used, UnusedCapacityReservation or AllocatedCapacityReservation
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ValidationError
@@ -64,19 +63,6 @@ def price_rows(products: list[Any], file: str, source: str) -> tuple[list[dict[s
         if key not in rows or rows[key]["date"] < row["date"]:
             rows[key] = row
     return [rows[key] for key in sorted(rows)], others, findings
-
-
-def yaml_text(rows: list[dict[str, Any]]) -> str:
-    """Returns the text of a file for specs/catalog/. JSON strings are YAML strings too."""
-    return "".join(_lines(rows))
-
-
-def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
-    yield "apiVersion: gpuc.dev/v1alpha1\nkind: Catalog\n"
-    yield "prices:\n" if rows else "prices: []\n"
-    for row in rows:
-        values = (f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in row.items())
-        yield f"  - {{{', '.join(values)}}}\n"
 
 
 def _document(text: Any) -> Any:

@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 
 from gpuc.catalog import load
 from gpuc.catalog.records import InstanceType
-from gpuc.cli.catalog_import import imported_rows, yaml_text
+from gpuc.cli.catalog_import import yaml_text
 from gpuc.cli.main import main
+from gpuc.pipeline.ec2_rows import imported_rows
 from gpuc.pipeline.fact_files import read_fact_file
 from gpuc.pipeline.own_rows import merge
 from tests.values import changed

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from gpuc.cli.main import main
-from gpuc.cli.price_import import price_rows
 from gpuc.diagnostics.finding import Finding
 from gpuc.pipeline.fact_files import read_fact_file
+from gpuc.pipeline.price_rows import price_rows
 
 
 def product(usd: str = "98.3200000000", day: str = "2026-07-01", **changed: str) -> dict[str, Any]:
