@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
 from gpuc.diagnostics.report.console import write_stdout
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.terminal import style_of
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.argocd.result import SyncResult, render
 
@@ -64,7 +64,7 @@ def run_argocd(
         with _running(root, group, programs, argo, options, progress) as group_results:
             results += group_results
             if options.format == "text":
-                write_stdout(render("text", group_results, colour=wants_colour(sys.stdout, os.environ)))
+                write_stdout(render("text", group_results, style_of(sys.stdout, os.environ)))
             if options.keep:
                 wait_for_interrupt(group_results[0].kubeconfig, "Argo CD and its clusters run until Ctrl-C.")
     if options.format != "text":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +10,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gpuc.cli.arguments import parser_of
-from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
 from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions, datapath_assumptions, statements
 from gpuc.isolation.outside import public_assumptions
 from gpuc.isolation.proof import Datapath, Reachability, network, unisolated_tenants, verdicts
-from gpuc.isolation.report import Proof, document, text
+from gpuc.isolation.report import Proof, blocks, document
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.selector import Invalid
@@ -56,7 +54,7 @@ def run_isolation(arguments: list[str]) -> int:
     for proof in _proofs(options):
         proofs.append(proof)
         if options.format == "text":
-            write_stdout(("\n" if len(proofs) > 1 else "") + text(proof, colour=wants_colour(sys.stdout, os.environ)))
+            print_document([*([""] if len(proofs) > 1 else []), *blocks(proof)])
     if options.format == "json":
         write_stdout(document(proofs))
     return int(not all(proof.holds for proof in proofs))

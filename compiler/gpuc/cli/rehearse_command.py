@@ -19,7 +19,7 @@ from gpuc.cli.transition_command import require_transition_options, run_transiti
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.output import report_files
 from gpuc.diagnostics.report.progress import Progress
-from gpuc.diagnostics.report.terminal import style_of, wants_colour
+from gpuc.diagnostics.report.terminal import style_of
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.result import Result, find_problems, locate_results, render
@@ -92,7 +92,7 @@ def _results(
             results.append(result)
             progress.close()
             if options.format == "text":
-                write_stdout(render("text", [result], colour=wants_colour(sys.stdout, os.environ)))
+                write_stdout(render("text", [result], style_of(sys.stdout, os.environ)))
             elif file == files[-1]:
                 write_stdout(render(options.format, results))
             if options.keep:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from gpuc.cli.arguments import parser_of
 from gpuc.diagnostics.finding import Mark, Path, StageError
-from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import style_of, wants_colour
+from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
+from gpuc.diagnostics.report.terminal import style_of
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.kueue import GROUP
@@ -23,7 +23,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.described import described_workload
 from gpuc.trace.node_agents import index_of
-from gpuc.trace.report import Traced, render
+from gpuc.trace.report import Traced, blocks, document
 from gpuc.trace.user_objects import unserved, why_not_traced, with_replicas_of_autoscalers, workload_without_pods
 
 _NOT_JUDGED = 4
@@ -94,7 +94,10 @@ def run_trace(arguments: list[str]) -> int:
     traced = [
         Traced(workload, trace_workload(index, workload), note, position) for workload, note, position in workloads
     ]
-    write_stdout(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
+    if options.format == "json":
+        write_stdout(document(traced, objects.locate))
+    else:
+        print_document(blocks(traced, objects.locate))
     verdicts = {trace.result.verdict for trace in traced}
     if verdicts & {"refused", "pending"}:
         return 1

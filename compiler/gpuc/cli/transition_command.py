@@ -13,7 +13,7 @@ from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
 from gpuc.diagnostics.finding import StageError
 from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.terminal import style_of
 from gpuc.diagnostics.usage import UsageError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def run_transitions(
             with _result(change, programs, options, progress) as result:
                 results.append(result)
                 if options.format == "text":
-                    write_stdout(render("text", [result], colour=wants_colour(sys.stdout, os.environ)))
+                    write_stdout(render("text", [result], style_of(sys.stdout, os.environ)))
                 if options.keep:
                     name = result.cluster
                     wait_for_interrupt(result.kubeconfig, f"The control plane of {name} runs until Ctrl-C.")

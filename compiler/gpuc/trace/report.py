@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc import __version__
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
-from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.diagnostics.report.document import Block, Span, json_text, strong
 from gpuc.kubernetes.amounts import described
 from gpuc.manifest.manifest import Manifest
 from gpuc.trace import Stage, Step, TraceResult, Workload
@@ -20,8 +18,8 @@ from gpuc.trace.steps import NO_KUEUE, Placement
 VERSION = 2
 """The version of the JSON format."""
 _COLOURS = {"passed": "32", "failed": "1;31", "bypassed": "33", "assumed": "33", "unknown": "33"}
-_MESSAGE_COLUMN = 32
-"""The column of messages in the report."""
+_MARGIN = " " * 32
+"""The text before the further lines of a message."""
 _REASONS = {
     Stage.RIGHTS: "The members of the namespace have no right to create the workload.",
     Stage.API: "The API server rejects the workload.",
@@ -58,35 +56,33 @@ class Traced:
     """Returns the position of a field of the workload; None if the position is unknown."""
 
 
-def render(report_format: str, traced: Sequence[Traced], locate: Locate, *, colour: bool = False) -> str:
-    """Returns the report.
-
-    Args:
-        report_format: "text", or "json" for one indented JSON object.
-    """
-    if report_format == "json":
-        document = {"version": VERSION, "gpuc": __version__, "traces": [_data(trace, locate) for trace in traced]}
-        return json.dumps(document, indent=2) + "\n"
-    paint = Paint(colour)
-    return "\n".join("\n".join(_lines(trace, locate, paint)) + "\n" for trace in traced)
+def document(traced: Sequence[Traced], locate: Locate) -> str:
+    """Returns the report as JSON."""
+    return json_text({"traces": [_data(trace, locate) for trace in traced]}, VERSION)
 
 
-def _lines(trace: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
+def blocks(traced: Sequence[Traced], locate: Locate) -> Iterator[Block]:
+    """Yields the report for people."""
+    for number, trace in enumerate(traced):
+        yield from ("", *_trace(trace, locate)) if number else _trace(trace, locate)
+
+
+def _trace(trace: Traced, locate: Locate) -> Iterator[Block]:
     workload = trace.workload
     where = f"namespace {workload.namespace or '(none)'}, queue {workload.queue or '(none)'}"
-    yield visible(f"{workload.kind} {workload.name}: {where}{f', {trace.note}' if trace.note else ''}")
+    yield f"{workload.kind} {workload.name}: {where}{f', {trace.note}' if trace.note else ''}"
     for pods in workload.pod_sets:
-        yield visible(f"  {pods.name}: {pods.count * workload.copies} x {described(trace.result.requests[pods.name])}")
+        yield f"  {pods.name}: {pods.count * workload.copies} x {described(trace.result.requests[pods.name])}"
     has_several_sets = len(workload.pod_sets) > 1
     for step in trace.result.steps:
-        name = step.stage.value
         message = f"{step.pods}: {step.message}" if has_several_sets and step.pods else step.message
-        yield f"  {paint(_COLOURS[step.verdict], f'{step.verdict:<10}')}  {name:<16}  {visible(message)}"
+        verdict = Span(f"{step.verdict:<10}", _COLOURS[step.verdict])
+        yield "  ", verdict, f"  {step.stage.value:<16}  {message}"
         for position in filter(None, (_object(step, locate), _field(trace, step))):
-            yield f"{'':<{_MESSAGE_COLUMN}}{visible(position)}"
+            yield _MARGIN + position
         if step.fix:
-            yield f"{'':<{_MESSAGE_COLUMN}}{paint('1', visible(f'fix: {step.fix}'))}"
-    yield paint("1", visible(_conclusion(trace.result)))
+            yield _MARGIN, strong(f"fix: {step.fix}")
+    yield strong(_conclusion(trace.result))
 
 
 def _object(step: Step, locate: Locate) -> str:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
 
-from gpuc.diagnostics.report.terminal import visible
+from gpuc.diagnostics.report.document import Block
+from gpuc.diagnostics.report.terminal import printed, style_of, visible
+
+
+def print_document(blocks: Iterable[Block]) -> None:
+    """Writes a report to stdout, with colours and line breaks if stdout is a terminal."""
+    write_stdout(printed(blocks, style_of(sys.stdout, os.environ)))
 
 
 def write_stdout(text: str) -> None:
