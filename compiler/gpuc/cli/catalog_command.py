@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from itertools import groupby
 
 from gpuc.catalog import Catalog
 from gpuc.cli.catalog_entries import FAMILIES, SUBJECTS, TYPES, Entry, entries
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.console import print_document, write_stdout
+from gpuc.diagnostics.report.document import json_text, picked
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
-
-_NAME_WIDTH = 28
 
 
 def run_catalog(arguments: list[str]) -> int:
@@ -43,21 +43,12 @@ def run_catalog(arguments: list[str]) -> int:
 def _list(catalog: Catalog, words: list[str], form: str) -> None:
     found = _selected(catalog, [word.casefold() for word in words])
     if form == "json":
-        rows = [
-            {"subject": entry.subject, "name": entry.name, "summary": entry.summary, "own": entry.is_own}
-            for entry in found
-        ]
-        write_stdout(json.dumps({"entries": rows}, indent=2) + "\n")
+        rows = [{**picked(entry, "subject name summary"), "own": entry.is_own} for entry in found]
+        write_stdout(json_text({"entries": rows}, 1))
         return
-    for subject, description in SUBJECTS.items():
-        own = [entry for entry in found if entry.subject == subject]
-        if own:
-            write_stdout(f"{subject}: {description}\n")
-            write_stdout("".join(_line(entry) for entry in own))
-
-
-def _line(entry: Entry) -> str:
-    return f"{'*' if entry.is_own else ' '} {entry.name:{_NAME_WIDTH}}  {entry.summary}".rstrip() + "\n"
+    for subject, group in groupby(found, lambda entry: entry.subject):
+        lines = (f"{'*' if entry.is_own else ' '} {entry.name:28}  {entry.summary}" for entry in group)
+        print_document([f"{subject}: {SUBJECTS[subject]}", *lines])
 
 
 def _selected(catalog: Catalog, words: list[str]) -> list[Entry]:
@@ -93,7 +84,7 @@ def _show(catalog: Catalog, name: str, form: str) -> None:
     Raises:
         UsageError: when no entry has the name.
     """
-    from gpuc.cli.catalog_details import details, text
+    from gpuc.cli.catalog_details import blocks, details
 
     if not name:
         raise UsageError("gpuc catalog show requires a name; `gpuc catalog WORD` searches")
@@ -105,4 +96,5 @@ def _show(catalog: Catalog, name: str, form: str) -> None:
     if form == "json":
         write_stdout(json.dumps([details(catalog, entry) for entry in found], indent=2) + "\n")
     else:
-        write_stdout("\n".join(text(catalog, entry) for entry in found))
+        for number, entry in enumerate(found):
+            print_document([*([""] if number else []), *blocks(catalog, entry)])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Finding
 
 
-def refused(root: Path, findings: Sequence[Finding], names: Sequence[str], form: str) -> int:
+def refused(root: Path, findings: Sequence[Finding], names: Sequence[str], form: str = "text") -> int:
     """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code.
 
     Args:
@@ -29,3 +29,16 @@ def refused(root: Path, findings: Sequence[Finding], names: Sequence[str], form:
     report = Report(tuple(findings), tuple(names), lines=lambda mark: source_line(root, mark))
     write_stdout(render("json" if form == "json" else "text", report, style_of(sys.stdout, os.environ)))
     return 1
+
+
+def refused_specs(root: Path, files: Sequence[str] | None) -> int:
+    """Checks specs. Prints their errors, and returns the exit code: 0 if they have no errors.
+
+    Args:
+        files: the specs; None for all.
+    """
+    from gpuc.pipeline.pipeline import check_specs
+
+    outcome = check_specs(root, files, root, False, lambda step: None)
+    errors = [finding for finding in outcome.findings if finding.is_error]
+    return refused(root, errors, outcome.clusters) if errors else 0

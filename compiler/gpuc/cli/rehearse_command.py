@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gpuc.cli.argocd_command import require_compatible_options, run_argocd
 from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
+from gpuc.cli.refused import refused_specs
 from gpuc.cli.transition_command import require_transition_options, run_transitions
 from gpuc.diagnostics.report.console import write_message, write_stdout
 from gpuc.diagnostics.report.output import report_files
@@ -56,8 +57,8 @@ def run_rehearsal(arguments: list[str]) -> int:
     if options.keep and len(files) != 1 and not options.argocd:
         raise UsageError("--keep keeps one control plane running: name one spec")
     with report_files(options.output) as outputs:
-        if not _compiles(root, files):
-            return 1
+        if code := refused_specs(root, files):
+            return code
         programs = _programs()
         progress = Progress(sys.stderr, first_line_after=0)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -193,20 +194,6 @@ def matches(case: Case, pattern: str) -> bool:
     """
     glob = pattern if any(character in pattern for character in "*?[") else f"*{pattern}*"
     return fnmatchcase(f"{case.suite}/{case.name}", glob)
-
-
-def _compiles(root: Path, files: list[str]) -> bool:
-    """Returns whether the specs have no errors. Prints the errors as `gpuc check` does."""
-    from gpuc.diagnostics.report import render as render_findings
-    from gpuc.diagnostics.report.result import Report
-    from gpuc.pipeline.pipeline import check_specs
-
-    outcome = check_specs(root, files, root, False, lambda step: None)
-    errors = tuple(finding for finding in outcome.findings if finding.is_error)
-    if errors:
-        report = Report(errors, outcome.clusters, lines=outcome.lines)
-        write_stdout(render_findings("text", report, style_of(sys.stdout, os.environ)))
-    return not errors
 
 
 def _programs() -> Programs:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path as File
 from typing import NamedTuple
 
 from gpuc.cli.arguments import parser_of
+from gpuc.cli.refused import refused_specs
+from gpuc.cli.specs import current_catalog, find_root, select
 from gpuc.diagnostics.finding import Mark, Path, StageError
 from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
-from gpuc.diagnostics.report.terminal import style_of
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.kueue import GROUP
@@ -79,8 +79,8 @@ def run_trace(arguments: list[str]) -> int:
     try:
         objects = _objects(options.inputs)
     except StageError:
-        _print_errors(options.inputs)
-        return 1
+        root = find_root(File.cwd())
+        return refused_specs(root, select(root, File.cwd(), options.inputs))
     for sentence in objects.unread:
         write_message(sentence)
     index = objects.cluster
@@ -121,8 +121,6 @@ def _objects(inputs: list[str]) -> Objects:
 
 
 def _is_spec(argument: str) -> bool:
-    from gpuc.cli.specs import find_root
-
     try:
         return File(argument).absolute().is_relative_to(find_root(File.cwd()) / "specs")
     except UsageError:
@@ -130,7 +128,6 @@ def _is_spec(argument: str) -> bool:
 
 
 def _objects_in_files(paths: list[str]) -> Objects:
-    from gpuc.cli.specs import current_catalog
 
     loaded = load_objects(paths)
     objects = ObjectSet(loaded.manifests, is_complete=False, catalog=current_catalog())
@@ -138,7 +135,6 @@ def _objects_in_files(paths: list[str]) -> Objects:
 
 
 def _objects_of_spec(inputs: list[str]) -> Objects:
-    from gpuc.cli.specs import find_root, select
     from gpuc.pipeline.stages import compiled_spec
     from gpuc.source import cluster_files
 
@@ -148,20 +144,6 @@ def _objects_of_spec(inputs: list[str]) -> Objects:
         raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
     return Objects(index_of(spec.cluster, spec.synced, spec.charts), spec.locate)
-
-
-def _print_errors(inputs: list[str]) -> None:
-    """Prints the errors of a spec that does not compile, as `gpuc check` does."""
-    from gpuc.cli.specs import find_root, select
-    from gpuc.diagnostics.report import render as render_findings
-    from gpuc.diagnostics.report.result import Report
-    from gpuc.pipeline.pipeline import check_specs
-
-    root = find_root(File.cwd())
-    outcome = check_specs(root, select(root, File.cwd(), inputs), root, False, lambda step: None)
-    errors = tuple(finding for finding in outcome.findings if finding.is_error)
-    report = Report(errors, outcome.clusters, lines=outcome.lines)
-    write_stdout(render_findings("text", report, style_of(sys.stdout, os.environ)))
 
 
 _Read = tuple[Workload, str, Place]

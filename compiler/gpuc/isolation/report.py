@@ -9,7 +9,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
-from gpuc.diagnostics.report.document import Block, Part, Span, Table, json_text, strong
+from gpuc.diagnostics.report.document import Block, Part, Span, Table, json_text, picked, position, strong
 from gpuc.diagnostics.report.terminal import printed
 from gpuc.diagnostics.words import first_names, short_list
 from gpuc.isolation.assumptions import Assumption, Basis
@@ -191,23 +191,22 @@ def document(proofs: Sequence[Proof]) -> str:
 
 
 def _data(proof: Proof) -> dict[str, Any]:
+    pairs = [
+        {
+            "from": verdict.client,
+            "to": verdict.server,
+            "state": verdict.state,
+            "ways": [_connection_data(connection, proof.locate) for connection in verdict.connections],
+        }
+        for verdict in proof.verdicts
+    ]
     return {
-        "name": proof.name,
-        "holds": proof.holds,
-        "tenants": {name: list(spaces) for name, spaces in proof.reachability.tenancy.namespaces_by_tenant.items()},
-        "pairs": [
-            {
-                "from": verdict.client,
-                "to": verdict.server,
-                "state": verdict.state.value,
-                "ways": [_connection_data(connection, proof.locate) for connection in verdict.connections],
-            }
-            for verdict in proof.verdicts
-        ],
+        **picked(proof, "name holds"),
+        "tenants": proof.reachability.tenancy.namespaces_by_tenant,
+        "pairs": pairs,
         "public": [path._asdict() | {"ports": described(path.ports)} for path in public_paths(proof.reachability)],
         "assumptions": [
-            {"what": assumption.claim, "basis": assumption.basis.value, "because": assumption.reason}
-            for assumption in proof.assumptions
+            {"what": claim, "basis": basis, "because": reason} for claim, basis, reason in proof.assumptions
         ],
         "engine": proof.engine,
         "facts": [{"what": statement, "source": source} for statement, source in proof.facts],
@@ -227,14 +226,10 @@ def _connection_data(connection: Connection, locate: Locate) -> dict[str, Any]:
 
 
 def _allowance_data(allowance: Allowance, locate: Locate) -> dict[str, Any] | None:
-    """Returns the policy, line and path of an allowance; None if no policy isolates the pods."""
+    """Returns the policy, file, line and path of an allowance; None if no policy isolates the pods."""
     if allowance.policy is None:
         return None
     manifest = allowance.policy.manifest
-    mark = locate(manifest, allowance.path)
-    return {
-        "policy": f"{manifest.namespace}/{manifest.name}",
-        "file": mark.file if mark else manifest.file,
-        "line": mark.line if mark else None,
-        "path": place(allowance.path),
-    }
+    where = position(locate(manifest, allowance.path), manifest.file)
+    del where["column"]
+    return {"policy": f"{manifest.namespace}/{manifest.name}", **where, "path": place(allowance.path)}

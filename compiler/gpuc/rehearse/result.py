@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gpuc.diagnostics.finding import Mark
-from gpuc.diagnostics.report.document import Block, Item, Span, Table, section
+from gpuc.diagnostics.report.document import Block, Item, Span, Table, picked, position, section
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import ApplyResult
@@ -175,10 +175,8 @@ def _line_and_suite(located: LocatedResult) -> tuple[str, int, str]:
 
 def _data(result: Result) -> dict[str, Any]:
     return {
-        "cluster": result.cluster,
-        "file": result.file,
+        **picked(result, "cluster file objects seconds memory_mib substitutions not_tested"),
         "good": result.is_good,
-        "objects": result.objects,
         "counts": {
             "cases": len(result.cases),
             "distinct": result.distinct,
@@ -186,32 +184,20 @@ def _data(result: Result) -> dict[str, Any]:
             "different": len(result.failed),
             "problems": len(result.problems),
         },
-        "seconds": result.seconds,
-        "memory_mib": result.memory_mib,
-        "problems": [
-            {"kind": row.kind, **asdict(row.mark), "object": row.object, "message": row.message}
-            for row in result.problems
-        ],
+        "problems": [picked(problem, "kind object message") | position(problem.mark) for problem in result.problems],
         "cases": [_case(located) for located in result.cases],
-        "substitutions": result.substitutions,
-        "not_tested": result.not_tested,
     }
 
 
 def _case(located: LocatedResult) -> dict[str, Any]:
-    case = located.result.case
+    result = located.result
     return {
-        "suite": case.suite,
-        "name": case.name,
-        **asdict(located.mark),
-        "path": case.origin,
-        "queue": case.queue,
-        "pool": case.pool,
-        "request": case.request,
-        "passed": located.result.passed,
-        "expected": asdict(case.expected),
-        "actual": asdict(located.result.actual),
-        "seconds": located.result.seconds,
+        **picked(result.case, "suite name queue pool request"),
+        **position(located.mark),
+        **picked(result, "passed seconds"),
+        "path": result.case.origin,
+        "expected": asdict(result.case.expected),
+        "actual": asdict(result.actual),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
-from gpuc.diagnostics.report.document import Block, Span, json_text, strong
+from gpuc.diagnostics.report.document import Block, Span, json_text, picked, position, strong
 from gpuc.kubernetes.amounts import described
 from gpuc.manifest.manifest import Manifest
 from gpuc.trace import Stage, Step, TraceResult, Workload
@@ -78,8 +78,8 @@ def _trace(trace: Traced, locate: Locate) -> Iterator[Block]:
         message = f"{step.pods}: {step.message}" if has_several_sets and step.pods else step.message
         verdict = Span(f"{step.verdict:<10}", _COLOURS[step.verdict])
         yield "  ", verdict, f"  {step.stage.value:<16}  {message}"
-        for position in filter(None, (_object(step, locate), _field(trace, step))):
-            yield _MARGIN + position
+        for where in filter(None, (_object(step, locate), _field(trace, step))):
+            yield _MARGIN + where
         if step.fix:
             yield _MARGIN, strong(f"fix: {step.fix}")
     yield strong(_conclusion(trace.result))
@@ -144,24 +144,13 @@ def _placement(name: str, placement: Placement) -> str:
 def _data(trace: Traced, locate: Locate) -> dict[str, Any]:
     workload, result = trace.workload, trace.result
     placements = {
-        name: {
-            "flavors": list(placement.flavors),
-            "borrowed": placement.borrowed,
-            "pools": list(placement.pools),
-            "instanceTypes": list(placement.instance_types),
-            "nodes": placement.nodes,
-        }
+        name: {**picked(placement, "flavors borrowed pools nodes"), "instanceTypes": placement.instance_types}
         for name, placement in result.placements.items()
     }
+    pods = {pods.name: {"count": pods.count, "requests": result.requests[pods.name]} for pods in workload.pod_sets}
     return {
-        "kind": workload.kind,
-        "name": workload.name,
-        "namespace": workload.namespace,
-        "queue": workload.queue,
-        "copies": workload.copies,
-        "pods": {
-            pods.name: {"count": pods.count, "requests": trace.result.requests[pods.name]} for pods in workload.pod_sets
-        },
+        **picked(workload, "kind name namespace queue copies"),
+        "pods": pods,
         "verdict": result.verdict,
         "by": result.by or None,
         "bypass": result.bypass or None,
@@ -174,19 +163,13 @@ def _data(trace: Traced, locate: Locate) -> dict[str, Any]:
 
 
 def _step(trace: Traced, step: Step, locate: Locate) -> dict[str, Any]:
-    mark = locate(step.manifest, step.path) if step.manifest else None
+    manifest = step.manifest
     field_mark = trace.place(step.field) if step.field else None
     return {
-        "stage": step.stage.value,
+        **picked(step, "stage verdict message path field"),
         "podSet": step.pods or None,
-        "verdict": step.verdict,
-        "message": step.message,
         "fix": step.fix or None,
-        "object": str(step.manifest) if step.manifest else None,
-        "path": list(step.path),
-        "file": mark.file if mark else (step.manifest.file if step.manifest else None),
-        "line": mark.line if mark else None,
-        "column": mark.column if mark else None,
-        "field": list(step.field),
+        "object": str(manifest) if manifest else None,
+        **(position(locate(manifest, step.path), manifest.file) if manifest else position(None)),
         "fieldLine": field_mark.line if field_mark else None,
     }

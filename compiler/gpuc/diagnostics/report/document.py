@@ -6,8 +6,9 @@ terminal.py and markdown.py have the printers of blocks, and `json_text` is the 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, TypeAlias
 
 from gpuc import __version__
@@ -71,7 +72,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows with aligned columns. The first row has the headings."""
+    """Rows with aligned columns. In Markdown, the first row has the headings."""
 
     rows: Sequence[Sequence[Part]]
     gap: str = "  "
@@ -107,7 +108,24 @@ def section(title: str, items: Iterable[Line | Item]) -> list[Block]:
     return ["", Heading(title, 3), *listed] if listed else []
 
 
-def json_text(data: dict[str, Any], version: int, *, indent: int = 2, ascii_only: bool = True) -> str:
+def json_text(data: Mapping[str, Any], version: int, *, indent: int = 2, ascii_only: bool = True) -> str:
     """Returns data as a JSON document with the version of its form and the version of gpuc."""
     document = {"version": version, "gpuc": __version__, **data}
-    return json.dumps(document, indent=indent, ensure_ascii=ascii_only) + "\n"
+    return json.dumps(document, indent=indent, ensure_ascii=ascii_only, default=_plain) + "\n"
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """Returns attributes of a value, whose names are separated by spaces, for a JSON document."""
+    return {name: getattr(value, name) for name in names.split()}
+
+
+def position(mark: Mark | None, file: str | None = None) -> dict[str, Any]:
+    """Returns the keys file, line and column for a JSON document. Without a mark, only the file can be known."""
+    return picked(mark, "file line column") if mark else {"file": file, "line": None, "column": None}
+
+
+def _plain(value: object) -> object:
+    """Returns the value of an enumeration, as json.dumps writes it."""
+    if isinstance(value, Enum):
+        return value.value
+    raise TypeError(f"JSON has no form for {value!r}")
