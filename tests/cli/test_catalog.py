@@ -12,7 +12,7 @@ from gpuc.catalog import load
 from gpuc.cli.catalog_details import blocks, details
 from gpuc.cli.catalog_entries import SUBJECTS, entries
 from gpuc.cli.main import main
-from gpuc.diagnostics.report.terminal import printed
+from gpuc.diagnostics.report.printer import printed
 from gpuc.model.layout import place
 from tests.conftest import HUB
 

@@ -62,7 +62,7 @@ def _lint() -> Callable[[bytes], None]:
 
 def _trace() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
-        from gpuc.diagnostics.report.terminal import printed
+        from gpuc.diagnostics.report.printer import printed
         from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.object_set import ObjectSet
         from gpuc.trace import ClusterIndex, PodSet, Workload, trace_workload, workload_of
@@ -87,7 +87,7 @@ def _trace() -> Callable[[bytes], None]:
 
 def _isolation() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
-        from gpuc.diagnostics.report.terminal import printed
+        from gpuc.diagnostics.report.printer import printed
         from gpuc.isolation.assumptions import assumptions
         from gpuc.isolation.proof import Reachability, verdicts
         from gpuc.isolation.report import Proof, blocks, document

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.diagnostics.report.terminal import printed
+from gpuc.diagnostics.report.printer import printed
 from gpuc.trace import workload_of
 from gpuc.trace.report import Traced, blocks
 from tests.conftest import ROOT

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
-from gpuc.diagnostics.report.console import write_stdout
-from gpuc.diagnostics.report.terminal import style_of
+from gpuc.cli.rehearsal_reports import Reports
 from gpuc.diagnostics.usage import UsageError
-from gpuc.rehearse.argocd.result import SyncResult, render
+from gpuc.rehearse.argocd.result import REPORT, SyncResult
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.report.output import ReportFile
@@ -59,19 +55,12 @@ def run_argocd(
         argo = find_argo_programs()
     except MissingProgramsError as error:
         raise UsageError(str(error)) from None
-    results: list[SyncResult] = []
+    reports = Reports(REPORT, options, outputs)
     for group in groups([compiled_spec(root, file) for file in files]):
         with _running(root, group, programs, argo, options, progress) as group_results:
-            results += group_results
-            if options.format == "text":
-                write_stdout(render("text", group_results, style_of(sys.stdout, os.environ)))
-            if options.keep:
-                wait_for_interrupt(group_results[0].kubeconfig, "Argo CD and its clusters run until Ctrl-C.")
-    if options.format != "text":
-        write_stdout(render(options.format, results))
-    for output in outputs:
-        output.write(render(output.format, results))
-    return int(not all(result.is_good for result in results))
+            reports.add(group_results, "Argo CD and its clusters run until Ctrl-C.")
+    reports.finish()
+    return int(not all(result.is_good for result in reports.results))
 
 
 def groups(specs: Sequence[CompiledSpec]) -> list[list[CompiledSpec]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuc.cli.arguments import parser_of
 from gpuc.cli.options import CrdsOptions
-from gpuc.diagnostics.report.console import write_message, write_stdout
+from gpuc.diagnostics.report.console import print_document, write_message
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.reader import read
 from gpuc.lint.crds.tables import ImportedTable, imported_tables
@@ -50,11 +50,10 @@ def run_crds(arguments: list[str]) -> int:
         raise UsageError(f"no CustomResourceDefinition in {', '.join(paths)}")
     new, changed = _write(imported, into)
     rules = sum(table.rules for table in imported.tables.values())
-    write_stdout(f"{len(imported.tables)} schemas with {rules} CEL rules in {into}/: {new} new, {changed} changed\n")
-    for line in _never_evaluated(imported):
-        write_stdout(f"{line}\n")
+    count = f"{len(imported.tables)} schemas with {rules} CEL rules in {into}/: {new} new, {changed} changed"
+    print_document([count, *_never_evaluated(imported)])
     if imported.ignored:
-        write_stdout(f"{imported.ignored} documents of other kinds were ignored\n")
+        print_document([f"{imported.ignored} documents of other kinds were ignored"])
     for problem in imported.problems:
         write_message(problem)
     return int(bool(imported.problems))

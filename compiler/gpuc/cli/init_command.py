@@ -11,7 +11,7 @@ from gpuc.cli.arguments import parser_of
 from gpuc.cli.init import MINIMAL, TENANTS, Written, write_fleet
 from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete, questions
 from gpuc.cli.requirement import path_of
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.console import print_document
 from gpuc.diagnostics.report.terminal import is_terminal
 from gpuc.diagnostics.usage import UsageError
 
@@ -29,7 +29,7 @@ def run_init(arguments: list[str]) -> int:
     settings = complete(given, ask, needs_requirement=not (directory / "requirements.txt").exists())
     written = write_fleet(directory, settings, MINIMAL if options.minimal else TENANTS)
     steps = [step for step in _steps(directory, settings, written, is_minimal=options.minimal) if step]
-    write_stdout("\n".join([*_files(directory, written), "next:", *(f"  {step}" for step in steps)]) + "\n")
+    print_document([*_files(directory, written), "next:", *(f"  {step}" for step in steps)])
     return 0
 
 
@@ -52,7 +52,7 @@ def _files(directory: Path, written: Written) -> Iterator[str]:
         return
     yield f"{len(written.kept)} files exist and were not changed; `gpuc init NEW_FOLDER` shows what gpuc would write:"
     for file, lines in written.kept.items():
-        yield f"  {file}" + "".join(f"\n    add the line: {line}" for line in lines)
+        yield from (f"  {file}", *(f"    add the line: {line}" for line in lines))
 
 
 def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal: bool) -> Iterator[str]:

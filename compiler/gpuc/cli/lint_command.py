@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from time import perf_counter
 
@@ -11,9 +9,8 @@ from gpuc.catalog.schemas import builtin_kinds, builtin_versions
 from gpuc.cli.options import LintOptions
 from gpuc.cli.specs import current_catalog, repository_prefix
 from gpuc.diagnostics.report import render
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.console import stdout_style, write_stdout
 from gpuc.diagnostics.report.result import Report
-from gpuc.diagnostics.report.terminal import style_of
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.linter import Linter
 
@@ -41,7 +38,7 @@ def run_lint(arguments: list[str]) -> int:
         seconds=perf_counter() - started if options.format == "text" else None,
         repository_prefix=repository_prefix(Path.cwd()),
     )
-    write_stdout(render(options.format, report, style_of(sys.stdout, os.environ)))
+    write_stdout(render(options.format, report, stdout_style()))
     failing = {"error", "warning"} if options.strict else {"error"}
     return int(any(finding.severity.value in failing for finding in linter.findings))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from contextlib import closing
@@ -10,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import StageError
-from gpuc.diagnostics.report.console import write_message, write_stdout
+from gpuc.diagnostics.report.console import stdout_style, write_stdout
 from gpuc.diagnostics.report.output import ReportFile, report_files
 from gpuc.diagnostics.report.progress import Progress
-from gpuc.diagnostics.usage import UsageError
 from gpuc.plan.impact import Level
 from gpuc.plan.planner import Plans
 
@@ -167,16 +165,9 @@ def _spec_files(root: Path) -> dict[str, str]:
 
 def _workloads(folder: Path | None) -> tuple[Manifest, ...]:
     """Returns the objects in the folder of --workloads."""
-    if folder is None:
-        return ()
-    from gpuc.lint.load.load_objects import load_objects
+    from gpuc.cli.specs import loaded_workloads
 
-    loaded = load_objects([str(folder)])
-    for sentence in loaded.unread_summary:
-        write_message(sentence)
-    if not loaded.manifests:
-        raise UsageError(f"--workloads {folder} has no Kubernetes objects")
-    return tuple(loaded.manifests)
+    return tuple(loaded_workloads(folder).manifests) if folder else ()
 
 
 def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:
@@ -186,12 +177,11 @@ def _plans(changes: Iterable[Change], before: str, prefix: str) -> Plans:
 
 
 def _report(plans: Plans, form: str, outputs: list[ReportFile]) -> None:
-    from gpuc.diagnostics.report.terminal import style_of
     from gpuc.plan.report import render
 
     for output in outputs:
         output.write(render(output.format, plans))
-    write_stdout(render(form, plans, style_of(sys.stdout, os.environ)))
+    write_stdout(render(form, plans, stdout_style()))
 
 
 def _level(name: str | None) -> Level | None:

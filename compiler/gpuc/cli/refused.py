@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.console import stdout_style, write_stdout
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Finding
@@ -23,11 +21,10 @@ def refused(root: Path, findings: Sequence[Finding], names: Sequence[str], form:
     """
     from gpuc.diagnostics.report import render
     from gpuc.diagnostics.report.result import Report
-    from gpuc.diagnostics.report.terminal import style_of
     from gpuc.pipeline.pipeline import source_line
 
     report = Report(tuple(findings), tuple(names), lines=lambda mark: source_line(root, mark))
-    write_stdout(render("json" if form == "json" else "text", report, style_of(sys.stdout, os.environ)))
+    write_stdout(render("json" if form == "json" else "text", report, stdout_style()))
     return 1
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -13,17 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuc.cli.argocd_command import require_compatible_options, run_argocd
-from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
 from gpuc.cli.refused import refused_specs
+from gpuc.cli.rehearsal_reports import Reports
 from gpuc.cli.transition_command import require_transition_options, run_transitions
-from gpuc.diagnostics.report.console import write_message, write_stdout
+from gpuc.diagnostics.report.console import write_message
 from gpuc.diagnostics.report.output import report_files
 from gpuc.diagnostics.report.progress import Progress
-from gpuc.diagnostics.report.terminal import style_of
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.result import Result, find_problems, locate_results, render
+from gpuc.rehearse.result import REPORT, Result, find_problems, locate_results
 from gpuc.rehearse.suites import Case
 
 if TYPE_CHECKING:
@@ -67,9 +65,12 @@ def run_rehearsal(arguments: list[str]) -> int:
                 return run_argocd(root, files, programs, options, outputs, progress)
             if options.before is not None:
                 return run_transitions(root, files, programs, options, outputs, progress)
-            results = list(_results(root, files, programs, options, progress))
-            for output in outputs:
-                output.write(render(output.format, results))
+            reports = Reports(REPORT, options, outputs)
+            for file in files:
+                with _rehearse(root, file, programs, options, progress) as result:
+                    progress.close()
+                    reports.add([result], f"The control plane of {result.cluster} runs until Ctrl-C.")
+            reports.finish()
         except ProgramError as error:
             progress.close()
             sys.stderr.write(f"{error}\n")
@@ -77,28 +78,7 @@ def run_rehearsal(arguments: list[str]) -> int:
             return 3
         finally:
             progress.close()
-    return int(not all(result.is_good for result in results))
-
-
-def _results(
-    root: Path, files: list[str], programs: Programs, options: RehearsalOptions, progress: Progress
-) -> Iterator[Result]:
-    """Yields the result of each spec and prints the reports.
-
-    The format text is printed after each spec, the other formats as one document after the last spec.
-    """
-    results = []
-    for file in files:
-        with _rehearse(root, file, programs, options, progress) as result:
-            results.append(result)
-            progress.close()
-            if options.format == "text":
-                write_stdout(render("text", [result], style_of(sys.stdout, os.environ)))
-            elif file == files[-1]:
-                write_stdout(render(options.format, results))
-            if options.keep:
-                wait_for_interrupt(result.kubeconfig, f"The control plane of {result.cluster} runs until Ctrl-C.")
-            yield result
+    return int(not all(result.is_good for result in reports.results))
 
 
 @contextmanager

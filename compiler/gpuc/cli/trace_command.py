@@ -17,7 +17,7 @@ from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Locate, Manifest
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
@@ -38,8 +38,6 @@ _REFERENCED_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAcc
 
 Place = Callable[[Path], Mark | None]
 """Returns the position of a field of a workload in the user's file; None if the position is unknown."""
-Locate = Callable[[Manifest, Path], Mark | None]
-"""Returns the position of a value of an object in the user's files; None if the position is unknown."""
 
 
 class TraceOptions:

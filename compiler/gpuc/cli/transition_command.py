@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpuc.cli.keep import wait_for_interrupt
 from gpuc.cli.options import RehearsalOptions
+from gpuc.cli.rehearsal_reports import Reports
+from gpuc.cli.specs import loaded_workloads
 from gpuc.diagnostics.finding import StageError
-from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import style_of
+from gpuc.diagnostics.report.console import write_message
 from gpuc.diagnostics.usage import UsageError
 
 if TYPE_CHECKING:
@@ -56,25 +54,18 @@ def run_transitions(
         ProgramError: if a program fails.
     """
     from gpuc.plan.revision import revision_root
-    from gpuc.rehearse.transition.result import render
+    from gpuc.rehearse.transition.result import REPORT
 
     with revision_root(root, options.before) as before:
         changes = list(_transitions(before, root, files, options))
-    results: list[TransitionResult] = []
+    reports = Reports(REPORT, options, outputs)
     try:
         for change in changes:
             with _result(change, programs, options, progress) as result:
-                results.append(result)
-                if options.format == "text":
-                    write_stdout(render("text", [result], style_of(sys.stdout, os.environ)))
-                if options.keep:
-                    name = result.cluster
-                    wait_for_interrupt(result.kubeconfig, f"The control plane of {name} runs until Ctrl-C.")
+                reports.add([result], f"The control plane of {result.cluster} runs until Ctrl-C.")
     finally:
-        if results and options.format != "text":
-            write_stdout(render(options.format, results))
-        for output in outputs if results else ():
-            output.write(render(output.format, results))
+        if reports.results:
+            reports.finish()
     return 0
 
 
@@ -127,11 +118,5 @@ def _documents(folder: Path) -> list[dict[str, Any]]:
     Raises:
         UsageError: when the folder has no objects.
     """
-    from gpuc.lint.load.load_objects import load_objects
-
-    loaded = load_objects([str(folder)])
-    for sentence in loaded.unread_summary:
-        write_message(sentence)
-    if not loaded.manifests:
-        raise UsageError(f"--workloads {folder} has no Kubernetes objects")
+    loaded = loaded_workloads(folder)
     return [loaded.document(manifest) for manifest in loaded.manifests]

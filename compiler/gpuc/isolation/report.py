@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.document import Block, Part, Span, Table, json_text, picked, position, strong
-from gpuc.diagnostics.report.terminal import printed
+from gpuc.diagnostics.report.printer import printed
 from gpuc.diagnostics.words import first_names, short_list
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.outside import public_paths
 from gpuc.isolation.proof import Allowance, Connection, Reachability, State, Verdict
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import described
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Locate
 
 _MAX_WIDTH = 100
 """The maximum width of the matrix; a wider matrix has numbers for the columns and signs for the states."""
@@ -28,8 +27,6 @@ _MAX_PAIRS = 10
 _CORNER = "from, to"
 """The text in the upper left corner of the matrix."""
 _SIGNS = {State.BLOCKED: ".", State.DECLARED: "d", State.OPEN: "X"}
-Locate = Callable[[Manifest, Path], Mark | None]
-"""A function that returns the file, line and column of a path in an object; None if the position is unknown."""
 _COLOURS = {State.BLOCKED: "32", State.DECLARED: "33", State.OPEN: "1;31"}
 _BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33"}
 _BASIS_COLOURS |= dict.fromkeys((Basis.UNPROVEN, Basis.BROKEN), "1;31")

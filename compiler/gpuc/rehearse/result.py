@@ -201,7 +201,7 @@ def _case(located: LocatedResult) -> dict[str, Any]:
     }
 
 
-render = Report(
+REPORT = Report(
     "clusters",
     2,
     lambda result: f"Rehearsal of {result.cluster} ({result.file})",
@@ -209,4 +209,4 @@ render = Report(
     summary,
     _data,
     lambda result: result.is_good,
-).render
+)

@@ -10,7 +10,7 @@ from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.document import Block, Span, json_text, picked, position, strong
 from gpuc.kubernetes.amounts import described
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Locate
 from gpuc.trace import Stage, Step, TraceResult, Workload
 from gpuc.trace.nodes import several
 from gpuc.trace.steps import NO_KUEUE, Placement
@@ -39,9 +39,6 @@ _REASONS = {
     Stage.STARTUP: "No agent removes a startup taint of the nodes.",
 }
 """Reasons why a workload does not start, by the stage that fails."""
-
-Locate = Callable[[Manifest, Path], Mark | None]
-"""A function that returns the file, line and column of a path in an object; None if they are unknown."""
 
 
 @dataclass(frozen=True)

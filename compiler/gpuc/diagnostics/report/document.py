@@ -1,6 +1,6 @@
 """Reports as values. A report describes its lines, tables and lists; a printer escapes all texts and lays them out.
 
-terminal.py and markdown.py have the printers of blocks, and `json_text` is the printer of data.
+printer.py and markdown.py have the printers of blocks, and `json_text` is the printer of data.
 """
 
 from __future__ import annotations

@@ -56,7 +56,11 @@ def _block(block: Block) -> str:
         case Code(lines=lines, language=language):
             return fenced(lines, language)
         case Fold(summary=summary, blocks=blocks):
-            text = html_code(summary.text) if isinstance(summary, Span) else html.escape(_one_line(str(summary)))
+            text = (
+                html_code(summary.text)
+                if isinstance(summary, Span)
+                else _JOINT.sub(rf"\g<0>{_BREAK}", html.escape(_one_line(str(summary))))
+            )
             return f"<details><summary>{text}</summary>\n\n{page(blocks)}</details>"
         case _:
             return _line(block)

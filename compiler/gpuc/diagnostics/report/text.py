@@ -9,8 +9,9 @@ from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report import changes
 from gpuc.diagnostics.report.document import Block, Part, Span, Wrapped, strong
+from gpuc.diagnostics.report.printer import printed
 from gpuc.diagnostics.report.result import Report, ReportRow
-from gpuc.diagnostics.report.terminal import PLAIN, Style, clipped, column_width, padded, printed
+from gpuc.diagnostics.report.terminal import PLAIN, Style, clipped, column_width, padded
 from gpuc.diagnostics.words import counted
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}

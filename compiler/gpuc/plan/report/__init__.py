@@ -1,6 +1,7 @@
 """The reports of plans: text, Markdown for a comment, and JSON."""
 
-from gpuc.diagnostics.report.terminal import PLAIN, Style, printed
+from gpuc.diagnostics.report.printer import printed
+from gpuc.diagnostics.report.terminal import PLAIN, Style
 from gpuc.plan.planner import Plans
 from gpuc.plan.report import comment, json_report
 from gpuc.plan.report.parts import text_blocks

@@ -201,4 +201,4 @@ def _data(result: SyncResult) -> dict[str, Any]:
     return {**data, "applications": data.pop("rows"), "good": result.is_good, "counts": counts}
 
 
-render = Report("argocd", 2, _title, _blocks, summary, _data, lambda result: result.is_good).render
+REPORT = Report("argocd", 2, _title, _blocks, summary, _data, lambda result: result.is_good)

@@ -161,4 +161,4 @@ def _data(result: TransitionResult) -> dict[str, Any]:
     return data
 
 
-render = Report("clusters", 1, _title, _blocks, summary, _data).render
+REPORT = Report("clusters", 1, _title, _blocks, summary, _data)
