@@ -27,6 +27,10 @@ _JOINT = re.compile(
 )
 _BAR = re.compile(r"(?<!\\)\|")
 """A bar in code, which ends a cell of a table."""
+_JOIN = "\x00"
+"""Between two parts of a line until the line is complete. `visible` removes the character from all texts."""
+_SEAM = re.compile(r"(?<=[\w@#:/*`-])\x00(?=[\w./*`-])")
+"""The place where two parts could together become a mention, a reference or an address."""
 _BREAK = "\u200b"
 """A character without width. Between two characters, it ends what GitHub would make of them."""
 
@@ -81,15 +85,17 @@ def _cell(part: Part) -> str:
 
 
 def _line(line: Line) -> str:
-    return "".join(map(_part, line)) if isinstance(line, tuple) else _part(line)
+    parts = line if isinstance(line, tuple) else (line,)
+    return _SEAM.sub(_BREAK, _JOIN.join(map(_part, parts))).replace(_JOIN, "")
 
 
 def _part(part: Part) -> str:
     if isinstance(part, Mark):
         return code(f"{part.file}:{part.line}")
-    if isinstance(part, Span):
+    if isinstance(part, Span) and part.text:
         return code(part.text) if part.markup == "`" else f"{part.markup}{escaped(part.text)}{part.markup}"
-    return " " * part[:1].isspace() + escaped(part) + " " * part[-1:].isspace() if part.strip() else " " * bool(part)
+    text = part if isinstance(part, str) else part.text
+    return " " * text[:1].isspace() + escaped(text) + " " * text[-1:].isspace() if text.strip() else " " * bool(text)
 
 
 def escaped(text: str) -> str:
