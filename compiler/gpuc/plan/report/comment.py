@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpuc.diagnostics.report.document import Block, Heading, Span
+from gpuc.diagnostics.report.document import Block, Heading
 from gpuc.diagnostics.report.markdown import page
 from gpuc.diagnostics.words import first_names
 from gpuc.plan.planner import Plans
-from gpuc.plan.report.parts import Part, parts
-from gpuc.plan.report.words import counted_impacts, counted_levels
+from gpuc.plan.report.parts import Part, compared, parts
+from gpuc.plan.report.words import counted_levels
 
 MARKER = "<!-- gpuc plan -->"
 """The first line, by which a workflow finds its comment."""
@@ -21,10 +21,9 @@ def render(plans: Plans) -> str:
     """Returns the comment. If not all has room, each impact is named before the first one has its details."""
     names = [plan.name for plan in plans.changed if plan.name]
     title = (f"Plan for {first_names(names, 5)}" if names else "Plan") if plans.changed else "No cluster changes"
-    counts = counted_impacts(impact for _, impact in plans.impacts())
     found = list(parts(plans))
     shown = fitted(found, LIMIT_BYTES)
-    head: list[Block] = [Heading(title), ("Compared with ", Span(plans.before, markup="`"), f": {counts}.")]
+    head = [Heading(title), compared(plans)]
     blocks = [block for part_blocks in shown for block in part_blocks or ()]
     return f"{MARKER}\n{page([*head, *_missing(found, shown), *blocks])}"
 

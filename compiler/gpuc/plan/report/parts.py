@@ -64,7 +64,13 @@ def text_blocks(plans: Plans) -> Iterator[Block]:
         yield ""
     if unchanged:
         yield f"no change: {', '.join(filter(None, unchanged)) or 'the objects are equal'}"
-    yield f"compared with {plans.before}: {counted_impacts(impact for _, impact in plans.impacts())}"
+    yield compared(plans)
+
+
+def compared(plans: Plans) -> Line:
+    """Returns the sentence with the state before and the number of impacts."""
+    counts = counted_impacts(impact for _, impact in plans.impacts())
+    return "Compared with ", Span(plans.before, markup="`"), f": {counts}."
 
 
 def parts(plans: Plans) -> Iterator[Part]:
