@@ -85,11 +85,6 @@ def container_name(path: Path, container: Any) -> str:
     return f"{words.get(str(path[-2]), 'container')} {dig(container, 'name') or path[-1]}"
 
 
-def dotted(path: Path) -> str:
-    """Returns a path as text: "spec.containers[0].image"."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-
-
 @lru_cache(maxsize=4)
 def symbols(objects: ObjectSet) -> SymbolTable:
     """Returns the names of all objects. The last tables are cached."""

@@ -12,7 +12,7 @@ from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.http_handlers import ChartError
 from gpuc.rehearse.argocd.hub import ArgoCD, workload_destination
 from gpuc.rehearse.argocd.repository import RepositoryError
-from gpuc.rehearse.argocd.result import SyncResult, render
+from gpuc.rehearse.argocd.result import REPORT, SyncResult
 from gpuc.rehearse.argocd.run import rehearse
 from gpuc.rehearse.programs import ArgoPrograms, Programs, find_argo_programs
 
@@ -27,7 +27,7 @@ def argocd_runs(
     """
     argo = required(find_argo_programs)
     found = groups([compiled_spec(root, file) for file in files])
-    return [_running(root, group, programs, argo, options, progress) for group in found], render
+    return [_running(root, group, programs, argo, options, progress) for group in found], REPORT.render
 
 
 def groups(specs: Sequence[CompiledSpec]) -> list[list[CompiledSpec]]:

@@ -7,7 +7,8 @@ import json
 from gpuc.cli.catalog_entries import FAMILIES, SUBJECTS, TYPES, Entry, entries
 from gpuc.cli.commands import CATALOG_SOURCE
 from gpuc.cli.specs import current_catalog
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.console import print_document, write_stdout
+from gpuc.diagnostics.report.document import json_text, picked
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 
@@ -33,13 +34,13 @@ def run_catalog(words: list[str], form: str = "text", source: str = CATALOG_SOUR
         return 0
     found = _selected(list(entries(current_catalog())), [word.casefold() for word in words])
     if form == "json":
-        rows = [{"subject": row.subject, "name": row.name, "summary": row.summary, "own": row.is_own} for row in found]
-        write_stdout(json.dumps({"entries": rows}, indent=2) + "\n")
+        rows = [{**picked(row, "subject name summary"), "own": row.is_own} for row in found]
+        write_stdout(json_text({"entries": rows}, 1))
         return 0
     for subject, description in SUBJECTS.items():
         lines = [f"{'* '[not row.is_own]} {row.name:28}  {row.summary}" for row in found if row.subject == subject]
         if lines:
-            write_stdout("".join(f"{line.rstrip()}\n" for line in [f"{subject}: {description}", *lines]))
+            print_document([f"{subject}: {description}", *lines])
     return 0
 
 
@@ -71,7 +72,7 @@ def _show(name: str, form: str) -> None:
     Raises:
         UsageError: when no entry has the name.
     """
-    from gpuc.cli.catalog_details import details, text
+    from gpuc.cli.catalog_details import blocks, details
 
     if not name:
         raise UsageError("gpuc catalog show requires a name; `gpuc catalog WORD` searches")
@@ -84,4 +85,5 @@ def _show(name: str, form: str) -> None:
     if form == "json":
         write_stdout(json.dumps([details(catalog, entry) for entry in found], indent=2) + "\n")
     else:
-        write_stdout("\n".join(text(catalog, entry) for entry in found))
+        for number, entry in enumerate(found):
+            print_document([*([""] if number else []), *blocks(catalog, entry)])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +11,12 @@ from typing import TYPE_CHECKING
 from gpuc.cli.objects import objects_in
 from gpuc.cli.specs import is_in_specs, selected
 from gpuc.diagnostics.finding import StageError
-from gpuc.diagnostics.report.console import write_stdout
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.console import print_document, write_stdout
 from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions, datapath_assumptions, statements
 from gpuc.isolation.outside import public_assumptions
 from gpuc.isolation.proof import Datapath, Reachability, network, unisolated_tenants, verdicts
-from gpuc.isolation.report import Proof, document, text
+from gpuc.isolation.report import Proof, blocks, document
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.selector import Invalid
@@ -50,7 +47,7 @@ def run_isolation(inputs: list[str], tenant_label: str | None = None, pod_cidrs:
     for proof in _proofs(inputs, tenant_label, pod_cidrs):
         proofs.append(proof)
         if form == "text":
-            write_stdout(("\n" if len(proofs) > 1 else "") + text(proof, colour=wants_colour(sys.stdout, os.environ)))
+            print_document([*([""] if len(proofs) > 1 else []), *blocks(proof)])
     if form == "json":
         write_stdout(document(proofs))
     return int(not all(proof.holds for proof in proofs))

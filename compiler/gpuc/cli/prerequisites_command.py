@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpuc.cli.reports import refused
 from gpuc.cli.specs import selected
 from gpuc.diagnostics.finding import Mark, StageError
-from gpuc.diagnostics.report.console import write_stdout
-from gpuc.diagnostics.report.terminal import visible
+from gpuc.diagnostics.report.console import print_document, write_stdout
+from gpuc.diagnostics.report.document import json_text, picked, position
 from gpuc.diagnostics.usage import UsageError
+from gpuc.diagnostics.words import first_names
 from gpuc.emit.prerequisites import chapters
 from gpuc.emit.prerequisites.record import Prerequisite
 from gpuc.manifest.manifest import Manifest
@@ -53,7 +53,11 @@ def run_prerequisites(spec: str | None = None, form: str = "text") -> int:
     except StageError as error:
         return refused(root, located_errors(root, files[0], error), files, form)
     rows = _rows(compiled)
-    write_stdout(_json(compiled, rows) if form == "json" else _text(compiled, rows))
+    if form == "json":
+        data = {"cluster": compiled.cluster.name, "prerequisites": [_data(row) for row in rows]}
+        write_stdout(json_text(data, 1))
+    else:
+        print_document(_blocks(compiled, rows))
     return 0
 
 
@@ -70,37 +74,28 @@ def _rows(compiled: CompiledSpec) -> list[_Row]:
     return list(rows.values())
 
 
-def _text(compiled: CompiledSpec, rows: list[_Row]) -> str:
+def _blocks(compiled: CompiledSpec, rows: list[_Row]) -> Iterator[str]:
     readme = compiled.cluster.entry("README.md")
-    lines = [f"{compiled.cluster.name}: {len(rows)} prerequisites, in the order of {readme}"]
+    yield f"{compiled.cluster.name}: {len(rows)} prerequisites, in the order of {readme}"
     for number, title in enumerate(dict.fromkeys(row.chapter for row in rows), 1):
-        lines += ["", f"{number}. {title}"]
+        yield from ("", f"{number}. {title}")
         for row in (row for row in rows if row.chapter == title):
-            lines += ["", f"  {row.record.what}  [{row.record.id}]"]
-            lines += [f"    {name:<9}  {text}" for name, text in _facts(row)]
-    return "".join(f"{visible(line)}\n" for line in lines)
+            yield from ("", f"  {row.record.what}  [{row.record.id}]")
+            yield from (f"    {name:<9}  {text}" for name, text in _facts(row))
 
 
 def _facts(row: _Row) -> Iterator[tuple[str, str]]:
-    named = [f"{item} ({item.file})" for item in row.objects[:_NAMED_OBJECTS]]
-    more = len(row.objects) - len(named)
     yield "spec", str(row.mark)
-    yield "needed by", ", ".join(named) + (f" and {more} more" if more else "")
+    yield "needed by", first_names([f"{item} ({item.file})" for item in row.objects], _NAMED_OBJECTS)
     yield "because", row.record.reason
     yield from (("check", command) for command in row.record.checks)
     yield "expected", row.record.expected
 
 
-def _json(compiled: CompiledSpec, rows: list[_Row]) -> str:
-    documents = [
-        {
-            **{name: getattr(row.record, name) for name in ("id", "what", "reason", "checks", "expected")},
-            "chapter": row.chapter,
-            "spec": {"file": row.mark.file, "line": row.mark.line, "column": row.mark.column},
-            "objects": [
-                {name: getattr(item, name) for name in ("kind", "namespace", "name", "file")} for item in row.objects
-            ],
-        }
-        for row in rows
-    ]
-    return json.dumps({"cluster": compiled.cluster.name, "prerequisites": documents}, indent=2) + "\n"
+def _data(row: _Row) -> dict[str, Any]:
+    return {
+        **picked(row.record, "id what reason checks expected"),
+        "chapter": row.chapter,
+        "spec": position(row.mark),
+        "objects": [picked(item, "kind namespace name file") for item in row.objects],
+    }

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.console import stdout_style, write_stdout
 from gpuc.diagnostics.report.output import ReportFile
 from gpuc.diagnostics.report.progress import Progress
-from gpuc.diagnostics.report.terminal import wants_colour
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.programs import MissingProgramsError
 
@@ -66,7 +63,7 @@ class Reports:
     """The reports of runs: text after each run, other formats and files once for all runs.
 
     Args:
-        render: returns the report of results in a format, with or without colour.
+        render: returns the report of results in a format, for a stream with a style.
         form: the format on stdout.
         outputs: the files of --output.
     """
@@ -82,7 +79,7 @@ class Reports:
         """Adds the results of a run, and prints them if the format is text."""
         self.results += results
         if self._form == "text":
-            write_stdout(self._render("text", results, colour=wants_colour(sys.stdout, os.environ)))
+            write_stdout(self._render("text", results, stdout_style()))
 
     def write(self) -> None:
         """Prints and writes the other reports, unless that was done before, or there are no results."""

@@ -63,10 +63,10 @@ def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOp
         from gpuc.cli.transition_command import transitions
 
         return transitions(root, files, programs, options, progress)
-    from gpuc.rehearse.result import render
+    from gpuc.rehearse.result import REPORT
     from gpuc.rehearse.run import rehearsal
 
-    return [rehearsal(root, file, options.case, programs, options.crds, progress) for file in files], render
+    return [rehearsal(root, file, options.case, programs, options.crds, progress) for file in files], REPORT.render
 
 
 def _programs() -> Programs:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.report.console import write_stdout
-from gpuc.diagnostics.report.terminal import PLAIN, Style, style_of
+from gpuc.diagnostics.report.console import stdout_style, write_stdout
+from gpuc.diagnostics.report.terminal import PLAIN, Style
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.finding import Finding
@@ -25,7 +23,7 @@ def write_reports(render: Callable[[str, Style], str], form: str, outputs: Itera
     """
     for output in outputs:
         output.write(render(output.format, PLAIN))
-    write_stdout(render(form, style_of(sys.stdout, os.environ)))
+    write_stdout(render(form, stdout_style()))
 
 
 def exit_code(findings: Iterable[Finding], *, strict: bool) -> int:

@@ -8,12 +8,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuc.diagnostics.report.console import write_message
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import first_names
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
+    from gpuc.lint.load.load_objects import LoadedObjects
 
 
 _MAX_NAMES = 12
@@ -157,3 +159,19 @@ def _spec_files(root: Path) -> list[str]:
     paths = (path for path in (root / "specs").rglob("*") if path.suffix in {".yaml", ".yml"})
     files = (path.relative_to(root) for path in paths)
     return sorted(file.as_posix() for file in files if is_spec(file))
+
+
+def loaded_workloads(folder: Path) -> LoadedObjects:
+    """Loads the objects in the folder of --workloads. Prints a message for each part that cannot be read.
+
+    Raises:
+        UsageError: when the folder has no objects.
+    """
+    from gpuc.lint.load.load_objects import load_objects
+
+    loaded = load_objects([str(folder)])
+    for sentence in loaded.unread_summary:
+        write_message(sentence)
+    if not loaded.manifests:
+        raise UsageError(f"--workloads {folder} has no Kubernetes objects")
+    return loaded

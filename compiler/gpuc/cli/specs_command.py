@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpuc.cli.specs import find_root
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.console import print_document, write_stdout
+from gpuc.diagnostics.report.document import Block, Table, picked
 from gpuc.diagnostics.words import first_names
 from gpuc.plan.changed_specs import ClusterFiles
 
@@ -28,10 +29,8 @@ def run_specs(changed: str | None = None, form: str = "text") -> None:
     clusters = _clusters(root) if changed is None else _changed(root, changed)
     if form == "json":
         write_stdout(json.dumps([_row(cluster, changed is not None) for cluster in clusters]) + "\n")
-    elif clusters:
-        write_stdout(_text(clusters))
     else:
-        write_stdout("specs/ has no clusters\n" if changed is None else f"no cluster differs from {changed}\n")
+        print_document([_blocks(clusters, changed)])
 
 
 def _clusters(root: Path) -> list[ClusterFiles]:
@@ -50,16 +49,13 @@ def _changed(root: Path, against: str) -> list[ClusterFiles]:
 
 def _row(cluster: ClusterFiles, compared: bool) -> dict[str, str]:
     """Returns a cluster for a program. The row has no list of files, so that a job matrix of many clusters is small."""
-    row = {"name": cluster.name, "file": cluster.file}
-    return {**row, "change": cluster.change} if compared else row
+    return picked(cluster, "name file change" if compared else "name file")
 
 
-def _text(clusters: Sequence[ClusterFiles]) -> str:
-    from gpuc.diagnostics.report.terminal import visible
-
-    names, files = (max(len(getattr(cluster, key)) for cluster in clusters) for key in ("name", "file"))
-    rows = (f"{cluster.name:{names}}  {cluster.file:{files}}  {_reason(cluster)}" for cluster in clusters)
-    return "".join(f"{visible(row).rstrip()}\n" for row in rows)
+def _blocks(clusters: Sequence[ClusterFiles], against: str | None) -> Block:
+    if not clusters:
+        return "specs/ has no clusters" if against is None else f"no cluster differs from {against}"
+    return Table([(cluster.name, cluster.file, _reason(cluster)) for cluster in clusters])
 
 
 def _reason(cluster: ClusterFiles) -> str:

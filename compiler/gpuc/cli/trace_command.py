@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path as File
@@ -13,8 +12,7 @@ from gpuc.cli.objects import objects_in
 from gpuc.cli.reports import errors_of
 from gpuc.cli.specs import current_catalog, find_root, is_in_specs, select, selected
 from gpuc.diagnostics.finding import Mark, Path, StageError
-from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.kueue import GROUP
@@ -25,7 +23,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.described import described_workload
 from gpuc.trace.node_agents import index_of
-from gpuc.trace.report import Traced, render
+from gpuc.trace.report import Traced, blocks, document
 from gpuc.trace.user_objects import unserved, why_not_traced, with_replicas_of_autoscalers, workload_without_pods
 
 _NOT_JUDGED = 4
@@ -93,7 +91,10 @@ def run_trace(form: str = "text", **described: Any) -> int:
     traced = [
         Traced(workload, trace_workload(index, workload), note, position) for workload, note, position in workloads
     ]
-    write_stdout(render(form, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
+    if form == "json":
+        write_stdout(document(traced, objects.locate))
+    else:
+        print_document(blocks(traced, objects.locate))
     verdicts = {trace.result.verdict for trace in traced}
     if verdicts & {"refused", "pending"}:
         return 1

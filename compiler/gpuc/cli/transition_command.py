@@ -17,7 +17,7 @@ from gpuc.pipeline.stages import CompiledSpec
 from gpuc.plan.revision import revision_root
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.transition import run
-from gpuc.rehearse.transition.result import TransitionResult, render
+from gpuc.rehearse.transition.result import REPORT, TransitionResult
 from gpuc.source import read
 
 
@@ -31,7 +31,7 @@ def transitions(
     """
     with revision_root(root, options.before) as before:
         changes = list(_transitions(before, root, files, options))
-    return [_result(change, programs, options, progress) for change in changes], render
+    return [_result(change, programs, options, progress) for change in changes], REPORT.render
 
 
 def _transitions(before: Path, root: Path, files: Sequence[str], options: RehearsalOptions) -> Iterator[run.Transition]:
