@@ -39,6 +39,18 @@ def set_to_deny(key: str, policies: Sequence[str]) -> str:
     return f"set the stage of policy {key} to deny"
 
 
+def expected_deny(cluster: Cluster, names: Iterable[str], reason: str, related: Sequence[Related] = ()) -> Findings:
+    """Yields a finding for each key under `policies` that gives policies another stage than deny.
+
+    Args:
+        names: the policies that need the stage deny.
+    """
+    for key, policies in not_at_deny(cluster, names).items():
+        actual = f"stage {cluster.policy_stage(policies[0])} of policy {', '.join(policies)}"
+        message = f"{actual}; expected deny, because {reason}"
+        yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
+
+
 @rule("POL104", source="kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go")
 def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
     """Kueue ignores workloads without a queue, and policy queue-required does not have stage deny.
@@ -49,10 +61,10 @@ def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
     """
     frameworks = [name for name in cluster.frameworks if name in POD_FRAMEWORKS]
     required = ["queue-required"] if cluster.gpu_pools and frameworks else []
+    related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
     for key, policies in not_at_deny(cluster, required).items():
         actual = f"policy queue-required has stage {cluster.policy_stage('queue-required')}"
         message = f"{actual}; expected deny, because of framework {', '.join(frameworks)} in kueue.frameworks"
-        related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
         yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
 
 
@@ -72,13 +84,8 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
         Related(f"namespace {namespace.name} is privileged", (*namespace.path, "podSecurity"))
         for namespace in privileged
     ]
-    for key, policies in not_at_deny(cluster, RESTRICTIONS if privileged else ()).items():
-        actual = f"stage {cluster.policy_stage(policies[0])} of policy {', '.join(policies)}"
-        message = f"{actual}; expected deny, because these namespaces are privileged: {names}"
-        yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
-
-
-_POLICY = "priority-classes"
+    reason = f"these namespaces are privileged: {names}"
+    yield from expected_deny(cluster, RESTRICTIONS if privileged else (), reason, related)
 
 
 @rule("POL105", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go")
@@ -88,10 +95,8 @@ def system_priority_of_tenants(cluster: Cluster) -> Findings:
     Kueue takes the priority of a workload from the PriorityClass of its pods. With system-node-critical, a workload
     preempts all workloads in its queue. A ResourceQuota then refuses the pods, so the GPUs are idle.
     """
-    for key, policies in not_at_deny(cluster, [_POLICY] if cluster.tenants else []).items():
-        stage = cluster.policy_stage(_POLICY)
-        message = f"stage {stage} of policy {_POLICY}; expected deny, because a system PriorityClass preempts workloads"
-        yield Found(("spec", "policies", key), message, set_to_deny(key, policies))
+    policies = ["priority-classes"] if cluster.tenants else []
+    yield from expected_deny(cluster, policies, "a system PriorityClass preempts workloads")
 
 
 @rule("POL111", Severity.WARNING)
@@ -123,8 +128,5 @@ def uncounted_gpus(cluster: Cluster) -> Findings:
     # POL104 reports policy queue-required if Kueue counts pods.
     is_reported = bool(POD_FRAMEWORKS & set(cluster.frameworks))
     policies = [policy for policy in COUNTING if not (is_reported and policy == "queue-required")]
-    by_key = not_at_deny(cluster, policies) if cluster.gpu_pools and cluster.tenants else {}
-    for key, lenient in by_key.items():
-        names, stage = ", ".join(lenient), cluster.policy_stage(lenient[0])
-        message = f"stage {stage} of policy {names}; expected deny, because GPUs can be used that no quota counts"
-        yield Found(("spec", "policies", key), message, set_to_deny(key, lenient))
+    if cluster.gpu_pools and cluster.tenants:
+        yield from expected_deny(cluster, policies, "GPUs can be used that no quota counts")

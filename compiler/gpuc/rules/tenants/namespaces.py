@@ -14,22 +14,18 @@ def host_of_two_tenants(cluster: Cluster) -> Findings:
     An ingress controller sends the requests for the host to one of the tenants, which then reads the requests of the
     users of the other tenant.
     """
-    for tenant in cluster.tenants:
-        others = {
-            host: (other.name, (*namespace.path, "exposed", "hosts", index))
-            for other in cluster.tenants
-            if other is not tenant
-            for namespace in other.namespaces
-            for index, host in enumerate(namespace.spec.exposed.hosts)
-        }
-        for namespace in tenant.namespaces:
-            for index, host in enumerate(namespace.spec.exposed.hosts):
-                for shared in (name for name in others if _overlap(host, name)):
-                    other, path = others[shared]
-                    actual = f"tenant {tenant.name} may use the host {host} in namespace {namespace.name}"
-                    message = f"{actual}, and tenant {other} the host {shared}"
-                    related = [Related(f"the host of tenant {other}", path)]
-                    yield Found((*namespace.path, "exposed", "hosts", index), message, related=related)
+    hosts = [
+        (tenant, namespace, host, (*namespace.path, "exposed", "hosts", index))
+        for tenant, namespace in cluster.namespaces
+        for index, host in enumerate(namespace.spec.exposed.hosts)
+    ]
+    for tenant, namespace, host, path in hosts:
+        others = {name: (other, place) for other, _, name, place in hosts if other is not tenant}
+        for shared, (other, place) in others.items():
+            if _overlap(host, shared):
+                actual = f"tenant {tenant.name} may use the host {host} in namespace {namespace.name}"
+                message = f"{actual}, and tenant {other.name} the host {shared}"
+                yield Found(path, message, related=[Related(f"the host of tenant {other.name}", place)])
 
 
 def _overlap(host: str, other: str) -> bool:
