@@ -140,11 +140,8 @@ def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
             continue  # EFA007 reports the tenant
         for namespace in tenant.namespaces:
             if namespace.nccl and namespace.nccl.spec.fabric == "efa" and namespace.spec.pod_security != "privileged":
-                level = namespace.spec.pod_security
-                profile = namespace.nccl.name
-                message = (
-                    f"namespace {namespace.name} has podSecurity {level}, but NCCL profile {profile} has fabric efa"
-                )
+                actual = f"namespace {namespace.name} has podSecurity {namespace.spec.pod_security}"
+                message = f"{actual}, but NCCL profile {namespace.nccl.name} has fabric efa"
                 fix = f"set podSecurity of namespace {namespace.name} to privileged"
                 yield Found((*namespace.path, "podSecurity"), message, fix)
 
@@ -160,10 +157,8 @@ def profile_without_fabric(cluster: Cluster) -> Findings:
         fabrics = {pool.spec.fabric for pool in (*pools, *(quota.pool for quota in namespace.quotas))}
         if namespace.nccl and namespace.nccl.spec.fabric not in fabrics:
             fabric = namespace.nccl.spec.fabric
-            message = (
-                f"namespace {namespace.name} has NCCL profile {namespace.nccl.name} for fabric {fabric}, "
-                f"but no node pool in the quotas of the namespace has fabric {fabric}"
-            )
+            actual = f"namespace {namespace.name} has NCCL profile {namespace.nccl.name} for fabric {fabric}"
+            message = f"{actual}, but no node pool in the quotas of the namespace has fabric {fabric}"
             yield Found((*namespace.path, "nccl"), message)
 
 
@@ -189,13 +184,8 @@ def verbose_logs_in_production(cluster: Cluster) -> Findings:
         return
     for name, profile in cluster.spec.nccl.profiles.items():
         path = ("spec", "nccl", "profiles", name)
-        if profile.debug in ("INFO", "TRACE"):
-            yield Found(
-                (*path, "debug"),
-                f"debug of NCCL profile {name} is {profile.debug} in prod; expected WARN",
-                f"set debug of NCCL profile {name} to WARN",
-            )
-        level = profile.env.get("NCCL_DEBUG", "").upper()
-        if level in ("INFO", "TRACE"):
-            message = f"NCCL_DEBUG of NCCL profile {name} is {level} in prod; expected WARN"
-            yield Found((*path, "env", "NCCL_DEBUG"), message, f"set NCCL_DEBUG of NCCL profile {name} to WARN")
+        levels = {("debug",): profile.debug, ("env", "NCCL_DEBUG"): profile.env.get("NCCL_DEBUG", "").upper()}
+        for keys, level in levels.items():
+            if level in ("INFO", "TRACE"):
+                message = f"{keys[-1]} of NCCL profile {name} is {level} in prod; expected WARN"
+                yield Found((*path, *keys), message, f"set {keys[-1]} of NCCL profile {name} to WARN")

@@ -56,15 +56,13 @@ def api_server_without_service_range(cluster: Cluster) -> Findings:
         return
     for tenant in cluster.tenants:
         if tenant.spec.network.api_server and tenant.isolates_network:
-            message = (
-                f"tenant {tenant.name} has apiServer: true, but cloud.aws has no serviceCidr; with networkPolicyEngine "
-                f"{fact.engine}, pods cannot connect to Service kubernetes"
-            )
+            actual = f"tenant {tenant.name} has apiServer: true, but cloud.aws has no serviceCidr"
+            effect = f"with networkPolicyEngine {fact.engine}, pods cannot connect to Service kubernetes"
             fix = (
                 f"set cloud.aws.serviceCidr to the output of aws eks describe-cluster --name {cluster.aws.eks_cluster} "
                 "--query cluster.kubernetesNetworkConfig.serviceIpv4Cidr"
             )
-            yield Found((*tenant.path, "network", "apiServer"), message, fix)
+            yield Found((*tenant.path, "network", "apiServer"), f"{actual}; {effect}", fix)
 
 
 @rule("NET008", source="cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, Entities based")

@@ -135,11 +135,10 @@ def internet_without_health_checks(tenant: Tenant) -> Findings:
     """
     for index, entry in enumerate(tenant.spec.network.ingress if tenant.isolates_network else ()):
         if entry.internet and entry.health_checks is None:
-            yield Found(
-                (*tenant.path, "network", "ingress", index, "internet"),
-                f"ingress of tenant {tenant.name} from the internet has no healthChecks, so every target of an NLB "
-                "is unhealthy; expected healthChecks with the ranges of the subnets of the load balancer",
-            )
+            actual = f"ingress of tenant {tenant.name} from the internet has no healthChecks"
+            expected = "expected healthChecks with the ranges of the subnets of the load balancer"
+            path = (*tenant.path, "network", "ingress", index, "internet")
+            yield Found(path, f"{actual}, so every target of an NLB is unhealthy; {expected}")
 
 
 @rule("NET106", Severity.WARNING)

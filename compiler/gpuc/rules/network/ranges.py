@@ -188,11 +188,9 @@ def range_cut_by_internet(cluster: Cluster) -> Findings:
             network = ipv4_network(text)
             for cut in cluster.outside_internet:
                 if network and network != cut and cut.subnet_of(network):
-                    message = (
-                        f"{direction} of tenant {tenant.name} has {text}, which contains {cut}; with "
-                        f"networkPolicyEngine vpc-cni, {cut} stays closed, because the internet excludes it"
-                    )
-                    yield Found(path, f"{message}; expected {cut}, or ranges without it")
+                    actual = f"{direction} of tenant {tenant.name} has {text}, which contains {cut}"
+                    effect = f"with networkPolicyEngine vpc-cni, {cut} stays closed, because the internet excludes it"
+                    yield Found(path, f"{actual}; {effect}; expected {cut}, or ranges without it")
                     break
 
 

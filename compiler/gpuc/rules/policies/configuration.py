@@ -107,9 +107,8 @@ def tenants_without_policies(cluster: Cluster) -> Findings:
     of their tenant: a tenant can use GPUs that Kueue counts for other tenants, and start nodes of other tenants.
     """
     if cluster.tenants and cluster.spec.policies is None:
-        message = (
-            f"policies is missing, but the spec has tenants: {', '.join(tenant.name for tenant in cluster.tenants)}"
-        )
+        names = ", ".join(tenant.name for tenant in cluster.tenants)
+        message = f"policies is missing, but the spec has tenants: {names}"
         yield Found(("spec", "tenants"), message, "add policies: {default: deny}")
 
 
@@ -146,10 +145,8 @@ def invalid_setting(cluster: Cluster) -> Findings:
                 import jsonschema_rs
 
                 for error in jsonschema_rs.validator_for(settings[key]).iter_errors(value):
-                    yield Found(
-                        ("spec", "policies", name, key, *error.instance_path),
-                        f"setting {key} of policy {name} is invalid: {error.message}",
-                    )
+                    message = f"setting {key} of policy {name} is invalid: {error.message}"
+                    yield Found(("spec", "policies", name, key, *error.instance_path), message)
 
 
 @rule("POL002")
@@ -166,12 +163,8 @@ def missing_or_unknown_setting(cluster: Cluster) -> Findings:
         given = policy.model_extra or {}
         path = ("spec", "policies", name)
         for key in sorted(given.keys() - settings.keys()):
-            allowed = f"expected {', '.join(settings)}" if settings else "expected no settings"
-            yield Found(
-                (*path, key),
-                f"policy {name} has no setting {key}; {allowed}",
-                f"remove setting {key} from policy {name}",
-            )
+            message = f"policy {name} has no setting {key}; expected {', '.join(settings) or 'no settings'}"
+            yield Found((*path, key), message, f"remove setting {key} from policy {name}")
         without_value = settings.keys() - given.keys()
         if without_value:
             yield Found(path, f"policy {name} lacks required settings: {', '.join(sorted(without_value))}")

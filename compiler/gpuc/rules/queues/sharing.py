@@ -55,16 +55,13 @@ def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
     With fair sharing the weights decide which workloads Kueue preempts. Kueue does not support preemption while
     borrowing together with fair sharing.
     """
+    related = [Related("fair sharing is on", ("spec", "queueing", "fairSharing"))]
     for queue in cluster.queues:
-        if cluster.spec.queueing.fair_sharing and queue.spec.preempt.borrowing != "never":
-            actual = queue.spec.preempt.borrowing
+        actual = queue.spec.preempt.borrowing
+        if cluster.spec.queueing.fair_sharing and actual != "never":
             message = f"preempt.borrowing of queue {queue.name} is {actual}, but queueing.fairSharing is true"
-            yield Found(
-                (*queue.path, "preempt", "borrowing"),
-                message,
-                f"set preempt.borrowing of queue {queue.name} to never",
-                [Related("fair sharing is on", ("spec", "queueing", "fairSharing"))],
-            )
+            fix = f"set preempt.borrowing of queue {queue.name} to never"
+            yield Found((*queue.path, "preempt", "borrowing"), message, fix, related)
 
 
 @queue_rule("KUE111", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")

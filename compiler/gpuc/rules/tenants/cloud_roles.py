@@ -21,15 +21,11 @@ def role_of_two_tenants(cluster: Cluster) -> Findings:
     """
     roles = list(_roles(cluster))
     for tenant, _, role, path in roles:
-        others = [
-            (other.name, its_path) for other, _, its_role, its_path in roles if other is not tenant and its_role == role
-        ]
-        if others:
-            owners = f"tenant {tenant.name} and tenant {', tenant '.join(dict(others))}"
+        same = [(other.name, place) for other, _, name, place in roles if other is not tenant and name == role]
+        if same:
+            owners = f"tenant {tenant.name} and tenant {', tenant '.join(dict(same))}"
             message = f"IAM role {role} is a role of ServiceAccounts of {owners}"
-            yield Found(
-                path, message, related=[Related(f"a role of tenant {other}", its_path) for other, its_path in others]
-            )
+            yield Found(path, message, related=[Related(f"a role of tenant {other}", place) for other, place in same])
 
 
 @rule("TEN111", source="AWS General Reference, Amazon Resource Names: partitions")
@@ -43,9 +39,8 @@ def role_of_other_partition(cluster: Cluster) -> Findings:
     for _, name, role, path in _roles(cluster):
         actual = role.split(":")[1]
         if actual != expected:
-            yield Found(
-                path, f"role of ServiceAccount {name} is in partition {actual}; expected {expected} for {region}"
-            )
+            message = f"role of ServiceAccount {name} is in partition {actual}; expected {expected} for {region}"
+            yield Found(path, message)
 
 
 @rule("TEN112", source="Amazon EKS API Reference, UpdatePodIdentityAssociation, targetRoleArn")

@@ -84,10 +84,8 @@ def only_tenant_without_isolation(cluster: Cluster) -> Findings:
     open_tenants = [tenant for tenant in cluster.tenants if not tenant.isolates_network]
     if len(open_tenants) == 1 and len(cluster.tenants) > 2:
         (tenant,) = open_tenants
-        message = (
-            f"isolation of tenant {tenant.name} is {tenant.spec.isolation}, but all other tenants have NetworkPolicies"
-        )
-        yield Found((*tenant.path, "isolation"), message)
+        actual = f"isolation of tenant {tenant.name} is {tenant.spec.isolation}"
+        yield Found((*tenant.path, "isolation"), f"{actual}, but all other tenants have NetworkPolicies")
 
 
 @tenant_rule("TEN105", Severity.WARNING)
@@ -98,8 +96,6 @@ def tenant_without_queue(tenant: Tenant) -> Findings:
     """
     has_quota = tenant.queues or any(namespace.quotas for namespace in tenant.namespaces)
     if not has_quota and not tenant.spec.leaving:
-        yield Found(
-            (*tenant.path, "costCentre"),
-            f"tenant {tenant.name} has no queue, and its namespaces have no quota",
-            f"add tenant {tenant.name} to tenants of a queue, or add quota to a namespace of tenant {tenant.name}",
-        )
+        message = f"tenant {tenant.name} has no queue, and its namespaces have no quota"
+        fix = f"add tenant {tenant.name} to tenants of a queue, or add quota to a namespace of tenant {tenant.name}"
+        yield Found((*tenant.path, "costCentre"), message, fix)

@@ -26,17 +26,12 @@ def component_versions_differ(cluster: Cluster) -> Findings:
             continue
         written = name if name in versions else release.crds_from
         other = release.crds_from if written == name else name
-        version = versions[written]
+        version, path = versions[written], ("spec", "releases", "components")
         message = f"{written} is {version} and {other} is {cluster.components[other].version}; expected equal versions"
         related = release_set(cluster)
         if other in versions:
-            related = [Related(f"version of {other}", ("spec", "releases", "components", other))]
-        yield Found(
-            ("spec", "releases", "components", written),
-            message,
-            f"set releases.components.{other} to {version}",
-            related,
-        )
+            related = [Related(f"version of {other}", (*path, other))]
+        yield Found((*path, written), message, f"set releases.components.{other} to {version}", related)
 
 
 @rule("VER103", source="NVIDIA/gpu-operator v26.7.0 api/nvidia/v1/clusterpolicy_types.go (ImagePath)")
@@ -64,9 +59,8 @@ def version_in_other_form(cluster: Cluster) -> Findings:
         if version != published:
             form = "with v" if published.startswith("v") else "without v"
             message = f"{name} is {version}; expected {published}, because the versions of {name} are published {form}"
-            yield Found(
-                ("spec", "releases", "components", name), message, f"set releases.components.{name} to {published}"
-            )
+            fix = f"set releases.components.{name} to {published}"
+            yield Found(("spec", "releases", "components", name), message, fix)
 
 
 @rule(
