@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Tenant
-from gpuc.model.tenant import Members
+from gpuc.model.tenant import ROLES, Members
 from gpuc.rules import Findings, Found, rule, tenant_rule
 
 
@@ -96,3 +96,36 @@ def namespace_without_editors(tenant: Tenant) -> Findings:
     if closed and not tenant.spec.leaving:
         names = ("namespace " if len(closed) == 1 else "namespaces ") + ", ".join(closed)
         yield Found((*tenant.path, "members"), f"no group of tenant {tenant.name} has role edit or admin in {names}")
+
+
+@tenant_rule(
+    "RBA011", Severity.WARNING, source="Kubernetes documentation, Using RBAC Authorization: permissions are additive"
+)
+def role_without_effect(tenant: Tenant) -> Findings:
+    """A group has two roles in one namespace.
+
+    Permissions are added: the group has the wider role, and the other role has no effect. Probably the group was to
+    have fewer rights in the namespace. A role for all namespaces together with a wider role for some of them is no
+    mistake.
+    """
+    for members in tenant.members:
+        for index, group in enumerate(members.spec.groups):
+            others = [_other_role(tenant, members, group, namespace) for namespace in members.namespaces]
+            if any(others) and (members.spec.namespaces or all(others)):
+                found = {name: role for name, role in zip(members.namespaces, others, strict=True) if role}
+                roles = ", ".join(f"role {role} in namespace {name}" for name, role in found.items())
+                message = f"role {members.spec.role} of group {group} has no effect, because the group has {roles}"
+                yield Found((*members.path, "groups", index), message)
+
+
+def _other_role(tenant: Tenant, members: Members, group: str, namespace: str) -> str:
+    """Returns the wider role of a group in a namespace, or the same role in an earlier entry; empty without one."""
+    rank, position = ROLES.index(members.spec.role), tenant.members.index(members)
+    ranks = [
+        ROLES.index(other.spec.role)
+        for number, other in enumerate(tenant.members)
+        if group in other.spec.groups
+        and namespace in other.namespaces
+        and (ROLES.index(other.spec.role), -number) > (rank, -position)
+    ]
+    return ROLES[max(ranks)] if ranks else ""
