@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpuc.diagnostics.finding import Path, Related
 from gpuc.diagnostics.spelling import nearest
 from gpuc.manifest.printable import unprintable
 from gpuc.model import Cluster
 from gpuc.model.tenant_kinds import DENIED_KINDS
 from gpuc.rules import Findings, Found, rule
+from gpuc.spec.charts import Chart
 
 
 @rule("CHT001")
@@ -22,16 +25,19 @@ def chart_in_namespace_of_tenant(cluster: Cluster) -> Findings:
     for name, chart in cluster.spec.charts.items():
         if chart.tenant is not None:
             continue
-        named: list[tuple[Path, str]] = [(("namespace",), chart.namespace)]
-        named += [(("namespaces", index), other) for index, other in enumerate(chart.namespaces)]
-        for path, namespace in named:
+        for path, namespace in _namespaces(name, chart):
             if owner := owners.get(namespace):
-                yield Found(
-                    ("spec", "charts", name, *path),
-                    f"namespace {namespace} of chart {name} belongs to tenant {owner.name}; expected another namespace",
-                    f"add tenant: {owner.name} to chart {name}, or choose another namespace",
-                    [Related(f"tenant {owner.name}", (*owner.path, "namespaces", namespace), on_key=True)],
-                )
+                actual = f"namespace {namespace} of chart {name} belongs to tenant {owner.name}"
+                fix = f"add tenant: {owner.name} to chart {name}, or choose another namespace"
+                related = [Related(f"tenant {owner.name}", (*owner.path, "namespaces", namespace), on_key=True)]
+                yield Found(path, f"{actual}; expected another namespace", fix, related)
+
+
+def _namespaces(name: str, chart: Chart) -> Iterator[tuple[Path, str]]:
+    """Yields the namespaces of a chart, each with its path in the spec."""
+    yield ("spec", "charts", name, "namespace"), chart.namespace
+    for index, namespace in enumerate(chart.namespaces):
+        yield ("spec", "charts", name, "namespaces", index), namespace
 
 
 @rule("CHT002")
@@ -52,12 +58,10 @@ def chart_outside_of_tenant(cluster: Cluster) -> Findings:
             yield Found((*path, "tenant"), message, f"set tenant to {suggestion}" if suggestion else "")
             continue
         own = tenants[chart.tenant]
-        named: list[tuple[Path, str]] = [(("namespace",), chart.namespace)]
-        named += [(("namespaces", index), other) for index, other in enumerate(chart.namespaces)]
-        for step, namespace in named:
+        for place, namespace in _namespaces(name, chart):
             if namespace not in own:
                 message = f"namespace {namespace} of chart {name} does not belong to tenant {chart.tenant}"
-                yield Found((*path, *step), f"{message}; expected {' or '.join(own)}")
+                yield Found(place, f"{message}; expected {' or '.join(own)}")
         for index, kind in enumerate(chart.kinds.cluster):
             message = f"chart {name} of tenant {chart.tenant} has the cluster-scoped kind {kind}; expected none"
             yield Found((*path, "kinds", "cluster", index), message)

@@ -16,11 +16,8 @@ def automatic_prune_in_production(cluster: Cluster) -> Findings:
     all data. Disruption budgets do not delay the deletion.
     """
     if cluster.spec.environment == "prod" and cluster.spec.delivery.prune == "automatic":
-        yield Found(
-            ("spec", "delivery", "prune"),
-            "delivery.prune is automatic in prod; expected confirm or never",
-            "set delivery.prune to confirm",
-        )
+        message = "delivery.prune is automatic in prod; expected confirm or never"
+        yield Found(("spec", "delivery", "prune"), message, "set delivery.prune to confirm")
 
 
 @rule("ARG101")
@@ -50,7 +47,5 @@ def path_without_output(cluster: Cluster) -> Findings:
     """
     path = cluster.spec.delivery.path
     if path.rstrip("/").split("/")[-1] != "out":
-        yield Found(
-            ("spec", "delivery", "path"),
-            f"delivery.path is {path}; expected a path that ends with out, the output folder of gpuc",
-        )
+        message = f"delivery.path is {path}; expected a path that ends with out, the output folder of gpuc"
+        yield Found(("spec", "delivery", "path"), message)

@@ -6,8 +6,7 @@ from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.rules import Findings, Found, efa_rule, rule, tenant_rule
 from gpuc.rules.nodes.images import image_path
-
-ZONES: Path = ("spec", "cloud", "aws", "zones")
+from gpuc.rules.pools.zones import ZONES
 
 
 @efa_rule("EFA002", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Related
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule
 
+ENGINE: Path = ("spec", "cloud", "aws", "networkPolicyEngine")
 REASONS = {
     "calico": "gpuc has no verified facts about the packets that policies of Calico match",
     "cilium-on-vpc-cni": "gpuc has verified Cilium only as the single CNI plugin, not chained on the VPC CNI",
@@ -23,7 +24,7 @@ def engine_without_facts(cluster: Cluster) -> Findings:
     engine = cluster.aws.network_policy_engine
     if engine in REASONS:
         message = f"networkPolicyEngine is {engine}; {REASONS[engine]}; expected vpc-cni, cilium or none"
-        yield Found(("spec", "cloud", "aws", "networkPolicyEngine"), message)
+        yield Found(ENGINE, message)
 
 
 @rule("NET003", source="aws/amazon-vpc-cni-k8s README, network policy")
@@ -37,7 +38,7 @@ def unenforced_isolation(cluster: Cluster) -> Findings:
         isolated = ", ".join(f"{tenant.name} ({tenant.spec.isolation})" for tenant in tenants)
         message = f"cloud.aws.networkPolicyEngine is none, but these tenants need NetworkPolicies: {isolated}"
         related = [Related(f"isolation of tenant {tenant.name}", (*tenant.path, "isolation")) for tenant in tenants]
-        yield Found(("spec", "cloud", "aws", "networkPolicyEngine"), message, related=related)
+        yield Found(ENGINE, message, related=related)
 
 
 @rule(
@@ -55,15 +56,13 @@ def api_server_without_service_range(cluster: Cluster) -> Findings:
         return
     for tenant in cluster.tenants:
         if tenant.spec.network.api_server and tenant.isolates_network:
-            message = (
-                f"tenant {tenant.name} has apiServer: true, but cloud.aws has no serviceCidr; with networkPolicyEngine "
-                f"{fact.engine}, pods cannot connect to Service kubernetes"
-            )
+            actual = f"tenant {tenant.name} has apiServer: true, but cloud.aws has no serviceCidr"
+            effect = f"with networkPolicyEngine {fact.engine}, pods cannot connect to Service kubernetes"
             fix = (
                 f"set cloud.aws.serviceCidr to the output of aws eks describe-cluster --name {cluster.aws.eks_cluster} "
                 "--query cluster.kubernetesNetworkConfig.serviceIpv4Cidr"
             )
-            yield Found((*tenant.path, "network", "apiServer"), message, fix)
+            yield Found((*tenant.path, "network", "apiServer"), f"{actual}; {effect}", fix)
 
 
 @rule("NET008", source="cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, Entities based")
@@ -72,16 +71,13 @@ def gateway_without_cilium(cluster: Cluster) -> Findings:
 
     Only policies of Cilium can name its proxy. A gateway of another project runs as pods in a namespace.
     """
-    fact, engine = cluster.datapath.get("gateway"), cluster.aws.network_policy_engine
+    fact = cluster.datapath.get("gateway")
     for tenant in cluster.tenants if fact is None or not fact.entity else ():
         for index, ingress in enumerate(tenant.spec.network.ingress):
             if ingress.gateway:
-                message = (
-                    f"ingress of tenant {tenant.name} has gateway: true, but networkPolicyEngine is {engine}; expected "
-                    f"the namespace of the gateway's pods, or networkPolicyEngine cilium"
-                )
-                related = [Related(f"the engine is {engine}", ("spec", "cloud", "aws", "networkPolicyEngine"))]
-                yield Found((*tenant.path, "network", "ingress", index, "gateway"), message, related=related)
+                actual = f"ingress of tenant {tenant.name} has gateway: true"
+                path = (*tenant.path, "network", "ingress", index, "gateway")
+                yield _without_cilium(cluster, path, actual, "the namespace of the gateway's pods")
 
 
 @rule(
@@ -95,13 +91,17 @@ def names_without_cilium(cluster: Cluster) -> Findings:
     Only Cilium reads the answers of DNS and allows the addresses in the answers. The VPC CNI has policies with host
     names only on the nodes of EKS Auto Mode, which Karpenter does not create.
     """
-    fact, engine = cluster.datapath.get("named"), cluster.aws.network_policy_engine
+    fact = cluster.datapath.get("named")
     for tenant in cluster.tenants if fact is None or "name" not in fact.matched_by else ():
         for index, egress in enumerate(tenant.spec.network.egress):
             if egress.names is not None:
-                message = (
-                    f"egress of tenant {tenant.name} has names, but networkPolicyEngine is {engine}; expected "
-                    f"cidrs, or network.internet, or networkPolicyEngine cilium"
-                )
-                related = [Related(f"the engine is {engine}", ("spec", "cloud", "aws", "networkPolicyEngine"))]
-                yield Found((*tenant.path, "network", "egress", index, "names"), message, related=related)
+                path = (*tenant.path, "network", "egress", index, "names")
+                actual = f"egress of tenant {tenant.name} has names"
+                yield _without_cilium(cluster, path, actual, "cidrs, or network.internet")
+
+
+def _without_cilium(cluster: Cluster, path: Path, actual: str, expected: str) -> Found:
+    """Returns the finding about something that only Cilium has."""
+    engine = cluster.aws.network_policy_engine
+    message = f"{actual}, but networkPolicyEngine is {engine}; expected {expected}, or networkPolicyEngine cilium"
+    return Found(path, message, related=[Related(f"the engine is {engine}", ENGINE)])

@@ -54,41 +54,38 @@ def redundant_egress(cluster: Cluster) -> Findings:
         ranges = list(_ranges(tenant))
         internet = tenant.spec.network.internet
         for index, (path, entry, network) in enumerate(ranges):
-            wider = next(
-                (
-                    other
-                    for number, other in enumerate(ranges)
-                    if _includes(other.entry, entry)
-                    and network.subnet_of(other.network)
-                    and (network != other.network or number < index)
-                ),
-                None,
-            )
-            if wider is not None:
-                relation = "is repeated" if wider.network == network else f"is part of the egress to {wider.network}"
-                message = f"egress of tenant {tenant.name} to {network} {relation}"
-                related = [Related(f"egress to {wider.network}", wider.path)]
-                yield Found(
-                    path, f"{message}; expected ranges that do not contain each other", f"remove {network}", related
-                )
+            wider = [
+                other
+                for number, other in enumerate(ranges)
+                if _includes(other.entry, entry)
+                and network.subnet_of(other.network)
+                and (network != other.network or number < index)
+            ]
+            if wider:
+                first = wider[0].network
+                relation = "is repeated" if first == network else f"is part of the egress to {first}"
+                related = [Related(f"egress to {first}", wider[0].path)]
+                expected = "expected ranges that do not contain each other"
             elif (
                 internet
                 and _includes(internet, entry)
                 and not any(network.overlaps(other) for other in cluster.outside_internet)
             ):
-                message = f"egress of tenant {tenant.name} to {network} is part of network.internet"
+                relation = "is part of network.internet"
                 related = [Related("egress to the internet", (*tenant.path, "network", "internet"), on_key=True)]
                 expected = "expected only ranges that the internet does not include"
-                yield Found(path, f"{message}; {expected}", f"remove {network}", related)
+            else:
+                continue
+            message = f"egress of tenant {tenant.name} to {network} {relation}; {expected}"
+            yield Found(path, message, f"remove {network}", related)
 
 
 def _ranges(tenant: Tenant) -> Iterator[_Range]:
     for index, entry in enumerate(tenant.spec.network.egress):
-        path = (*tenant.path, "network", "egress", index)
-        for number, cidr in enumerate(entry.ranges):
+        for path, cidr in entry.range_paths.items():
             network = ipv4_network(cidr)
             if network is not None:
-                yield _Range((*path, "cidr") if entry.cidr else (*path, "cidrs", number), entry, network)
+                yield _Range((*tenant.path, "network", "egress", index, *path), entry, network)
 
 
 def _includes(wider: Allowed, entry: Allowed) -> bool:
@@ -138,11 +135,10 @@ def internet_without_health_checks(tenant: Tenant) -> Findings:
     """
     for index, entry in enumerate(tenant.spec.network.ingress if tenant.isolates_network else ()):
         if entry.internet and entry.health_checks is None:
-            yield Found(
-                (*tenant.path, "network", "ingress", index, "internet"),
-                f"ingress of tenant {tenant.name} from the internet has no healthChecks, so every target of an NLB "
-                "is unhealthy; expected healthChecks with the ranges of the subnets of the load balancer",
-            )
+            actual = f"ingress of tenant {tenant.name} from the internet has no healthChecks"
+            expected = "expected healthChecks with the ranges of the subnets of the load balancer"
+            path = (*tenant.path, "network", "ingress", index, "internet")
+            yield Found(path, f"{actual}, so every target of an NLB is unhealthy; {expected}")
 
 
 @rule("NET106", Severity.WARNING)

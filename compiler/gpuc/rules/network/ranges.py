@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
 
 from gpuc.diagnostics.finding import Path, Related, Severity
@@ -19,11 +19,8 @@ def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
     """Yields the address ranges outside of the cluster that pods of tenants may connect to."""
     for tenant in cluster.tenants:
         for index, entry in enumerate(tenant.spec.network.egress):
-            path = (*tenant.path, "network", "egress", index)
-            if entry.cidr is not None:
-                yield (*path, "cidr"), entry.cidr
-            for number, cidr in enumerate(entry.cidrs or ()):
-                yield (*path, "cidrs", number), cidr
+            for path, cidr in entry.range_paths.items():
+                yield (*tenant.path, "network", "egress", index, *path), cidr
 
 
 def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
@@ -48,19 +45,15 @@ def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
             yield ("spec", "cloud", "aws", key, index), text
 
 
-def overlapping_pod_range(cluster: Cluster, text: str) -> str:
-    """Returns the first range of podCidrs that overlaps the given range, or an empty string if there is none."""
-    given = ipv4_network(text)
-    for _, pod_text in aws_ranges(cluster, "podCidrs"):
-        pod_range = ipv4_network(pod_text)
-        if given is not None and pod_range is not None and given.overlaps(pod_range):
-            return pod_text
-    return ""
-
-
-def pod_range_place(cluster: Cluster, pod_range: str) -> Related:
-    """Returns the place of a range of podCidrs."""
-    return Related("addresses of pods", ("spec", "cloud", "aws", "podCidrs", cluster.aws.pod_cidrs.index(pod_range)))
+def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[Path, str, str, list[Related]]]:
+    """Yields the ranges that overlap a range of podCidrs, with the first of these ranges of podCidrs and its place."""
+    for path, text in ranges:
+        given = ipv4_network(text)
+        for place, pod_text in aws_ranges(cluster, "podCidrs"):
+            pod_range = ipv4_network(pod_text)
+            if given is not None and pod_range is not None and given.overlaps(pod_range):
+                yield path, text, pod_text, [Related("addresses of pods", place)]
+                break
 
 
 @rule("NET101")
@@ -103,13 +96,9 @@ def egress_to_pods(cluster: Cluster) -> Findings:
     Egress is for networks outside of the cluster. With such a range, pods of the tenant can connect to pods of all
     other tenants.
     """
-    for path, text in egress_ranges(cluster):
-        pod_range = overlapping_pod_range(cluster, text)
-        if pod_range:
-            actual = f"egress of tenant {path[2]} to {text} overlaps podCidrs {pod_range}"
-            yield Found(
-                path, f"{actual}; expected ranges outside of the cluster", related=[pod_range_place(cluster, pod_range)]
-            )
+    for path, text, pod_range, related in with_pods(cluster, egress_ranges(cluster)):
+        actual = f"egress of tenant {path[2]} to {text} overlaps podCidrs {pod_range}"
+        yield Found(path, f"{actual}; expected ranges outside of the cluster", related=related)
 
 
 @rule("NET009", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -120,16 +109,10 @@ def ingress_from_pods(cluster: Cluster) -> Findings:
     can connect to pods of the tenant, if their egress allows the connection. If load balancers and pods have addresses
     in the same subnets, create separate subnets for load balancers.
     """
-    for path, text in ingress_ranges(cluster):
-        pod_range = overlapping_pod_range(cluster, text)
-        if pod_range:
-            actual = f"ingress of tenant {path[2]} from {text} overlaps podCidrs {pod_range}"
-            expected = "`internet: true`" if text == "0.0.0.0/0" else "ranges of clients outside of the cluster"
-            yield Found(
-                path,
-                f"{actual}; expected {expected}, or ranges of load balancers",
-                related=[pod_range_place(cluster, pod_range)],
-            )
+    for path, text, pod_range, related in with_pods(cluster, ingress_ranges(cluster)):
+        actual = f"ingress of tenant {path[2]} from {text} overlaps podCidrs {pod_range}"
+        expected = "`internet: true`" if text == "0.0.0.0/0" else "ranges of clients outside of the cluster"
+        yield Found(path, f"{actual}; expected {expected}, or ranges of load balancers", related=related)
 
 
 @rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
@@ -181,14 +164,10 @@ def endpoints_among_pods(cluster: Cluster) -> Findings:
     Pods of tenants may connect to these ranges on port 443. With such a range, pods of a tenant can also connect to
     pods of all other tenants.
     """
-    for path, text in aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs"):
-        pod_range = overlapping_pod_range(cluster, text)
-        if pod_range:
-            yield Found(
-                path,
-                f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods",
-                related=[pod_range_place(cluster, pod_range)],
-            )
+    ranges = aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    for path, text, pod_range, related in with_pods(cluster, ranges):
+        message = f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"
+        yield Found(path, message, related=related)
 
 
 @rule(
@@ -207,20 +186,12 @@ def range_cut_by_internet(cluster: Cluster) -> Findings:
     for tenant in cluster.tenants:
         for direction, (path, text) in _ranges_beside_internet(cluster, tenant):
             network = ipv4_network(text)
-            cut = next(
-                (
-                    other
-                    for other in cluster.outside_internet
-                    if network and network != other and other.subnet_of(network)
-                ),
-                None,
-            )
-            if cut is not None:
-                message = (
-                    f"{direction} of tenant {tenant.name} has {text}, which contains {cut}; with networkPolicyEngine "
-                    f"vpc-cni, {cut} stays closed, because the internet excludes it"
-                )
-                yield Found(path, f"{message}; expected {cut}, or ranges without it")
+            for cut in cluster.outside_internet:
+                if network and network != cut and cut.subnet_of(network):
+                    actual = f"{direction} of tenant {tenant.name} has {text}, which contains {cut}"
+                    effect = f"with networkPolicyEngine vpc-cni, {cut} stays closed, because the internet excludes it"
+                    yield Found(path, f"{actual}; {effect}; expected {cut}, or ranges without it")
+                    break
 
 
 def _ranges_beside_internet(cluster: Cluster, tenant: Tenant) -> Iterator[tuple[str, SpecRange]]:

@@ -28,9 +28,8 @@ def floating_image(cluster: Cluster) -> Findings:
         return
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         if pool.ami.endswith("@latest"):
-            yield Found(
-                path, f"the image in prod is {pool.ami}; expected a fixed version, for example al2023@v20260815"
-            )
+            message = f"the image in prod is {pool.ami}; expected a fixed version, for example al2023@v20260815"
+            yield Found(path, message)
 
 
 @rule(
@@ -51,13 +50,10 @@ def image_of_two_architectures(cluster: Cluster) -> Findings:
         arch, other_arch = pool.instances[0].arch, other.instances[0].arch
         if arch != other_arch:
             path = (*pool.path, "image") if pool.spec.image else (*pool.path, "instances", 0)
-            message = f"node pool {pool.name} is {arch}, but node pool {other.name} with the same AMI {pool.ami} is "
+            actual = f"node pool {other.name} with the same AMI {pool.ami} is {other_arch}"
+            expected = f"expected an AMI for {arch} in image of node pool {pool.name}"
             related = [Related(f"node pool {other.name} is {other_arch}", (*other.path, "instances", 0))]
-            yield Found(
-                path,
-                f"{message}{other_arch}; expected an AMI for {arch} in image of node pool {pool.name}",
-                related=related,
-            )
+            yield Found(path, f"node pool {pool.name} is {arch}, but {actual}; {expected}", related=related)
 
 
 COMPONENTS = {"driver": "driver", "toolkit": "container toolkit", "device_plugin": "device plugin"}

@@ -80,8 +80,6 @@ def too_many_tags(cluster: Cluster) -> Findings:
         tags = node_tags(cluster, pool)
         added = [key for key in KARPENTER_TAGS if key not in tags]
         if len(tags) + len(added) > TAGS_MAX:
-            message = (
-                f"instances of node pool {pool.name} get {len(tags)} tags from gpuc and the spec, and {len(added)} "
-                f"from Karpenter; expected at most {TAGS_MAX} in total"
-            )
-            yield Found(pool.path, message)
+            actual = f"instances of node pool {pool.name} get {len(tags)} tags from gpuc and the spec"
+            expected = f"expected at most {TAGS_MAX} in total"
+            yield Found(pool.path, f"{actual}, and {len(added)} from Karpenter; {expected}")

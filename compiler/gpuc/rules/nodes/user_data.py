@@ -62,8 +62,6 @@ def secret_in_user_data(cluster: Cluster) -> Findings:
     Every process on the node and every user with the permission DescribeLaunchTemplateVersions can read user data, and
     the output of gpuc is in Git. A script reads a secret from AWS Secrets Manager with the role of the node.
     """
-    import re
-
     for path, pool in pools_with_user_data(cluster):
         for name, pattern in _SECRETS.items():
             if match := re.search(pattern, pool.own_user_data):

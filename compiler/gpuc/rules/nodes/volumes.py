@@ -55,9 +55,8 @@ def small_root_volume(pool: Pool) -> Findings:
     if pool.root_volume_bytes < least * GIB:
         actual = format_quantity(pool.root_volume_bytes, "binary")
         message = f"rootVolume of node pool {pool.name} is {actual}; {pool.image.id} AMIs need {least}Gi or more"
-        yield Found(
-            (*pool.path, "rootVolume"), message, f"set rootVolume of node pool {pool.name} to {least}Gi or more"
-        )
+        fix = f"set rootVolume of node pool {pool.name} to {least}Gi or more"
+        yield Found((*pool.path, "rootVolume"), message, fix)
 
 
 @pool_rule("KRP127", source="Amazon EBS User Guide, general purpose SSD volumes, gp3 volume performance")

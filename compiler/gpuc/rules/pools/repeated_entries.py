@@ -20,10 +20,9 @@ def repeated_entries(cluster: Cluster) -> Findings:
         name = dotted(path[1:])
         for index, value in enumerate(values):
             if value in values[:index]:
+                message, fix = f"{name} contains {value} twice", f"remove the second {value} from {name}"
                 related = [Related(f"the first {value}", (*path, values.index(value)))]
-                yield Found(
-                    (*path, index), f"{name} contains {value} twice", f"remove the second {value} from {name}", related
-                )
+                yield Found((*path, index), message, fix, related)
 
 
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:

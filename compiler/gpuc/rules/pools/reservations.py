@@ -39,10 +39,8 @@ def more_nodes_than_reserved(pool: Pool) -> Findings:
     instances = pool.spec.reservations.instances if pool.spec.reservations else None
     if instances is not None and set(pool.spec.purchase) == {"reserved"} and instances < pool.nodes_max:
         key = "static" if pool.is_static else "max"
-        message = (
-            f"nodes.{key} of node pool {pool.name} is {pool.nodes_max}, but its reservations have {instances} "
-            f"instances; expected at most {instances} nodes"
-        )
+        actual = f"nodes.{key} of node pool {pool.name} is {pool.nodes_max}"
+        message = f"{actual}, but its reservations have {instances} instances; expected at most {instances} nodes"
         related = [Related(f"{instances} reserved instances", (*pool.path, "reservations", "instances"))]
         yield Found((*pool.path, "nodes", key), message, related=related)
 

@@ -51,10 +51,8 @@ def static_pool_without_spare_node(pool: Pool) -> Findings:
             message = f"reservations.instances of node pool {pool.name} is missing; {expected}"
             yield Found((*pool.path, "reservations"), message)
         elif reservations.instances == pool.nodes_max:
-            message = (
-                f"node pool {pool.name} has {pool.nodes_max} static nodes, and its reservations have "
-                f"{reservations.instances} instances; {expected}"
-            )
+            actual = f"node pool {pool.name} has {pool.nodes_max} static nodes"
+            message = f"{actual}, and its reservations have {reservations.instances} instances; {expected}"
             related = [Related(f"{pool.nodes_max} static nodes", (*pool.path, "nodes", "static"))]
             yield Found((*pool.path, "reservations", "instances"), message, related=related)
 

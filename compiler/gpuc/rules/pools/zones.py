@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Related
+from gpuc.diagnostics.finding import Path, Related
 from gpuc.model import Cluster, Pool
 from gpuc.rules import Findings, Found, pool_rule, rule
+
+ZONES: Path = ("spec", "cloud", "aws", "zones")
 
 
 @pool_rule("KRP113", source="EC2 user guide, cluster placement groups")
@@ -16,7 +18,7 @@ def placement_across_zones(pool: Pool) -> Findings:
     if pool.spec.placement and len(pool.zones) > 1:
         actual = f"node pool {pool.name} has placement {pool.spec.placement} in zones {', '.join(pool.zones)}"
         message = f"{actual}; expected one zone"
-        zones = (*pool.path, "zones") if pool.spec.zones else ("spec", "cloud", "aws", "zones")
+        zones = (*pool.path, "zones") if pool.spec.zones else ZONES
         fix = f"name one zone under zones of node pool {pool.name}"
         yield Found((*pool.path, "placement"), message, fix, [Related("the zones", zones, on_key=True)])
 
@@ -32,7 +34,7 @@ def zone_outside_cluster(cluster: Cluster) -> Findings:
             if zone not in cluster.aws.zones:
                 zones = ", ".join(cluster.aws.zones)
                 message = f"zone {zone} of node pool {pool.name} is not a zone of the cluster; expected one of {zones}"
-                related = [Related("zones of the cluster", ("spec", "cloud", "aws", "zones"), on_key=True)]
+                related = [Related("zones of the cluster", ZONES, on_key=True)]
                 yield Found((*pool.path, "zones", index), message, related=related)
 
 
@@ -47,7 +49,7 @@ def zone_outside_region(cluster: Cluster) -> Findings:
         if zone[:-1] != aws.region:
             message = f"zone {zone} is not in region {aws.region}; expected a zone of region {aws.region}"
             related = [Related(f"the region is {aws.region}", ("spec", "cloud", "aws", "region"))]
-            yield Found(("spec", "cloud", "aws", "zones", index), message, related=related)
+            yield Found((*ZONES, index), message, related=related)
 
 
 @rule("KRP151", source="Amazon VPC User Guide, Subnet basics: each subnet is in one Availability Zone")
@@ -59,5 +61,5 @@ def zones_without_subnet(cluster: Cluster) -> Findings:
     subnets, zones = set(cluster.aws.subnets.ids or ()), set(cluster.aws.zones)
     if cluster.aws.subnets.ids and len(subnets) < len(zones):
         message = f"the number of subnets is {len(subnets)}; expected at least {len(zones)}, one in each zone"
-        related = [Related(f"{len(zones)} zones", ("spec", "cloud", "aws", "zones"), on_key=True)]
+        related = [Related(f"{len(zones)} zones", ZONES, on_key=True)]
         yield Found(("spec", "cloud", "aws", "subnets", "ids"), message, related=related)

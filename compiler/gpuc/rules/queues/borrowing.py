@@ -119,12 +119,9 @@ def unreachable_borrowing(cluster: Cluster) -> Findings:
                 message = f"{name} borrows quota of node pool {pool}, but has no cohort"
                 yield Found(path, message, f"remove borrow of {name} for node pool {pool}")
             elif pool_quota.borrow is None and not any(map(member.lent, keys)):
-                message = (
-                    f"{name} borrows all, but no other queue of cohort {cohort.name} lends quota of node pool {pool}"
-                )
-                yield Found(
-                    path, message, f"set borrow of {name} for node pool {pool} to 0", _lenders(cohort, queue, pool)
-                )
+                lenders = f"no other queue of cohort {cohort.name} lends quota of node pool {pool}"
+                fix = f"set borrow of {name} for node pool {pool} to 0"
+                yield Found(path, f"{name} borrows all, but {lenders}", fix, _lenders(cohort, queue, pool))
             else:
                 for found in borrowed_beyond_lent(member, keys):
                     yield found._replace(related=_lenders(cohort, queue, pool))

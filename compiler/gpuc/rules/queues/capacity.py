@@ -69,10 +69,8 @@ def beyond(rows: Sequence[Counted], limit: int, of: str, owner_of_nodes: str, un
     first = next(row for row, subtotal in zip(rows, sums, strict=True) if subtotal > limit)
     parts = [f"{row.owner} {unit.number(row.amount)}" for row in rows if row.amount]
     more = f" and {len(parts) - _MOST_OWNERS} more" if len(parts) > _MOST_OWNERS else ""
-    message = (
-        f"the sum of the quotas for {of} is {unit.amount(total)} ({', '.join(parts[:_MOST_OWNERS])}{more}); expected "
-    )
-    message += f"at most {unit.number(limit)}, the capacity of {owner_of_nodes}"
+    actual = f"the sum of the quotas for {of} is {unit.amount(total)} ({', '.join(parts[:_MOST_OWNERS])}{more})"
+    message = f"{actual}; expected at most {unit.number(limit)}, the capacity of {owner_of_nodes}"
     return Found(first.path, message, manifest=first.manifest)
 
 

@@ -10,7 +10,7 @@ from gpuc.model import Cluster, Namespace, Pool, Queue
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.model.units import unit_name
 from gpuc.rules import Findings, Found, pool_rule, queue_rule, rule
-from gpuc.rules.queues.places import amount_path, counted_by, quota_path
+from gpuc.rules.queues.places import amount_path, counted_by, namespace_quotas, quota_path
 
 
 @queue_rule("KUE114", source="Kubernetes documentation, resource quotas")
@@ -25,10 +25,8 @@ def borrowing_outside_of_kueue(queue: Queue) -> Findings:
             continue
         for key in ("borrow", "lend"):
             if key in quota.model_fields_set and getattr(quota, key) != 0:
-                verb = f"{key}s"
-                message = (
-                    f"queue {queue.name} {verb} quota of node pool {pool.name}, but ResourceQuotas count this pool"
-                )
+                actual = f"queue {queue.name} {key}s quota of node pool {pool.name}"
+                message = f"{actual}, but ResourceQuotas count this pool"
                 fix = f"remove {key} for node pool {pool.name}, or set counted of node pool {pool.name} to kueue"
                 yield Found((*pool_quota.path, key), message, fix, counted_by(pool))
 
@@ -51,15 +49,14 @@ def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
 
     Pods outside of Kueue would use GPUs that Kueue gives to queued workloads, whose pods then stay pending.
     """
-    for tenant, namespace in cluster.namespaces:
-        for quota in namespace.quotas:
-            pool = quota.pool.name
-            if quota.pool.counted == "kueue":
-                message = f"namespace {namespace.name} has quota for node pool {pool}, but Kueue counts this pool"
-                fix = f"move the quota to a queue of tenant {tenant.name}"
-                if quota.pool.is_gpu:
-                    fix += f", or set counted of node pool {pool} to quota"
-                yield Found(amount_path(quota.path, quota.spec), message, fix, counted_by(quota.pool))
+    for quota in namespace_quotas(cluster):
+        pool = quota.pool
+        if pool.counted == "kueue":
+            message = f"namespace {quota.owner} has quota for node pool {pool.name}, but Kueue counts this pool"
+            fix = f"move the quota to a queue of tenant {quota.tenants[0]}"
+            if pool.is_gpu:
+                fix += f", or set counted of node pool {pool.name} to quota"
+            yield Found(quota.place, message, fix, counted_by(pool))
 
 
 @queue_rule("KUE113")

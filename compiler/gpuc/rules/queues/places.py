@@ -21,11 +21,21 @@ UNITS = ("nodes", "shares", "slices", "gpus")
 class CountedQuota(NamedTuple):
     """The quota of a queue or namespace on a pool."""
 
+    kind: str
+    """The kind of the owner: "queue" or "namespace"."""
     owner: str
     """The name of the queue or namespace."""
+    tenants: tuple[str, ...]
+    """The names of the tenants that can use the quota."""
+    pool: Pool
     path: Path
     spec: PoolAmount
     amounts: Amounts
+
+    @property
+    def place(self) -> Path:
+        """The path of the first field that sets the amount."""
+        return amount_path(self.path, self.spec)
 
 
 def counted_resources(pool: Pool) -> tuple[str, ...]:
@@ -34,20 +44,28 @@ def counted_resources(pool: Pool) -> tuple[str, ...]:
 
 
 def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
-    """Yields every quota that counts the pool, in the order of the spec: of queues, or else of namespaces.
+    """Returns every quota that counts the pool, in the order of the spec: of queues, or else of namespaces.
 
     A quota of the other kind has a finding of its own, and is left out here.
     """
-    if pool.counted == "kueue":
-        for queue in cluster.queues:
-            for pool_quota in queue.pool_quotas:
-                if pool_quota.pool is pool:
-                    yield CountedQuota(queue.name, pool_quota.path, pool_quota.spec, pool_quota.nominal)
-        return
-    for _, namespace in cluster.namespaces:
-        for quota in namespace.quotas:
-            if quota.pool is pool:
-                yield CountedQuota(namespace.name, quota.path, quota.spec, quota.amounts)
+    all_quotas = queue_quotas(cluster) if pool.counted == "kueue" else namespace_quotas(cluster)
+    return (quota for quota in all_quotas if quota.pool is pool)
+
+
+def queue_quotas(cluster: Cluster) -> Iterator[CountedQuota]:
+    """Yields the quotas of all queues, in the order of the spec."""
+    for queue in cluster.queues:
+        for row in queue.pool_quotas:
+            yield CountedQuota(
+                "queue", queue.name, tuple(queue.tenant_names), row.pool, row.path, row.spec, row.nominal
+            )
+
+
+def namespace_quotas(cluster: Cluster) -> Iterator[CountedQuota]:
+    """Yields the quotas of all namespaces, in the order of the spec."""
+    for tenant, namespace in cluster.namespaces:
+        for row in namespace.quotas:
+            yield CountedQuota("namespace", namespace.name, (tenant.name,), row.pool, row.path, row.spec, row.amounts)
 
 
 def amount_path(path: Path, amount: PoolAmount) -> Path:

@@ -19,16 +19,14 @@ def topology_on_some_pools(queue: Queue) -> Findings:
         with_topology = [pool for pool in cluster_queue.pools if pool.spec.topology]
         without_topology = [pool_quota for pool_quota in cluster_queue.pool_quotas if not pool_quota.pool.spec.topology]
         if with_topology and without_topology:
-            first = without_topology[0]
-            names = ", ".join(pool.name for pool in with_topology)
+            first, names = without_topology[0], ", ".join(pool.name for pool in with_topology)
             related = [
                 Related(f"node pool {pool.name} has a topology", (*pool.path, "topology"), on_key=True)
                 for pool in with_topology
             ]
-            message = (
-                f"queue {queue.name} has node pool {first.pool.name} without a topology and {names} with a topology"
-            )
-            yield Found(amount_path(first.path, first.spec), message, related=related)
+            actual = f"queue {queue.name} has node pool {first.pool.name} without a topology"
+            path = amount_path(first.path, first.spec)
+            yield Found(path, f"{actual} and {names} with a topology", related=related)
 
 
 ORDER = ("zone", "block", "host")
@@ -45,11 +43,8 @@ def topology_out_of_order(pool: Pool) -> Findings:
     if levels != expected:
         wrong = next(index for index, level in enumerate(levels) if expected[index : index + 1] != [level])
         message = f"topology of node pool {pool.name} is {', '.join(levels)}; expected {', '.join(expected)}"
-        yield Found(
-            (*pool.path, "topology", wrong),
-            message,
-            f"set topology of node pool {pool.name} to [{', '.join(expected)}]",
-        )
+        fix = f"set topology of node pool {pool.name} to [{', '.join(expected)}]"
+        yield Found((*pool.path, "topology", wrong), message, fix)
 
 
 @pool_rule("KUE005", source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/tas_flavorassigner.go")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, GpuPool
 from gpuc.rules import Findings, Found, gpu_rule, rule
-from gpuc.rules.queues.places import amount_path, owner_kind, quotas
+from gpuc.rules.queues.places import quotas
 
 ENOUGH_MIB = 1024
 
@@ -20,12 +20,8 @@ def too_many_mps_clients(pool: GpuPool) -> Findings:
         most = pool.gpu.mps_clients_max
         if pool.sharing.replicas > most:
             actual = f"node pool {pool.name} has {pool.sharing.replicas} MPS shares per {pool.gpu.name} GPU"
-            message = f"{actual}; expected at most {most}"
-            yield Found(
-                (*pool.path, "sharing", "mps", "replicas"),
-                message,
-                f"set sharing.mps.replicas of node pool {pool.name} to at most {most}",
-            )
+            fix = f"set sharing.mps.replicas of node pool {pool.name} to at most {most}"
+            yield Found((*pool.path, "sharing", "mps", "replicas"), f"{actual}; expected at most {most}", fix)
 
 
 @gpu_rule("SHR101", Severity.WARNING)
@@ -57,8 +53,5 @@ def tenants_on_one_gpu(cluster: Cluster) -> Findings:
             names = ", ".join(tenant.name for tenant in tenants)
             path = (*pool.path, "sharing", pool.sharing.kind, "replicas")
             message = f"tenants {names} share the GPUs of node pool {pool.name}; expected one tenant"
-            related = [
-                Related(f"quota of {owner_kind(pool)} {quota.owner}", amount_path(quota.path, quota.spec))
-                for quota in quotas(cluster, pool)
-            ]
+            related = [Related(f"quota of {quota.kind} {quota.owner}", quota.place) for quota in quotas(cluster, pool)]
             yield Found(path, message, related=related)

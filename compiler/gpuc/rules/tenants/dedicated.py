@@ -7,7 +7,7 @@ from itertools import chain
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Pool, Tenant
 from gpuc.rules import Findings, Found, rule
-from gpuc.rules.queues.places import amount_path
+from gpuc.rules.queues.places import namespace_quotas, queue_quotas
 
 
 @rule("TEN103", source="Kubernetes documentation, dedicated nodes; aws/amazon-vpc-cni-k8s README, network policy")
@@ -22,8 +22,13 @@ def dedicated_pool_of_others(cluster: Cluster) -> Findings:
         if tenant.spec.isolation == "dedicated":
             yield from _general_pools(cluster, tenant)
             own = {pool.name for pool in tenant.pools if pool.is_gpu}
-            yield from _queues(cluster, tenant, own)
-            yield from _namespaces(cluster, tenant, own)
+            for quota in chain(queue_quotas(cluster), namespace_quotas(cluster)):
+                if quota.pool.name in own and tenant.name not in quota.tenants:
+                    owner, pool = f"{quota.kind} {quota.owner}", quota.pool.name
+                    of_tenant = f" of tenant {quota.tenants[0]}" if quota.kind == "namespace" else ""
+                    actual = f"{owner}{of_tenant} has quota for node pool {pool}"
+                    message = f"{actual}, which is dedicated to tenant {tenant.name}"
+                    yield Found(quota.place, message, f"remove {pool} from quota of {owner}", [_dedicated(tenant)])
 
 
 def _general_pools(cluster: Cluster, tenant: Tenant) -> Findings:
@@ -32,54 +37,17 @@ def _general_pools(cluster: Cluster, tenant: Tenant) -> Findings:
         others = [other for other in cluster.tenants_of(pool) if other is not tenant]
         if others and not (pool.is_gpu or pool.spec.shared):
             names = ", ".join(f"tenant {other.name}" for other in others)
-            message = (
-                f"node pool {pool.name} is used by dedicated tenant {tenant.name}, and by {names}; "
-                "expected a shared node pool, or a separate node pool"
-            )
+            actual = f"node pool {pool.name} is used by dedicated tenant {tenant.name}, and by {names}"
+            message = f"{actual}; expected a shared node pool, or a separate node pool"
             fix = f"set pools.{pool.name}.shared to true, or remove {pool.name} from the quota of tenant {tenant.name}"
-            related = [Related(f"quota of tenant {other.name}", _own_quota(other, pool)) for other in others]
-            yield Found(_own_quota(tenant, pool), message, fix, [_dedicated(tenant), *related])
+            related = [Related(f"quota of tenant {other.name}", _first_quota(cluster, other, pool)) for other in others]
+            yield Found(_first_quota(cluster, tenant, pool), message, fix, [_dedicated(tenant), *related])
 
 
-def _own_quota(tenant: Tenant, pool: Pool) -> Path:
+def _first_quota(cluster: Cluster, tenant: Tenant, pool: Pool) -> Path:
     """Returns the path of the first quota of a tenant for a pool."""
-    queued = (
-        amount_path(pool_quota.path, pool_quota.spec)
-        for queue in tenant.queues
-        for pool_quota in queue.pool_quotas
-        if pool_quota.pool is pool
-    )
-    own = (
-        amount_path(quota.path, quota.spec)
-        for namespace in tenant.namespaces
-        for quota in namespace.quotas
-        if quota.pool is pool
-    )
-    return next(chain(queued, own))
-
-
-def _queues(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
-    for queue in cluster.queues:
-        for pool_quota in queue.pool_quotas if tenant.name not in queue.tenant_names else ():
-            pool = pool_quota.pool.name
-            if pool in own:
-                path = amount_path(pool_quota.path, pool_quota.spec)
-                message = (
-                    f"queue {queue.name} has quota for node pool {pool}, which is dedicated to tenant {tenant.name}"
-                )
-                yield Found(path, message, f"remove {pool} from quota of queue {queue.name}", [_dedicated(tenant)])
-
-
-def _namespaces(cluster: Cluster, tenant: Tenant, own: set[str]) -> Findings:
-    for other in cluster.tenants:
-        for namespace in other.namespaces if other is not tenant else ():
-            for quota in namespace.quotas:
-                pool = quota.pool.name
-                if pool in own:
-                    actual = f"namespace {namespace.name} of tenant {other.name} has quota for node pool {pool}"
-                    message = f"{actual}, which is dedicated to tenant {tenant.name}"
-                    fix = f"remove {pool} from quota of namespace {namespace.name}"
-                    yield Found(amount_path(quota.path, quota.spec), message, fix, [_dedicated(tenant)])
+    all_quotas = chain(queue_quotas(cluster), namespace_quotas(cluster))
+    return next(quota.place for quota in all_quotas if quota.pool is pool and tenant.name in quota.tenants)
 
 
 def _dedicated(tenant: Tenant) -> Related:
@@ -100,9 +68,8 @@ def queue_of_dedicated_tenant(cluster: Cluster) -> Findings:
                 names = ", ".join(f"tenant {other}" for other in dict.fromkeys(others))
                 message = f"tenant {name} is dedicated, but shares queue {queue.name} with {names}"
                 related = [Related(f"tenant {name} is dedicated", ("spec", "tenants", name, "isolation"))]
-                yield Found(
-                    (*queue.path, "tenants", index), message, f"move tenant {name} to a separate queue", related
-                )
+                fix = f"move tenant {name} to a separate queue"
+                yield Found((*queue.path, "tenants", index), message, fix, related)
 
 
 @rule("TEN115", Severity.WARNING)

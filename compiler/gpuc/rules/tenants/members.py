@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Tenant
+from gpuc.model.tenant import ROLES, Members
 from gpuc.rules import Findings, Found, rule, tenant_rule
 
 
@@ -19,14 +20,9 @@ def auditor_with_role(cluster: Cluster) -> Findings:
     """
     for index, group in enumerate(cluster.auditors):
         roles = {
-            (
-                *members.path,
-                "groups",
-                members.spec.groups.index(group),
-            ): f"has role {members.spec.role} in tenant {tenant.name}"
-            for tenant in cluster.tenants
-            for members in tenant.members
-            if group in members.spec.groups
+            path: f"has role {members.spec.role} in tenant {tenant.name}"
+            for tenant, members, member, path in _groups(cluster)
+            if member == group
         }
         if roles:
             message = f"group {group} of auditors {', and '.join(roles.values())}"
@@ -44,14 +40,11 @@ def group_of_kubernetes(cluster: Cluster) -> Findings:
     The group system:authenticated contains every user and every ServiceAccount of the cluster, and system:masters has
     all permissions. Identity providers of EKS cannot use the prefix.
     """
-    lists = [
-        ((*members.path, "groups"), members.spec.groups) for tenant in cluster.tenants for members in tenant.members
-    ]
-    for path, groups in (*lists, (("spec", "auditors", "groups"), cluster.auditors)):
-        for index, group in enumerate(groups):
-            if group.startswith(PREFIX):
-                message = f"group {group} is a group of Kubernetes; expected a group of the identity provider"
-                yield Found((*path, index), message)
+    places: list[tuple[Path, str]] = [(path, group) for _, _, group, path in _groups(cluster)]
+    places += [(("spec", "auditors", "groups", index), group) for index, group in enumerate(cluster.auditors)]
+    for path, group in places:
+        if group.startswith(PREFIX):
+            yield Found(path, f"group {group} is a group of Kubernetes; expected a group of the identity provider")
 
 
 Places = Mapping[str, Mapping[str, Sequence[tuple[Path, Manifest | None]]]]
@@ -65,12 +58,17 @@ def group_of_two_tenants(cluster: Cluster) -> Findings:
     Users in the group can move data between the tenants, although the network of the tenants is isolated.
     """
     places: dict[str, dict[str, list[tuple[Path, Manifest | None]]]] = {}
+    for tenant, _, group, path in _groups(cluster):
+        places.setdefault(f"group {group}", {}).setdefault(tenant.name, []).append((path, None))
+    yield from members_of_several(places)
+
+
+def _groups(cluster: Cluster) -> Iterator[tuple[Tenant, Members, str, Path]]:
+    """Yields every group of the members of a tenant, with its path in the spec."""
     for tenant in cluster.tenants:
         for members in tenant.members:
             for index, group in enumerate(members.spec.groups):
-                of_tenant = places.setdefault(f"group {group}", {}).setdefault(tenant.name, [])
-                of_tenant.append(((*members.path, "groups", index), None))
-    yield from members_of_several(places)
+                yield tenant, members, group, (*members.path, "groups", index)
 
 
 def members_of_several(places: Places) -> Iterator[Found]:
@@ -98,3 +96,36 @@ def namespace_without_editors(tenant: Tenant) -> Findings:
     if closed and not tenant.spec.leaving:
         names = ("namespace " if len(closed) == 1 else "namespaces ") + ", ".join(closed)
         yield Found((*tenant.path, "members"), f"no group of tenant {tenant.name} has role edit or admin in {names}")
+
+
+@tenant_rule(
+    "RBA011", Severity.WARNING, source="Kubernetes documentation, Using RBAC Authorization: permissions are additive"
+)
+def role_without_effect(tenant: Tenant) -> Findings:
+    """A group has two roles in one namespace.
+
+    Permissions are added: the group has the wider role, and the other role has no effect. Probably the group was to
+    have fewer rights in the namespace. A role for all namespaces together with a wider role for some of them is no
+    mistake.
+    """
+    for members in tenant.members:
+        for index, group in enumerate(members.spec.groups):
+            others = [_other_role(tenant, members, group, namespace) for namespace in members.namespaces]
+            if any(others) and (members.spec.namespaces or all(others)):
+                found = {name: role for name, role in zip(members.namespaces, others, strict=True) if role}
+                roles = ", ".join(f"role {role} in namespace {name}" for name, role in found.items())
+                message = f"role {members.spec.role} of group {group} has no effect, because the group has {roles}"
+                yield Found((*members.path, "groups", index), message)
+
+
+def _other_role(tenant: Tenant, members: Members, group: str, namespace: str) -> str:
+    """Returns the wider role of a group in a namespace, or the same role in an earlier entry; empty without one."""
+    rank, position = ROLES.index(members.spec.role), tenant.members.index(members)
+    ranks = [
+        ROLES.index(other.spec.role)
+        for number, other in enumerate(tenant.members)
+        if group in other.spec.groups
+        and namespace in other.namespaces
+        and (ROLES.index(other.spec.role), -number) > (rank, -position)
+    ]
+    return ROLES[max(ranks)] if ranks else ""

@@ -14,22 +14,18 @@ def host_of_two_tenants(cluster: Cluster) -> Findings:
     An ingress controller sends the requests for the host to one of the tenants, which then reads the requests of the
     users of the other tenant.
     """
-    for tenant in cluster.tenants:
-        others = {
-            host: (other.name, (*namespace.path, "exposed", "hosts", index))
-            for other in cluster.tenants
-            if other is not tenant
-            for namespace in other.namespaces
-            for index, host in enumerate(namespace.spec.exposed.hosts)
-        }
-        for namespace in tenant.namespaces:
-            for index, host in enumerate(namespace.spec.exposed.hosts):
-                for shared in (name for name in others if _overlap(host, name)):
-                    other, path = others[shared]
-                    actual = f"tenant {tenant.name} may use the host {host} in namespace {namespace.name}"
-                    message = f"{actual}, and tenant {other} the host {shared}"
-                    related = [Related(f"the host of tenant {other}", path)]
-                    yield Found((*namespace.path, "exposed", "hosts", index), message, related=related)
+    hosts = [
+        (tenant, namespace, host, (*namespace.path, "exposed", "hosts", index))
+        for tenant, namespace in cluster.namespaces
+        for index, host in enumerate(namespace.spec.exposed.hosts)
+    ]
+    for tenant, namespace, host, path in hosts:
+        others = {name: (other, place) for other, _, name, place in hosts if other is not tenant}
+        for shared, (other, place) in others.items():
+            if _overlap(host, shared):
+                actual = f"tenant {tenant.name} may use the host {host} in namespace {namespace.name}"
+                message = f"{actual}, and tenant {other.name} the host {shared}"
+                yield Found(path, message, related=[Related(f"the host of tenant {other.name}", place)])
 
 
 def _overlap(host: str, other: str) -> bool:
@@ -88,10 +84,8 @@ def only_tenant_without_isolation(cluster: Cluster) -> Findings:
     open_tenants = [tenant for tenant in cluster.tenants if not tenant.isolates_network]
     if len(open_tenants) == 1 and len(cluster.tenants) > 2:
         (tenant,) = open_tenants
-        message = (
-            f"isolation of tenant {tenant.name} is {tenant.spec.isolation}, but all other tenants have NetworkPolicies"
-        )
-        yield Found((*tenant.path, "isolation"), message)
+        actual = f"isolation of tenant {tenant.name} is {tenant.spec.isolation}"
+        yield Found((*tenant.path, "isolation"), f"{actual}, but all other tenants have NetworkPolicies")
 
 
 @tenant_rule("TEN105", Severity.WARNING)
@@ -102,8 +96,6 @@ def tenant_without_queue(tenant: Tenant) -> Findings:
     """
     has_quota = tenant.queues or any(namespace.quotas for namespace in tenant.namespaces)
     if not has_quota and not tenant.spec.leaving:
-        yield Found(
-            (*tenant.path, "costCentre"),
-            f"tenant {tenant.name} has no queue, and its namespaces have no quota",
-            f"add tenant {tenant.name} to tenants of a queue, or add quota to a namespace of tenant {tenant.name}",
-        )
+        message = f"tenant {tenant.name} has no queue, and its namespaces have no quota"
+        fix = f"add tenant {tenant.name} to tenants of a queue, or add quota to a namespace of tenant {tenant.name}"
+        yield Found((*tenant.path, "costCentre"), message, fix)

@@ -112,16 +112,10 @@ def image_for_other_kubernetes(cluster: Cluster) -> Findings:
     related = [Related(f"Kubernetes {cluster_version}", ("spec", "kubernetes"))]
     for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
         low, high = pool.image.kubernetes_min, pool.image.kubernetes_max
-        if high and numbers(cluster_version) > numbers(high):
-            message = (
-                f"{pool.image.id} AMIs support Kubernetes up to {high}, but the cluster has version {cluster_version}"
-            )
-            yield Found(path, message, related=related)
-        elif low and numbers(cluster_version) < numbers(low):
-            message = (
-                f"{pool.image.id} AMIs support Kubernetes from {low}, but the cluster has version {cluster_version}"
-            )
-            yield Found(path, message, related=related)
+        is_too_new = high and numbers(cluster_version) > numbers(high)
+        if is_too_new or (low and numbers(cluster_version) < numbers(low)):
+            actual = f"{pool.image.id} AMIs support Kubernetes {f'up to {high}' if is_too_new else f'from {low}'}"
+            yield Found(path, f"{actual}, but the cluster has version {cluster_version}", related=related)
 
 
 @rule("VER105")

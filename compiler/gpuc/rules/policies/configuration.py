@@ -1,4 +1,4 @@
-"""The stages of policies, for rules that require the stage deny."""
+"""The policies in a spec: their names, settings and stages."""
 
 from __future__ import annotations
 
@@ -39,6 +39,18 @@ def set_to_deny(key: str, policies: Sequence[str]) -> str:
     return f"set the stage of policy {key} to deny"
 
 
+def expected_deny(cluster: Cluster, names: Iterable[str], reason: str, related: Sequence[Related] = ()) -> Findings:
+    """Yields a finding for each key under `policies` that gives policies another stage than deny.
+
+    Args:
+        names: the policies that need the stage deny.
+    """
+    for key, policies in not_at_deny(cluster, names).items():
+        actual = f"stage {cluster.policy_stage(policies[0])} of policy {', '.join(policies)}"
+        message = f"{actual}; expected deny, because {reason}"
+        yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
+
+
 @rule("POL104", source="kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go")
 def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
     """Kueue ignores workloads without a queue, and policy queue-required does not have stage deny.
@@ -49,10 +61,10 @@ def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
     """
     frameworks = [name for name in cluster.frameworks if name in POD_FRAMEWORKS]
     required = ["queue-required"] if cluster.gpu_pools and frameworks else []
+    related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
     for key, policies in not_at_deny(cluster, required).items():
         actual = f"policy queue-required has stage {cluster.policy_stage('queue-required')}"
         message = f"{actual}; expected deny, because of framework {', '.join(frameworks)} in kueue.frameworks"
-        related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
         yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
 
 
@@ -72,13 +84,8 @@ def privileged_without_restrictions(cluster: Cluster) -> Findings:
         Related(f"namespace {namespace.name} is privileged", (*namespace.path, "podSecurity"))
         for namespace in privileged
     ]
-    for key, policies in not_at_deny(cluster, RESTRICTIONS if privileged else ()).items():
-        actual = f"stage {cluster.policy_stage(policies[0])} of policy {', '.join(policies)}"
-        message = f"{actual}; expected deny, because these namespaces are privileged: {names}"
-        yield Found(("spec", "policies", key), message, set_to_deny(key, policies), related)
-
-
-_POLICY = "priority-classes"
+    reason = f"these namespaces are privileged: {names}"
+    yield from expected_deny(cluster, RESTRICTIONS if privileged else (), reason, related)
 
 
 @rule("POL105", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go")
@@ -88,10 +95,8 @@ def system_priority_of_tenants(cluster: Cluster) -> Findings:
     Kueue takes the priority of a workload from the PriorityClass of its pods. With system-node-critical, a workload
     preempts all workloads in its queue. A ResourceQuota then refuses the pods, so the GPUs are idle.
     """
-    for key, policies in not_at_deny(cluster, [_POLICY] if cluster.tenants else []).items():
-        stage = cluster.policy_stage(_POLICY)
-        message = f"stage {stage} of policy {_POLICY}; expected deny, because a system PriorityClass preempts workloads"
-        yield Found(("spec", "policies", key), message, set_to_deny(key, policies))
+    policies = ["priority-classes"] if cluster.tenants else []
+    yield from expected_deny(cluster, policies, "a system PriorityClass preempts workloads")
 
 
 @rule("POL111", Severity.WARNING)
@@ -102,9 +107,8 @@ def tenants_without_policies(cluster: Cluster) -> Findings:
     of their tenant: a tenant can use GPUs that Kueue counts for other tenants, and start nodes of other tenants.
     """
     if cluster.tenants and cluster.spec.policies is None:
-        message = (
-            f"policies is missing, but the spec has tenants: {', '.join(tenant.name for tenant in cluster.tenants)}"
-        )
+        names = ", ".join(tenant.name for tenant in cluster.tenants)
+        message = f"policies is missing, but the spec has tenants: {names}"
         yield Found(("spec", "tenants"), message, "add policies: {default: deny}")
 
 
@@ -123,8 +127,57 @@ def uncounted_gpus(cluster: Cluster) -> Findings:
     # POL104 reports policy queue-required if Kueue counts pods.
     is_reported = bool(POD_FRAMEWORKS & set(cluster.frameworks))
     policies = [policy for policy in COUNTING if not (is_reported and policy == "queue-required")]
-    by_key = not_at_deny(cluster, policies) if cluster.gpu_pools and cluster.tenants else {}
-    for key, lenient in by_key.items():
-        names, stage = ", ".join(lenient), cluster.policy_stage(lenient[0])
-        message = f"stage {stage} of policy {names}; expected deny, because GPUs can be used that no quota counts"
-        yield Found(("spec", "policies", key), message, set_to_deny(key, lenient))
+    if cluster.gpu_pools and cluster.tenants:
+        yield from expected_deny(cluster, policies, "GPUs can be used that no quota counts")
+
+
+@rule("POL003")
+def invalid_setting(cluster: Cluster) -> Findings:
+    """A setting of a policy has an invalid value.
+
+    The API server refuses the Constraint, or the policy compares objects with a value that never matches.
+    """
+    known = cluster.known_policies
+    for name, policy in cluster.policy_specs.items():
+        settings = known[name].settings if name in known else {}
+        for key, value in (policy.model_extra or {}).items():
+            if key in settings:
+                import jsonschema_rs
+
+                for error in jsonschema_rs.validator_for(settings[key]).iter_errors(value):
+                    message = f"setting {key} of policy {name} is invalid: {error.message}"
+                    yield Found(("spec", "policies", name, key, *error.instance_path), message)
+
+
+@rule("POL002")
+def missing_or_unknown_setting(cluster: Cluster) -> Findings:
+    """A policy lacks a required setting, or has an unknown setting.
+
+    gpuc leaves out a policy without its required settings, and ignores unknown settings.
+    """
+    known = cluster.known_policies
+    for name, policy in cluster.policy_specs.items():
+        if name != "default" and name not in known:
+            continue
+        settings = known[name].settings if name in known else {}
+        given = policy.model_extra or {}
+        path = ("spec", "policies", name)
+        for key in sorted(given.keys() - settings.keys()):
+            message = f"policy {name} has no setting {key}; expected {', '.join(settings) or 'no settings'}"
+            yield Found((*path, key), message, f"remove setting {key} from policy {name}")
+        without_value = settings.keys() - given.keys()
+        if without_value:
+            yield Found(path, f"policy {name} lacks required settings: {', '.join(sorted(without_value))}")
+
+
+@rule("POL001")
+def unknown_policy(cluster: Cluster) -> Findings:
+    """The spec configures a policy that does not exist.
+
+    The name may be misspelled. In this case the cluster admits objects that the intended policy would deny.
+    """
+    known = cluster.known_policies
+    for name, meant in unknown_names(cluster):
+        message = f"policy {name} does not exist; expected one of {', '.join(known)}"
+        fix = f"rename policy {name} to {meant}" if meant else ""
+        yield Found(("spec", "policies", name), message, fix, on_key=True)

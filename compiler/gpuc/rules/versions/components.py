@@ -1,10 +1,11 @@
-"""Versions of the charts of components."""
+"""Versions of components: charts, images and drivers."""
 
 from __future__ import annotations
 
 from gpuc.diagnostics.finding import Related, Severity
-from gpuc.model import Cluster
+from gpuc.model import Cluster, GpuPool
 from gpuc.rules import Findings, Found, rule
+from gpuc.rules.nodes.images import has_ami_id
 from gpuc.rules.versions.kubernetes import published_form, release_set
 
 
@@ -25,17 +26,12 @@ def component_versions_differ(cluster: Cluster) -> Findings:
             continue
         written = name if name in versions else release.crds_from
         other = release.crds_from if written == name else name
-        version = versions[written]
+        version, path = versions[written], ("spec", "releases", "components")
         message = f"{written} is {version} and {other} is {cluster.components[other].version}; expected equal versions"
         related = release_set(cluster)
         if other in versions:
-            related = [Related(f"version of {other}", ("spec", "releases", "components", other))]
-        yield Found(
-            ("spec", "releases", "components", written),
-            message,
-            f"set releases.components.{other} to {version}",
-            related,
-        )
+            related = [Related(f"version of {other}", (*path, other))]
+        yield Found((*path, written), message, f"set releases.components.{other} to {version}", related)
 
 
 @rule("VER103", source="NVIDIA/gpu-operator v26.7.0 api/nvidia/v1/clusterpolicy_types.go (ImagePath)")
@@ -63,9 +59,8 @@ def version_in_other_form(cluster: Cluster) -> Findings:
         if version != published:
             form = "with v" if published.startswith("v") else "without v"
             message = f"{name} is {version}; expected {published}, because the versions of {name} are published {form}"
-            yield Found(
-                ("spec", "releases", "components", name), message, f"set releases.components.{name} to {published}"
-            )
+            fix = f"set releases.components.{name} to {published}"
+            yield Found(("spec", "releases", "components", name), message, fix)
 
 
 @rule(
@@ -96,3 +91,43 @@ def version_without_schemas(cluster: Cluster) -> Findings:
                     f"schemas of {known}, from release set {cluster.spec.releases.set}"
                 )
             yield Found(("spec", "releases", "components", name), message)
+
+
+@rule("VER002", source="NVIDIA data-centre driver documentation, supported GPUs")
+def driver_for_other_gpus(cluster: Cluster) -> Findings:
+    """The NVIDIA driver does not support the GPUs of a node pool.
+
+    The driver does not load. The nodes advertise no GPUs, but are paid for.
+    """
+    for pool in cluster.gpu_pools:
+        if pool.image.driver == "operator":
+            version = cluster.components["gpu-operator"].default_driver
+            yield from _check_branch(pool, version, "the GPU Operator installs")
+        elif not has_ami_id(pool):
+            unsupported = list(_unsupported_types(pool))
+            yield from unsupported
+            if not unsupported and pool.image.driver_version:
+                yield from _check_branch(pool, pool.image.driver_version, f"{pool.image.id} AMIs have")
+
+
+def _unsupported_types(pool: GpuPool) -> Findings:
+    for index, instance in enumerate(pool.instances):
+        if instance.family in pool.image.unsupported_families:
+            message = f"the driver of {pool.image.id} AMIs does not support the GPUs of {instance.type}"
+            yield Found((*pool.path, "instances", index), message)
+
+
+def _check_branch(pool: GpuPool, version: str, source: str) -> Findings:
+    """Yields a finding if the driver branch of the version is too old or too new for the GPUs of the pool.
+
+    `source` is the start of the sentence that names the origin of the driver, for example "the GPU Operator installs".
+    """
+    gpu = pool.gpu
+    if gpu.confidence == "low" or not version:
+        return
+    branch, path = int(version.partition(".")[0]), (*pool.path, "instances", 0)
+    subject = f"GPU {gpu.name} of node pool {pool.name}"
+    if branch < gpu.min_driver_branch:
+        yield Found(path, f"{subject} needs a driver of branch {gpu.min_driver_branch} or later; {source} {version}")
+    elif gpu.max_driver_branch is not None and branch > gpu.max_driver_branch:
+        yield Found(path, f"{subject} needs a driver of branch {gpu.max_driver_branch} or earlier; {source} {version}")

@@ -1,10 +1,51 @@
-"""The preemption of workloads by queues."""
+"""How queues share idle quota: the weights of fair sharing, and preemption."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.model import Cluster, Queue
+from gpuc.model.queue import Cohort
 from gpuc.rules import Findings, Found, queue_rule, rule
+
+
+def weights(cluster: Cluster) -> Iterator[tuple[Queue | Cohort, str]]:
+    """Yields the queues and cohorts for which the spec sets a weight, each with words for its message."""
+    elements: tuple[Queue | Cohort, ...] = (*cluster.queues, *cluster.cohorts)
+    for element in elements:
+        if "weight" in element.spec.model_fields_set:
+            kind = str(element.path[-2]).removesuffix("s")
+            yield element, f"weight of {kind} {element.name} is {element.spec.weight}"
+
+
+@rule("KUE112", Severity.WARNING)
+def weight_without_fair_sharing(cluster: Cluster) -> Findings:
+    """A queue or cohort has a weight, but fair sharing is off.
+
+    Without fair sharing Kueue ignores weights, and idle quota goes to the first workload that requests quota.
+    """
+    for element, words in weights(cluster) if not cluster.spec.queueing.fair_sharing else ():
+        message = f"{words}, but queueing.fairSharing is false"
+        yield Found((*element.path, "weight"), message, "set queueing.fairSharing to true, or remove weight")
+
+
+@rule(
+    "KUE119",
+    Severity.WARNING,
+    source="kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go (dominantResourceShare)",
+)
+def weight_without_parent(cluster: Cluster) -> Findings:
+    """A queue without a cohort, or a cohort without a parent, has a weight.
+
+    Kueue compares the weights of the queues and cohorts below one parent. Without a parent there is nothing to borrow,
+    and the weight has no effect: it divides nothing between two cohorts.
+    """
+    for element, words in weights(cluster) if cluster.spec.queueing.fair_sharing else ():
+        key = "cohort" if isinstance(element, Queue) else "parent"
+        if getattr(element.spec, key) is None:
+            message = f"{words}, but it has no {key}, so that the weight has no effect"
+            yield Found((*element.path, "weight"), message, f"remove weight, or add {key}")
 
 
 @rule("KUE014", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2 borrowWithinCohort")
@@ -14,16 +55,13 @@ def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
     With fair sharing the weights decide which workloads Kueue preempts. Kueue does not support preemption while
     borrowing together with fair sharing.
     """
+    related = [Related("fair sharing is on", ("spec", "queueing", "fairSharing"))]
     for queue in cluster.queues:
-        if cluster.spec.queueing.fair_sharing and queue.spec.preempt.borrowing != "never":
-            actual = queue.spec.preempt.borrowing
+        actual = queue.spec.preempt.borrowing
+        if cluster.spec.queueing.fair_sharing and actual != "never":
             message = f"preempt.borrowing of queue {queue.name} is {actual}, but queueing.fairSharing is true"
-            yield Found(
-                (*queue.path, "preempt", "borrowing"),
-                message,
-                f"set preempt.borrowing of queue {queue.name} to never",
-                [Related("fair sharing is on", ("spec", "queueing", "fairSharing"))],
-            )
+            fix = f"set preempt.borrowing of queue {queue.name} to never"
+            yield Found((*queue.path, "preempt", "borrowing"), message, fix, related)
 
 
 @queue_rule("KUE111", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
