@@ -14,8 +14,7 @@ _COMPILE = (
     *formats(*FORMATS),
     _STRICT,
     Argument(
-        "-q, --quiet",
-        "print only errors and warnings, and nothing without them; other formats and files stay complete",
+        "-q, --quiet", "print only errors and warnings, and nothing without them; other formats and files stay complete"
     ),
 )
 _FINDINGS = exit_codes(
@@ -65,10 +64,7 @@ CLUSTER_COMMANDS = (
         "check",
         "Check the specs and report every finding. Writes no file.",
         "compile_command:run_check",
-        (
-            *_COMPILE,
-            Argument("--fresh", "also report committed files in out/ and clusters/ that compile would change"),
-        ),
+        (*_COMPILE, Argument("--fresh", "also report committed files in out/ and clusters/ that compile would change")),
         (
             ("check all clusters in specs/", "gpuc check"),
             ("check one cluster; warnings are errors too", "gpuc check --strict specs/prod-use1.yaml"),
@@ -107,8 +103,8 @@ CLUSTER_COMMANDS = (
         "Show what a change of manifests does to a running cluster, without a spec.",
         "plan_command:run_diff",
         (
-            Argument("OLD", "a file or folder with the manifests of the cluster before", dest="old"),
-            Argument("NEW", "a file or folder with the manifests of the cluster after", dest="new"),
+            Argument("OLD", "a file or folder with the manifests of the cluster before"),
+            Argument("NEW", "a file or folder with the manifests of the cluster after"),
             *_IMPACTS,
         ),
         (
@@ -143,9 +139,7 @@ CLUSTER_COMMANDS = (
         "Check Kubernetes YAML from other sources: files, folders, cluster dumps and Helm values.",
         "lint_command:run_lint",
         (
-            Argument(
-                "PATH...", "a YAML file, - for stdin, or a folder whose objects are checked together", dest="paths"
-            ),
+            Argument("PATH...", "a YAML file, - for stdin, or a folder whose objects are checked together"),
             Argument("--kubernetes VERSION", "the minor version of the cluster (default: 1.35)"),
             Argument(
                 "--chart NAME=VERSION",
@@ -230,7 +224,7 @@ with these objects, but a workload that passes may still have to wait for others
         "List what a cluster needs from outside of the output, with commands that check it.",
         "prerequisites_command:run_prerequisites",
         (
-            Argument("[SPEC]", "a spec or a cluster name (default: the only cluster)", dest="spec"),
+            Argument("[SPEC]", "a spec or a cluster name (default: the only cluster)"),
             form("text", "json", subject="list"),
         ),
         (

@@ -21,7 +21,7 @@ class Argument(NamedTuple):
     type: Literal["text", "number", "folder", "new folder", "path", "report"] = "text"
     """How to read the value. A new folder may be missing; a report is FORMAT=FILE."""
     dest: str = ""
-    """The parameter of the function; empty for the name of the option."""
+    """The parameter of the function; empty for the name of the option, `spec` for SPEC, and `specs` for SPEC..."""
     default: str | None = None
     """The value of a positional argument that is missing."""
     const: str = ""
@@ -53,7 +53,7 @@ class Command(NamedTuple):
         return function
 
 
-SPECS = Argument("[SPEC...]", "a spec file or the name of a cluster (default: all clusters in specs/)", dest="specs")
+SPECS = Argument("[SPEC...]", "a spec file or the name of a cluster (default: all clusters in specs/)")
 
 
 def form(*formats: str, subject: str = "report") -> Argument:

@@ -14,7 +14,7 @@ CATALOG_SOURCE = "aws ec2 describe-instance-types"
 def _init_arguments() -> Iterator[Argument]:
     from gpuc.cli.init_settings import Settings, questions
 
-    yield Argument("[FOLDER]", "the repository (default: .)", dest="directory", default=".")
+    yield Argument("[FOLDER]", "the repository (default: .)", default=".")
     yield Argument("--minimal", "write a spec with one node pool, without tenants, queues and policies")
     for question in questions():
         default = getattr(Settings, question.field)
@@ -33,7 +33,7 @@ def _tools_arguments() -> Iterator[Argument]:
 
 
 def _help_arguments() -> Iterator[Argument]:
-    yield Argument("[COMMAND]", "a command of gpuc", tuple(COMMANDS), dest="command")
+    yield Argument("[COMMAND]", "a command of gpuc", tuple(COMMANDS))
 
 
 _ALL = (
@@ -44,7 +44,7 @@ _ALL = (
         "crds_command:run_crds",
         (
             Argument("import", "the only command", ("import",), dest="command"),
-            Argument("FILE|DIR...", "a YAML or JSON file, or a folder", dest="paths"),
+            Argument("FILE|DIR...", "a YAML or JSON file, or a folder"),
             Argument(
                 "--into DIR",
                 "the folder for the schemas (default: crds/); schemas of the same kind and version are replaced",
@@ -69,7 +69,7 @@ implement, and does not check the cost of rules. The import lists the rules that
         "List, search and show what gpuc knows: instance types, GPUs, images, versions, prices.",
         "catalog_command:run_catalog",
         (
-            Argument("[WORD...]", "a subject, words to search, `show NAME`, `import FILE`", dest="words"),
+            Argument("[WORD...]", "a subject, words to search, `show NAME`, `import FILE`"),
             form("text", "json", subject="list"),
             Argument("--source TEXT", f"import: the source of the rows (default: {CATALOG_SOURCE})"),
         ),
@@ -186,13 +186,7 @@ The programs are in the cache folder of the user, or in the folder that the envi
         "explain",
         "Explain a rule with examples, or a field of the spec. Without an argument, list all rules.",
         "explain_command:run_explain",
-        (
-            Argument(
-                "[SUBJECT]",
-                "the id of a rule such as KUE007, or a field of the spec such as pools.nodes.max",
-                dest="subject",
-            ),
-        ),
+        (Argument("[SUBJECT]", "the id of a rule such as KUE007, or a field of the spec such as pools.nodes.max"),),
         (
             ("explain the rule of a finding", "gpuc explain KUE007"),
             ("explain a field of the spec", "gpuc explain pools.nodes.max"),
@@ -241,10 +235,7 @@ stays correct when gpuc is updated.""",
         "Show the commands of gpuc, or the arguments of a command.",
         "overview:run_help",
         _help_arguments,
-        (
-            ("list the commands", "gpuc help"),
-            ("show the arguments of a command", "gpuc help compile"),
-        ),
+        (("list the commands", "gpuc help"), ("show the arguments of a command", "gpuc help compile")),
     ),
     Command(
         "version",

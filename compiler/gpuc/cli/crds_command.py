@@ -10,7 +10,7 @@ from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.crds.importing import Imported, imported_from, write_tables
 
 
-def run_crds(command: str, paths: list[str], into: Path = Path("crds")) -> int:
+def run_crds(command: str, files: list[str], into: Path = Path("crds")) -> int:
     """Imports the definitions in files and folders, and returns the exit code: 1 if one could not be imported.
 
     Args:
@@ -21,9 +21,9 @@ def run_crds(command: str, paths: list[str], into: Path = Path("crds")) -> int:
         UsageError: when the files contain no CustomResourceDefinition.
     """
     assert command == "import"
-    imported = imported_from(paths)
+    imported = imported_from(files)
     if not imported.tables and not imported.problems:
-        raise UsageError(f"no CustomResourceDefinition in {', '.join(paths)}")
+        raise UsageError(f"no CustomResourceDefinition in {', '.join(files)}")
     new, changed = write_tables(imported, into)
     rules = sum(table.rules for table in imported.tables.values())
     write_stdout(f"{len(imported.tables)} schemas with {rules} CEL rules in {into}/: {new} new, {changed} changed\n")

@@ -15,7 +15,7 @@ from gpuc.diagnostics.report.terminal import is_terminal
 from gpuc.diagnostics.usage import UsageError
 
 
-def run_init(directory: str, minimal: bool = False, **given: str) -> None:
+def run_init(folder: str, minimal: bool = False, **given: str) -> None:
     """Writes the files of a new fleet, and prints the files and what to do next.
 
     Args:
@@ -25,12 +25,12 @@ def run_init(directory: str, minimal: bool = False, **given: str) -> None:
     Raises:
         UsageError: for wrong or missing settings, and when a file cannot be written.
     """
-    folder = Path(directory)
+    directory = Path(folder)
     ask = _ask if is_terminal(sys.stdin) else None
-    settings = complete(given, ask, needs_requirement=not (folder / "requirements.txt").exists())
-    written = write_fleet(folder, settings, MINIMAL if minimal else TENANTS)
-    steps = (f"  {step}" for step in _steps(folder, settings, written, is_minimal=minimal))
-    write_stdout("\n".join([*_files(folder, written), "next:", *steps]) + "\n")
+    settings = complete(given, ask, needs_requirement=not (directory / "requirements.txt").exists())
+    written = write_fleet(directory, settings, MINIMAL if minimal else TENANTS)
+    steps = (f"  {step}" for step in _steps(directory, settings, written, is_minimal=minimal))
+    write_stdout("\n".join([*_files(directory, written), "next:", *steps]) + "\n")
 
 
 def _ask(prompt: str) -> str:

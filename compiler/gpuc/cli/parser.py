@@ -134,14 +134,14 @@ def _keywords(argument: Argument) -> tuple[list[str], dict[str, Any]]:
     keywords["type"] = _type(argument)
     if argument.type != "report":
         keywords["choices"] = argument.choices or None
-    is_name = metavar.islower() and not argument.dest
-    if metavar and not is_name:
+    if metavar and (argument.dest or not metavar.islower()):
         keywords["metavar"] = metavar
     if names:
         keywords |= {"action": "append"} if metavar != value else {}
         return names, {**keywords, **dest}
     nargs = _NARGS[argument.usage.startswith("["), metavar != value]
-    return [metavar if is_name else argument.dest], {**keywords, "nargs": nargs, "default": argument.default}
+    name = argument.dest or metavar.partition("|")[0].lower() + "s" * (metavar != value)
+    return [name], {**keywords, "nargs": nargs, "default": argument.default}
 
 
 def _type(argument: Argument) -> Any:

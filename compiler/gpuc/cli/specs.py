@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.report.console import write_message
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import first_names
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
-    from gpuc.lint.load.load_objects import LoadedObjects
 
 
 _MAX_NAMES = 12
@@ -32,16 +29,6 @@ def find_root(directory: Path) -> Path:
         if (folder / "specs").is_dir():
             return folder
     raise UsageError(f"no specs/ folder in {directory} or its parents; `gpuc init FOLDER` creates one")
-
-
-def cluster_names(root: Path) -> list[str]:
-    """Returns the names of the clusters in specs/, sorted. A cluster is a file without the line `kind: Layer`."""
-    names = set()
-    for file in _spec_files(root):
-        with suppress(OSError):
-            if b"\nkind: Layer" not in b"\n" + (root / file).read_bytes():
-                names.add(Path(file).stem)
-    return sorted(names)
 
 
 def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | None:
@@ -118,30 +105,34 @@ def repository_prefix(root: Path) -> str:
 
 
 def _file(root: Path, directory: Path, spec: str) -> str:
+    """Returns the file of a path or of the name of a cluster, relative to the root."""
+    from gpuc.source.layers import yaml_files
+
     if "/" in spec or spec.endswith((".yaml", ".yml")):
         return _path(root, directory, spec)
-    files = _spec_files(root)
-    matches = [file for file in files if Path(file).stem == spec]
-    if not matches:
-        raise UsageError(f"no cluster {spec} in specs/{_alternatives(root, spec)}")
+    matches = [file for file in yaml_files(root) if Path(file).stem == spec]
     if len(matches) > 1:
         raise UsageError(f"{spec} is ambiguous: give the path {' or '.join(matches)}")
+    if not matches:
+        raise UsageError(f"no cluster {spec} in specs/{_alternatives(root, spec)}")
     return matches[0]
 
 
 def _alternatives(root: Path, spec: str) -> str:
     """Returns the end of a message about an unknown cluster: the most similar name, or the clusters of the fleet."""
-    names = cluster_names(root)
+    from gpuc.source import cluster_files
+
+    names = sorted({Path(file).stem for file in cluster_files(root)})
     if suggestion := did_you_mean(spec, names):
         return suggestion
-    if not names:
-        return ", which has no clusters"
     if len(names) == 1:
         return f"; the only cluster is {names[0]}"
-    return f"; the clusters are {first_names(names, _MAX_NAMES)}"
+    return f"; the clusters are {first_names(names, _MAX_NAMES)}" if names else ", which has no clusters"
 
 
 def _path(root: Path, directory: Path, spec: str) -> str:
+    from gpuc.source.layers import yaml_files
+
     path = Path(os.path.normpath(directory / spec))
     if not path.is_relative_to(root / "specs"):
         raise UsageError(f"{spec} is not below {root / 'specs'}, the specs of this fleet")
@@ -149,29 +140,5 @@ def _path(root: Path, directory: Path, spec: str) -> str:
     if path.is_dir():
         raise UsageError(f"{spec} is a folder: give spec files or cluster names, or no argument for all clusters")
     if not path.is_file():
-        raise UsageError(f"no file {spec}{did_you_mean(relative, _spec_files(root))}")
+        raise UsageError(f"no file {spec}{did_you_mean(relative, yaml_files(root))}")
     return relative
-
-
-def _spec_files(root: Path) -> list[str]:
-    from gpuc.source.layers import is_spec
-
-    paths = (path for path in (root / "specs").rglob("*") if path.suffix in {".yaml", ".yml"})
-    files = (path.relative_to(root) for path in paths)
-    return sorted(file.as_posix() for file in files if is_spec(file))
-
-
-def loaded_workloads(folder: Path) -> LoadedObjects:
-    """Loads the objects in the folder of --workloads. Prints a message for each part that cannot be read.
-
-    Raises:
-        UsageError: when the folder has no objects.
-    """
-    from gpuc.lint.load.load_objects import load_objects
-
-    loaded = load_objects([str(folder)])
-    for sentence in loaded.unread_summary:
-        write_message(sentence)
-    if not loaded.manifests:
-        raise UsageError(f"--workloads {folder} has no Kubernetes objects")
-    return loaded

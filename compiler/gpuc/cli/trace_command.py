@@ -114,16 +114,10 @@ def _objects(inputs: list[str]) -> Objects:
     paths = [argument for argument in inputs if os.path.exists(argument) and not is_in_specs(argument)]
     if paths and len(paths) < len(inputs):
         raise UsageError("give a spec or manifests, not both")
-    return _objects_in_files(paths) if paths else _objects_of_spec(inputs)
-
-
-def _objects_in_files(paths: list[str]) -> Objects:
-    files = objects_in(paths)
-    objects = ObjectSet(files.manifests, is_complete=False, catalog=current_catalog())
-    return Objects(ClusterIndex(objects), files.locate, tuple(files.unread_summary))
-
-
-def _objects_of_spec(inputs: list[str]) -> Objects:
+    if paths:
+        loaded = objects_in(paths)
+        objects = ObjectSet(loaded.manifests, is_complete=False, catalog=current_catalog())
+        return Objects(ClusterIndex(objects), loaded.locate, tuple(loaded.unread_summary))
     from gpuc.pipeline.stages import compiled_spec
 
     root, files = selected(inputs)
