@@ -75,9 +75,11 @@ def _service(webhook: Any) -> str:
 def _matches(objects: ObjectSet, webhook: Any, request: Request) -> bool:
     """Returns whether the API server can call a webhook for the creation of an object.
 
-    matchConditions are not evaluated: the API server may skip the webhook because of one.
+    matchConditions are not evaluated: the API server may skip the webhook because of one. Unless the rules need the
+    exact version, the API server converts the object to the version of a rule.
 
     Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/webhook/predicates
     """
-    rules = dig(webhook, "rules")
+    versions = {} if dig(webhook, "matchPolicy") == "Exact" else {"apiVersions": ["*"]}
+    rules = [{**rule, **versions} for _, rule in items(dig(webhook, "rules")) if isinstance(rule, dict)]
     return bool(rules) and in_rules({**webhook, "resourceRules": rules}, objects.once(Reviews).of(request)) is not False

@@ -173,6 +173,10 @@ CONSTRAINTS: dict[str, Callable[[Field], Iterable[Problem]]] = {
         "a name with a domain such as example.com/name",
         type=object,
     ),
+    "search domain": _matches(
+        r"\.|(?=.{1,253}\.?$)[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-a-z0-9_]*[a-z0-9_])?)*\.?",
+        "a DNS subdomain; _ is allowed",
+    ),
     "resource of a container": Constraint(
         lambda value: value in _CONTAINER_RESOURCES or value.startswith(_HUGE_PAGES),
         f"{' or '.join(_CONTAINER_RESOURCES)}, or limits.hugepages-2Mi",

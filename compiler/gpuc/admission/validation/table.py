@@ -18,7 +18,7 @@ a condition. Relations are sentences that compare a field with other fields; onl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -67,8 +67,8 @@ class Tables:
             elif line and not line.startswith("#"):
                 rows.append(line)
 
-    def __contains__(self, table: str) -> bool:
-        return table in self._rows
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
 
     def problems(self, table: str, structure: Field) -> list[Problem]:
         """Returns the problems of a structure that a table finds."""

@@ -1,0 +1,83 @@
+"""The language of the tables of rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpuc.admission.validation.field import Field
+from gpuc.admission.validation.table import Tables
+from gpuc.admission.validation.validation import TABLES
+from tests.admission.validation.bases import BASES
+
+ROWS = """
+# a comment
+[pod]
+name           required: every pod has one | DNS label
+a/b            missing if no this and c
+limits{}       1 to 3
+"x.y/z"        one of on off when mode = strict|loose
+ports          unique name: two ports have the name {name}
+ports[]        port
+
+[port, same port] webhook of ports
+number         must be 80 or 443, missing as ""
+protocol       if this = UDP and pod:mode != loose: {this} needs the mode loose,
+               not {pod} => write TCP
+"""
+
+
+def _problems(tmp_path: Path, value: object) -> list[tuple[object, ...]]:
+    file = tmp_path / "a.rows"
+    file.write_text(ROWS, encoding="utf-8")
+    found = Tables([file], {}).problems("pod", Field((), value))
+    return [(problem.field, problem.check, problem.message.partition(":")[0], problem.fix) for problem in found]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"name": "a"}, []),
+        ({}, [(("name",), "API server", "the required field name is missing", "")]),
+        ({"name": "A"}, [(("name",), "API server", 'name is "A"; expected a DNS label', "write a")]),
+        ({"name": "a", "c": 1}, [(("a", "b"), "API server", "the required field b is missing", "")]),
+        (
+            {"name": "a", "limits": {"k": 4}},
+            [(("limits", "k"), "API server", "k is 4; expected a number from 1 to 3", "")],
+        ),
+        ({"name": "a", "x.y/z": "offf"}, []),
+        (
+            {"name": "a", "x.y/z": "offf", "mode": "loose"},
+            [(("x.y/z",), "API server", 'x.y/z is "offf"; expected on or off', "write off")],
+        ),
+        (
+            {"name": "a", "ports": [{"number": "80", "name": "p"}, {"number": "80", "name": "p"}]},
+            [(("ports", 1, "name"), "API server", "two ports have the name p", "")],
+        ),
+        (
+            {"name": "a", "ports": [{}]},
+            [(("ports", 0, "number"), "webhook of ports", 'number is ""; expected 80 or 443', "")],
+        ),
+        (
+            {"name": "a", "mode": "x", "ports": [{"number": "80", "protocol": "UDP"}]},
+            [(("ports", 0, "protocol"), "webhook of ports", "UDP needs the mode loose, not ", "write TCP")],
+        ),
+        ("no structure", [(("name",), "API server", "the required field name is missing", "")]),
+    ],
+)
+def test_a_table_finds(tmp_path: Path, value: object, expected: list[object]) -> None:
+    assert _problems(tmp_path, value) == expected
+
+
+def test_an_unknown_constraint_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "a.rows"
+    file.write_text("[pod]\nname  DNS lable\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="DNS lable"):
+        Tables([file], {}).problems("pod", Field((), {}))
+
+
+def test_all_rows_are_read() -> None:
+    for table in TABLES:
+        TABLES.problems(table, Field((), {"kind": "PyTorchJob"}))
+    assert {f"{'/'.join(base['apiVersion'].split('/')[:-1])}/{base['kind']}" for base in BASES.values()} <= set(TABLES)
