@@ -75,16 +75,12 @@ def _finding(mark: Mark, message: str, fix: str = "", stop: Mark | None = None) 
 
 
 def _open_end(sign: OpenEnd, lines: list[str], stop: Mark) -> Finding:
-    mark = Mark(stop.file, sign.line, sign.column)
-    if sign.sign in CLOSING:
-        closing = CLOSING[sign.sign]
-        return _finding(mark, f"the bracket {sign.sign} is not closed", f"add the closing bracket {closing}", stop)
-    if sign.sign in CLOSING.values():
-        opening = next(opening for opening, closing in CLOSING.items() if closing == sign.sign)
-        return _finding(mark, f"the bracket {sign.sign} closes no bracket {opening}")
+    mark, opening = Mark(stop.file, sign.line, sign.column), {closing: opening for opening, closing in CLOSING.items()}
     if not sign.is_closing:
-        message = f"the quotation mark {sign.sign} is not closed"
-        return _finding(mark, message, f"add the closing quotation mark {sign.sign}", stop)
+        kind, closing = ("bracket", CLOSING[sign.sign]) if sign.sign in CLOSING else ("quotation mark", sign.sign)
+        return _finding(mark, f"the {kind} {sign.sign} is not closed", f"add the closing {kind} {closing}", stop)
+    if sign.sign in opening:
+        return _finding(mark, f"the bracket {sign.sign} closes no bracket {opening[sign.sign]}")
     if sign.sign == "'" and lines[sign.line - 1][sign.column : sign.column + 1].isalnum():
         return _finding(mark, "the apostrophe ends the text in quotes", "write '' for the apostrophe")
     return _finding(mark, "text follows the closing quotation mark; expected the end of the value")
