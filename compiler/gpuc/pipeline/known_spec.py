@@ -79,7 +79,7 @@ class _Parser:
             UnknownValueError: when the value does not count.
         """
         inner = [plain(member) for member in members(annotation)]
-        only = inner[0] if len(inner) == 1 else None
+        only: Any = inner[0] if len(inner) == 1 else None
         if is_model(only) and tree is not None:
             return self.model(only, tree, path)
         if get_origin(only) is dict and isinstance(tree, dict) and tree and path not in self.wrong | self.incomplete:

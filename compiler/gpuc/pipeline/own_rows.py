@@ -47,7 +47,7 @@ class _Merge:
     _first: dict[tuple[str, ...], Mark] = field(default_factory=dict)
     """The position of the first row about a thing."""
 
-    def first(self, section: str, rows: Mapping[str, _Row], source: Source) -> Iterator[tuple[str, _Row, Path]]:
+    def first(self, section: str, rows: Mapping[Any, _Row], source: Source) -> Iterator[tuple[str, _Row, Path]]:
         """Yields the name, the row and the path of each row whose name is in no earlier row of the section."""
         for name, row in rows.items():
             if self.is_first((section, name), (section, name), source):
