@@ -244,7 +244,7 @@ def test_the_check_of_effects_sees_each_of_them() -> None:
 
 
 def test_a_plan_of_gpuc_keeps_its_form_and_its_text() -> None:
-    from gpuc.plan.report.markdown import code, escaped, fenced
+    from gpuc.diagnostics.report.markdown import code, escaped, fenced
 
     rows = [f"- {escaped(POISON)}", code(POISON), fenced([POISON], "diff")]
     fold = "<details><summary><code>a &lt; &#96;b&#x27;</code></summary>\n\nx\n</details>"

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from gpuc.catalog import load
-from gpuc.cli.catalog_details import details, text
+from gpuc.cli.catalog_details import blocks, details
 from gpuc.cli.catalog_entries import SUBJECTS, entries
 from gpuc.cli.main import main
+from gpuc.diagnostics.report.printer import printed
 from gpuc.model.layout import place
 from tests.conftest import HUB
 
@@ -99,7 +100,7 @@ def test_show_requires_a_name(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_entry_can_be_shown() -> None:
     catalog = load()
     for entry in entries(catalog):
-        assert text(catalog, entry).startswith(entry.name)
+        assert printed(blocks(catalog, entry)).startswith(entry.name)
         json.dumps(details(catalog, entry))
 
 
@@ -107,7 +108,7 @@ def test_pictures_show_every_start_and_the_maximum() -> None:
     catalog = load()
     for entry in (entry for entry in entries(catalog) if entry.subject == "mig" and entry.row.placement_units):
         shown = details(catalog, entry)["mig_profiles"]
-        assert text(catalog, entry).count("[") == sum(len(profile["starts"]) for profile in shown)
+        assert printed(blocks(catalog, entry)).count("[") == sum(len(profile["starts"]) for profile in shown)
         for profile in (profile for profile in shown if "+me" not in profile["profile"]):
             assert place({profile["profile"]: profile["max"]}, entry.row) is not None
             assert place({profile["profile"]: profile["max"] + 1}, entry.row) is None

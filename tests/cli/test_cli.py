@@ -181,7 +181,7 @@ def test_a_run_that_fails_leaves_the_old_report(fleet: Path, pipeline: Pipeline)
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "out/a"), 3, "cannot continue: No space left on device: out/a"),
         (DeclarationError("XYZ001 is declared in a and in b"), 3, "XYZ001 is declared in a and in b\n"),
-        (RuntimeError("boom\nbang"), 3, "internal error at cli/main.py:"),
+        (RuntimeError("boom\nbang"), 3, "internal error at cli/compile_command.py:"),
     ],
 )
 @pytest.mark.usefixtures("fleet")

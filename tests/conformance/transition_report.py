@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gpuc.diagnostics.report.terminal import visible
 from gpuc.plan.impact import IMPACTS
-from gpuc.rehearse.layout import table
 from tests.conformance.transition_agreement import (
     AGREES,
     DISAGREES,
@@ -82,7 +82,7 @@ def _head(rows: Sequence[Row]) -> Iterator[str]:
     clusters = list(dict.fromkeys(row.edit.cluster for row in rows))
     counts = Counter((row.edit.cluster, row.comparison.verdict) for row in rows)
     heads = ("cluster", *VERDICTS)
-    yield from table(heads, [(name, *(str(counts[name, verdict]) for verdict in VERDICTS)) for name in clusters])
+    yield from _table(heads, [(name, *(str(counts[name, verdict]) for verdict in VERDICTS)) for name in clusters])
     yield ""
     yield (
         "agree: every disturbance has an impact, and the control plane shows every prediction that it can show. "
@@ -109,7 +109,7 @@ def _disagreements(rows: Sequence[Row]) -> Iterator[str]:
             (row.edit.name, "; ".join(row.comparison.problems)[:_LENGTH].replace("\n", " "), row.edit.upstream)
             for row in found
         ]
-        yield from table(("edit", "difference", "reason"), cells)
+        yield from _table(("edit", "difference", "reason"), cells)
     yield ""
 
 
@@ -126,7 +126,7 @@ def _impacts(rows: Sequence[Row]) -> Iterator[str]:
     shown = Counter(id_ for row in rows for id_ in row.comparison.shown)
     rules = sorted((check.rule for check in IMPACTS.discover()), key=lambda rule: rule.id)
     cells = [(rule.id, rule.title, str(reported[rule.id]), str(shown[rule.id])) for rule in rules if reported[rule.id]]
-    yield from table(("impact", "title", "transitions", "shown"), cells, last="---:")
+    yield from _table(("impact", "title", "transitions", "shown"), cells, last="---:")
     yield ""
     absent = [rule.id for rule in rules if not reported[rule.id]]
     reasons = [f"{id_} ({WITHOUT_TRANSITION[id_]})" if id_ in WITHOUT_TRANSITION else id_ for id_ in absent]
@@ -148,4 +148,10 @@ def _edits(rows: Sequence[Row]) -> Iterator[str]:
         )
         for row in made
     ]
-    yield from table(("edit", "verdict", "predictions", "disturbances", "s"), cells, last="---:")
+    yield from _table(("edit", "verdict", "predictions", "disturbances", "s"), cells, last="---:")
+
+
+def _table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, last: str = "---") -> list[str]:
+    """The lines of a Markdown table. last is the alignment of the last column, for example `---:` for right."""
+    header = [f"| {' | '.join(headings)} |", f"| {' | '.join([*('---' for _ in headings[1:]), last])} |"]
+    return [*header, *(f"| {' | '.join(visible(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)]

@@ -62,10 +62,11 @@ def _lint() -> Callable[[bytes], None]:
 
 def _trace() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
+        from gpuc.diagnostics.report.printer import printed
         from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.object_set import ObjectSet
         from gpuc.trace import ClusterIndex, PodSet, Workload, trace_workload, workload_of
-        from gpuc.trace.report import Traced, render
+        from gpuc.trace.report import Traced, blocks, document
 
     def target(data: bytes) -> None:
         reading = LoadedFiles()
@@ -78,17 +79,18 @@ def _trace() -> Callable[[bytes], None]:
         several += [Workload((PodSet(asked, 2),), queue.namespace, queue.name) for queue in queues]
         for work in several:
             traced = [Traced(work, trace_workload(site, work))]
-            for form in ("text", "json"):
-                render(form, traced, lambda manifest, path: None)
+            printed(blocks(traced, lambda manifest, path: None))
+            document(traced, lambda manifest, path: None)
 
     return target
 
 
 def _isolation() -> Callable[[bytes], None]:
     with atheris.instrument_imports(include=["gpuc"]):
+        from gpuc.diagnostics.report.printer import printed
         from gpuc.isolation.assumptions import assumptions
         from gpuc.isolation.proof import Reachability, verdicts
-        from gpuc.isolation.report import Proof, document, text
+        from gpuc.isolation.report import Proof, blocks, document
         from gpuc.isolation.tenancy import separate_tenancy
         from gpuc.lint.load.loaded_files import LoadedFiles
         from gpuc.objects.network_policies import GROUP, read_policies
@@ -100,7 +102,7 @@ def _isolation() -> Callable[[bytes], None]:
         tree = ObjectSet(reading.manifests, is_complete=False)
         reachability = Reachability(read_policies(tree.of(GROUP, "NetworkPolicy")), separate_tenancy(tree))
         proof = Proof("f.yaml", reachability, verdicts(reachability), assumptions(tree, reachability), 0.0)
-        text(proof)
+        printed(blocks(proof))
         document([proof])
 
     return target

@@ -10,13 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpuc.cli.main import main
+from gpuc.diagnostics.report.markdown import code, escaped, fenced, html_code
 from gpuc.diagnostics.report.terminal import visible
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.planner import ClusterPlan, Plans
-from gpuc.plan.report.markdown import MARKER, Block, code, escaped, fenced, fitted, fixed, html_code, render
+from gpuc.plan.report.comment import MARKER, fitted, render
+from gpuc.plan.report.parts import Part, fixed
 from gpuc.plan.state import State
 from tests.ci.markdown import effects, parsed
 from tests.plan.repository import fleet
@@ -146,11 +148,15 @@ def test_a_dangerous_impact_of_the_last_cluster_has_room_before_others() -> None
 
 
 def test_blocks_have_room_by_their_rank() -> None:
-    blocks = [fixed("a", 1), Block("details", 1, "d"), Block("object", 2), fixed("b", 0), Block("o", 2)]
-    assert fitted(blocks, 100) == ["a", "details", "object", "b", "o"]
-    assert fitted(blocks, 12) == ["a", "details", None, "b", None]
-    assert fitted(blocks, 8) == ["a", "d", None, "b", "o"]
-    assert fitted(blocks, 3) == [None, None, None, "b", None]
+    parts = [fixed(1, "a"), Part(["details"], 1, ["d"]), Part(["object"], 2), fixed(0, "b"), Part(["o"], 2)]
+
+    def texts(limit: int) -> list[str | None]:
+        return ["".join(map(str, blocks)) if blocks is not None else None for blocks in fitted(parts, limit)]
+
+    assert texts(100) == ["a", "details", "object", "b", "o"]
+    assert texts(15) == ["a", "details", None, "b", None]
+    assert texts(12) == ["a", "d", None, "b", "o"]
+    assert texts(5) == [None, None, None, "b", None]
 
 
 def test_changed_lines_keep_their_signs_and_their_text() -> None:

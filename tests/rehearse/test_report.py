@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.arguments import parser_of
-from gpuc.cli.options import RehearsalOptions
-from gpuc.cli.rehearse_command import matches, run_rehearsal
+from gpuc.cli.commands import COMMANDS
+from gpuc.cli.main import run_command
+from gpuc.cli.parser import Parser
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.outcome import Outcome
-from gpuc.rehearse.result import LISTED, LocatedResult, Problem, Result, outcome_text, render, summary
+from gpuc.rehearse.result import LISTED, REPORT, LocatedResult, Problem, Result, outcome_text, summary
+from gpuc.rehearse.run import matches
 from gpuc.rehearse.runner import CaseResult
 from gpuc.rehearse.suites import Case
 from tests.conftest import ROOT
@@ -61,7 +62,7 @@ def test_cases_with_the_same_request_to_the_same_queue_count_once() -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_reports_contain_expected_and_actual_outcomes_with_lines_of_the_spec(form: str) -> None:
-    text = render(form, [result(GOOD, BAD, problems=(UNHEALTHY,))])
+    text = REPORT.render(form, [result(GOOD, BAD, problems=(UNHEALTHY,))])
     for part in (
         "specs/prod.yaml:9",
         "refused by Kueue: insufficient quota",
@@ -77,7 +78,7 @@ def test_reports_contain_expected_and_actual_outcomes_with_lines_of_the_spec(for
 
 def test_many_cases_are_counted_by_line_and_differences_are_listed() -> None:
     cases = [located(f"case {number}", BOUND, BOUND) for number in range(LISTED)]
-    text = render("text", [result(*cases, BAD)])
+    text = REPORT.render("text", [result(*cases, BAD)])
     assert "case 3" not in text
     assert "a third | node" in text
     (row,) = (line for line in text.splitlines() if line.startswith("specs/prod.yaml:7"))
@@ -85,17 +86,23 @@ def test_many_cases_are_counted_by_line_and_differences_are_listed() -> None:
 
 
 def test_a_cell_of_markdown_cannot_end_its_column() -> None:
-    (row,) = (line for line in render("markdown", [result(BAD)]).splitlines() if "third" in line)
-    assert row.replace("\\|", "").count("|") == 7
+    row = next(line for line in REPORT.render("markdown", [result(BAD)]).splitlines() if "third" in line)
+    assert row.replace("\\|", "").count("|") == 5
+
+
+def test_texts_of_the_control_plane_are_only_text_in_markdown() -> None:
+    loud = Outcome("refused", by="Kueue", message="@team <img src=x> `code`")
+    text = REPORT.render("markdown", [result(located("<b>", BOUND, loud))])
+    assert "<b>" not in text and "<img" not in text and "@team" not in text and " `code`" not in text
 
 
 def test_control_characters_in_messages_are_escaped() -> None:
     loud = Outcome("refused", by="Kueue", message="\x1b[2Jgone")
-    assert "\x1b" not in render("text", [result(located("loud", BOUND, loud))])
+    assert "\x1b" not in REPORT.render("text", [result(located("loud", BOUND, loud))])
 
 
 def test_json_contains_every_case_with_its_place() -> None:
-    document = json.loads(render("json", [result(GOOD, BAD, problems=(UNHEALTHY,))]))
+    document = json.loads(REPORT.render("json", [result(GOOD, BAD, problems=(UNHEALTHY,))]))
     (cluster,) = document["clusters"]
     assert not cluster["good"]
     assert cluster["counts"] == {"cases": 2, "distinct": 2, "refusals": 1, "different": 1, "problems": 1}
@@ -121,8 +128,8 @@ def test_a_pattern_is_a_glob_for_suite_and_name_or_a_part_of_it(pattern: str, is
 
 @pytest.mark.parametrize("option", ["--case", "--scene"])
 def test_patterns_select_cases_by_the_option_and_by_its_old_name(option: str) -> None:
-    options = parser_of("rehearse").parse(["prod-use1", option, "gangs", option, "efa"], RehearsalOptions())
-    assert options.case == ["gangs", "efa"]
+    options = Parser(COMMANDS["rehearse"]).parse(["prod-use1", option, "gangs", option, "efa"])
+    assert options["case"] == ["gangs", "efa"]
 
 
 @pytest.mark.parametrize(
@@ -141,7 +148,7 @@ def test_invalid_arguments_are_reported_in_one_sentence(
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
     with pytest.raises(UsageError) as raised:
-        run_rehearsal(arguments)
+        run_command(["rehearse", *arguments])
     assert error in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -152,5 +159,5 @@ def test_findings_of_a_spec_with_errors_are_printed_and_no_rehearsal_starts(
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs/lab.yaml").write_text("apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\n")
     monkeypatch.chdir(tmp_path)
-    assert run_rehearsal(["lab"]) == 1
+    assert run_command(["rehearse", "lab"]) == 1
     assert "specs/lab.yaml" in capsys.readouterr().out

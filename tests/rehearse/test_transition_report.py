@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from gpuc.cli.rehearse_command import run_rehearsal
+from gpuc.cli.main import run_command
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.transition.result import (
+    REPORT,
     NodeOutcome,
     ObjectOutcome,
     QueueOutcome,
     TransitionResult,
     WorkloadOutcome,
-    render,
     summary,
 )
 
@@ -48,7 +48,7 @@ def test_the_summary_counts_the_outcomes() -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_reports_list_only_what_changed(form: str) -> None:
-    report = render(form, [RESULT])
+    report = REPORT.render(form, [RESULT])
     for text in (
         "n2",
         "NodePoolDrifted",
@@ -64,11 +64,11 @@ def test_reports_list_only_what_changed(form: str) -> None:
 
 
 def test_markdown_escapes_cells() -> None:
-    assert "no \\| quota" in render("markdown", [RESULT])
+    assert "no \\| quota" in REPORT.render("markdown", [RESULT])
 
 
 def test_the_json_report_has_a_version_and_every_outcome() -> None:
-    report = json.loads(render("json", [RESULT]))
+    report = json.loads(REPORT.render("json", [RESULT]))
     assert report["version"] == 1
     (cluster,) = report["clusters"]
     assert cluster["nodes"][0] == {"name": "n1", "pool": "h100", "outcome": "kept", "by": "", "reason": ""}
@@ -79,7 +79,7 @@ def test_the_json_report_has_a_version_and_every_outcome() -> None:
 
 def test_an_unknown_format_is_an_error() -> None:
     with pytest.raises(KeyError):
-        render("xml", [RESULT])
+        REPORT.render("xml", [RESULT])
 
 
 @pytest.mark.parametrize(
@@ -92,4 +92,4 @@ def test_an_unknown_format_is_an_error() -> None:
 )
 def test_options_that_exclude_each_other_are_refused(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        run_rehearsal(arguments)
+        run_command(["rehearse", *arguments])

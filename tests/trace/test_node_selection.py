@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from gpuc.diagnostics.report.printer import printed
 from gpuc.trace import workload_of
-from gpuc.trace.report import Traced, render
+from gpuc.trace.report import Traced, blocks
 from tests.trace.test_nodes import (
     AWS,
     G6,
@@ -244,5 +245,5 @@ def test_c27_the_result_names_the_cause(spec: dict[str, Any], count: int, more: 
     workload = workload_of(work)
     assert workload is not None
     found = result(work, pool("gpu", G6_48, ZONES, **more), is_complete=True)
-    text = render("text", [Traced(workload, found)], lambda manifest, path: None)
+    text = printed(blocks([Traced(workload, found)], lambda manifest, path: None))
     assert reason in text.splitlines()[-1]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.trace_command import run_trace
+from gpuc.cli.main import run_command
 from gpuc.diagnostics.usage import UsageError
 from tests.conftest import ROOT
 
@@ -42,7 +42,7 @@ spec:
 
 
 def traced(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = run_trace([*words])
+    code = run_command(["trace", *words])
     return code, capsys.readouterr().out
 
 
@@ -129,4 +129,4 @@ def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFi
 )
 def test_wrong_usage_is_reported(words: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        run_trace(words.split())
+        run_command(["trace", *words.split()])

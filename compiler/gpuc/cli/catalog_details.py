@@ -10,6 +10,7 @@ from gpuc.catalog import Catalog
 from gpuc.catalog.records import Gpu, InstanceType, MigProfile, MigProfileSet
 from gpuc.catalog.rows import read
 from gpuc.cli.catalog_entries import FAMILIES, GPUS, MIG, TYPES, Entry
+from gpuc.diagnostics.report.document import Block, picked
 from gpuc.model.layout import place
 
 _FILES = {TYPES: "instances", GPUS: "gpus", MIG: "mig", "images": "images", "daemonsets": "releases"}
@@ -60,14 +61,7 @@ def _mig(catalog: Catalog, row: Gpu | MigProfileSet) -> dict[str, Any]:
 
 
 def _profile(profile: MigProfile, profiles: MigProfileSet) -> dict[str, Any]:
-    return {
-        "profile": profile.profile,
-        "memory_slices": profile.memory_slices,
-        "starts": list(profile.starts),
-        "size": profile.size,
-        "smi_id": profile.smi_id,
-        "max": _maximum(profile, profiles),
-    }
+    return {**picked(profile, "profile memory_slices starts size smi_id"), "max": _maximum(profile, profiles)}
 
 
 def _maximum(profile: MigProfile, profiles: MigProfileSet) -> int | None:
@@ -80,20 +74,15 @@ def _maximum(profile: MigProfile, profiles: MigProfileSet) -> int | None:
     return max((count for count in counts if place({profile.profile: count}, profiles) is not None), default=0)
 
 
-def text(catalog: Catalog, entry: Entry) -> str:
-    """Returns the values of an entry as text."""
+def blocks(catalog: Catalog, entry: Entry) -> Iterator[Block]:
+    """Yields the values of an entry, and the MIG placements of a GPU."""
     values = details(catalog, entry)
-    mark = " (row of the fleet)" if entry.is_own else ""
-    lines = [f"{entry.name}: {entry.subject}{mark}"]
-    rows = {key: value for key, value in values.items() if key not in ("subject", "name", "own", "mig_profiles")}
-    for key, value in rows.items():
-        if value in ("", None, []):
-            continue
-        first, *others = _lines(value)
-        lines += [f"  {key:24}  {first}", *(f"  {'':24}  {line}" for line in others)]
+    yield f"{entry.name}: {entry.subject}{' (row of the fleet)' if entry.is_own else ''}"
+    for key, value in values.items():
+        if key not in ("subject", "name", "own", "mig_profiles") and value not in ("", None, []):
+            yield from (f"  {key if not number else '':24}  {line}" for number, line in enumerate(_lines(value)))
     if "mig_profiles" in values:
-        lines += ["", *_picture(catalog, entry.row)]
-    return "".join(f"{line.rstrip()}\n" for line in lines)
+        yield from ("", *_picture(catalog, entry.row))
 
 
 def _lines(value: Any) -> list[str]:

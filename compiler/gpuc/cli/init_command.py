@@ -7,30 +7,30 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpuc.cli.arguments import parser_of
 from gpuc.cli.init import MINIMAL, TENANTS, Written, write_fleet
-from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete, questions
+from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete
 from gpuc.cli.requirement import path_of
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.terminal import is_terminal
 from gpuc.diagnostics.usage import UsageError
 
 
-def run_init(arguments: list[str]) -> int:
-    """Runs `gpuc init` and returns the exit code.
+def run_init(folder: str, minimal: bool = False, **given: str) -> None:
+    """Writes the files of a new fleet, and prints the files and what to do next.
+
+    Args:
+        minimal: whether the spec has one node pool, without tenants, queues and policies.
+        given: the settings by field.
 
     Raises:
-        UsageError: for wrong or missing arguments, and when a file cannot be written.
+        UsageError: for wrong or missing settings, and when a file cannot be written.
     """
-    options = parser_of("init").parse(arguments)
-    directory = Path(options.directory)
-    given = {question.field: getattr(options, question.field) for question in questions()}
+    directory = Path(folder)
     ask = _ask if is_terminal(sys.stdin) else None
     settings = complete(given, ask, needs_requirement=not (directory / "requirements.txt").exists())
-    written = write_fleet(directory, settings, MINIMAL if options.minimal else TENANTS)
-    steps = [step for step in _steps(directory, settings, written, is_minimal=options.minimal) if step]
-    write_stdout("\n".join([*_files(directory, written), "next:", *(f"  {step}" for step in steps)]) + "\n")
-    return 0
+    written = write_fleet(directory, settings, MINIMAL if minimal else TENANTS)
+    steps = (f"  {step}" for step in _steps(directory, settings, written, is_minimal=minimal))
+    write_stdout("\n".join([*_files(directory, written), "next:", *steps]) + "\n")
 
 
 def _ask(prompt: str) -> str:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
-from gpuc.cli.specs import find_root
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.cli.reports import refused
+from gpuc.cli.specs import selected
+from gpuc.diagnostics.finding import Mark, StageError
+from gpuc.diagnostics.report.console import print_document, write_stdout
+from gpuc.diagnostics.report.document import json_text, picked, position
 from gpuc.diagnostics.usage import UsageError
-
-if TYPE_CHECKING:
-    from gpuc.diagnostics.finding import Mark
-    from gpuc.emit.prerequisites.record import Prerequisite
-    from gpuc.manifest.manifest import Manifest
-    from gpuc.pipeline.stages import CompiledSpec
+from gpuc.diagnostics.words import first_names
+from gpuc.emit.prerequisites import chapters
+from gpuc.emit.prerequisites.record import Prerequisite
+from gpuc.manifest.manifest import Manifest
+from gpuc.needs import needs_of
+from gpuc.pipeline.pipeline import located_errors
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 
 _NAMED_OBJECTS = 3
 """The largest number of objects that the text names for a prerequisite."""
@@ -31,55 +34,35 @@ class _Row(NamedTuple):
     mark: Mark
 
 
-class PrerequisitesOptions:
-    """The options of prerequisites, with their defaults."""
+def run_prerequisites(spec: str | None = None, form: str = "text") -> int:
+    """Prints the prerequisites of a cluster, and returns the exit code.
 
-    spec: str | None = None
-    """A spec file or the name of a cluster; None for the only cluster."""
-    format: str = "text"
-
-
-def run_prerequisites(arguments: list[str]) -> int:
-    """Runs `gpuc prerequisites` and returns the exit code.
+    Args:
+        spec: a spec file or the name of a cluster; None for the only cluster.
 
     Raises:
-        UsageError: for wrong arguments, and if the fleet has several clusters and no argument names one.
+        UsageError: if the fleet has several clusters and no argument names one.
     """
-    from gpuc.cli.arguments import parser_of
-    from gpuc.cli.refused import refused
-    from gpuc.diagnostics.finding import StageError
-    from gpuc.pipeline.pipeline import located_errors
-    from gpuc.pipeline.stages import compiled_spec
-
-    options: PrerequisitesOptions = parser_of("prerequisites").parse(arguments, PrerequisitesOptions())
-    root = find_root(Path.cwd())
-    file = _file(root, options.spec)
-    try:
-        compiled = compiled_spec(root, file)
-    except StageError as error:
-        return refused(root, located_errors(root, file, error), [file], options.format)
-    rows = _rows(compiled)
-    write_stdout(_json(compiled, rows) if options.format == "json" else _text(compiled, rows))
-    return 0
-
-
-def _file(root: Path, spec: str | None) -> str:
-    from gpuc.cli.specs import select
-    from gpuc.source import cluster_files
-
-    files = select(root, Path.cwd(), [spec] if spec else []) or cluster_files(root)
+    root, files = selected([spec] if spec else [])
     if len(files) != 1:
         raise UsageError(
-            f"specs/ has {len(files)} clusters; name one of them: {', '.join(Path(x).stem for x in files)}"
+            f"specs/ has {len(files)} clusters; name one of them: {', '.join(Path(file).stem for file in files)}"
         )
-    return files[0]
+    try:
+        compiled = compiled_spec(root, files[0])
+    except StageError as error:
+        return refused(root, located_errors(root, files[0], error), files, form)
+    rows = _rows(compiled)
+    if form == "json":
+        data = {"cluster": compiled.cluster.name, "prerequisites": [_data(row) for row in rows]}
+        write_stdout(json_text(data, 1))
+    else:
+        print_document(_blocks(compiled, rows))
+    return 0
 
 
 def _rows(compiled: CompiledSpec) -> list[_Row]:
     """Returns the prerequisites in the order of the README."""
-    from gpuc.emit.prerequisites import chapters
-    from gpuc.needs import needs_of
-
     objects: dict[str, dict[str, Manifest]] = {}
     for need in needs_of(compiled.cluster, compiled.artifacts):
         objects.setdefault(need.id, {}).setdefault(f"{need.manifest} {need.manifest.file}", need.manifest)
@@ -91,39 +74,28 @@ def _rows(compiled: CompiledSpec) -> list[_Row]:
     return list(rows.values())
 
 
-def _text(compiled: CompiledSpec, rows: list[_Row]) -> str:
-    from gpuc.diagnostics.report.terminal import visible
-
+def _blocks(compiled: CompiledSpec, rows: list[_Row]) -> Iterator[str]:
     readme = compiled.cluster.entry("README.md")
-    lines = [f"{compiled.cluster.name}: {len(rows)} prerequisites, in the order of {readme}"]
+    yield f"{compiled.cluster.name}: {len(rows)} prerequisites, in the order of {readme}"
     for number, title in enumerate(dict.fromkeys(row.chapter for row in rows), 1):
-        lines += ["", f"{number}. {title}"]
+        yield from ("", f"{number}. {title}")
         for row in (row for row in rows if row.chapter == title):
-            lines += ["", f"  {row.record.what}  [{row.record.id}]"]
-            lines += [f"    {name:<9}  {text}" for name, text in _facts(row)]
-    return "".join(f"{visible(line)}\n" for line in lines)
+            yield from ("", f"  {row.record.what}  [{row.record.id}]")
+            yield from (f"    {name:<9}  {text}" for name, text in _facts(row))
 
 
 def _facts(row: _Row) -> Iterator[tuple[str, str]]:
-    named = [f"{item} ({item.file})" for item in row.objects[:_NAMED_OBJECTS]]
-    more = len(row.objects) - len(named)
     yield "spec", str(row.mark)
-    yield "needed by", ", ".join(named) + (f" and {more} more" if more else "")
+    yield "needed by", first_names([f"{item} ({item.file})" for item in row.objects], _NAMED_OBJECTS)
     yield "because", row.record.reason
     yield from (("check", command) for command in row.record.checks)
     yield "expected", row.record.expected
 
 
-def _json(compiled: CompiledSpec, rows: list[_Row]) -> str:
-    documents = [
-        {
-            **{name: getattr(row.record, name) for name in ("id", "what", "reason", "checks", "expected")},
-            "chapter": row.chapter,
-            "spec": {"file": row.mark.file, "line": row.mark.line, "column": row.mark.column},
-            "objects": [
-                {name: getattr(item, name) for name in ("kind", "namespace", "name", "file")} for item in row.objects
-            ],
-        }
-        for row in rows
-    ]
-    return json.dumps({"cluster": compiled.cluster.name, "prerequisites": documents}, indent=2) + "\n"
+def _data(row: _Row) -> dict[str, Any]:
+    return {
+        **picked(row.record, "id what reason checks expected"),
+        "chapter": row.chapter,
+        "spec": position(row.mark),
+        "objects": [picked(item, "kind namespace name file") for item in row.objects],
+    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,16 +31,6 @@ def find_root(directory: Path) -> Path:
     raise UsageError(f"no specs/ folder in {directory} or its parents; `gpuc init FOLDER` creates one")
 
 
-def cluster_names(root: Path) -> list[str]:
-    """Returns the names of the clusters in specs/, sorted. A cluster is a file without the line `kind: Layer`."""
-    names = set()
-    for file in _spec_files(root):
-        with suppress(OSError):
-            if b"\nkind: Layer" not in b"\n" + (root / file).read_bytes():
-                names.add(Path(file).stem)
-    return sorted(names)
-
-
 def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | None:
     """Returns the spec files of paths and cluster names, relative to the root; None for all clusters.
 
@@ -55,6 +44,30 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
     if not specs:
         return None
     return list(dict.fromkeys(_file(root, directory, spec) for spec in specs))
+
+
+def selected(specs: Sequence[str]) -> tuple[Path, list[str]]:
+    """Returns the root of the fleet that contains the current directory, and the spec files of paths and names.
+
+    Args:
+        specs: paths and cluster names; empty for all clusters.
+
+    Raises:
+        UsageError: outside of a fleet, when a path is not a file below specs/, or a cluster does not exist.
+    """
+    from gpuc.source import cluster_files
+
+    root = find_root(Path.cwd())
+    return root, select(root, Path.cwd(), specs) or cluster_files(root)
+
+
+def is_in_specs(path: str) -> bool:
+    """Returns whether a path is below specs/ of the fleet that contains the current directory."""
+    try:
+        specs = find_root(Path.cwd()) / "specs"
+    except UsageError:
+        return False
+    return Path(os.path.normpath(Path.cwd() / path)).is_relative_to(specs)
 
 
 def current_catalog() -> Catalog:
@@ -92,30 +105,34 @@ def repository_prefix(root: Path) -> str:
 
 
 def _file(root: Path, directory: Path, spec: str) -> str:
+    """Returns the file of a path or of the name of a cluster, relative to the root."""
+    from gpuc.source.layers import yaml_files
+
     if "/" in spec or spec.endswith((".yaml", ".yml")):
         return _path(root, directory, spec)
-    files = _spec_files(root)
-    matches = [file for file in files if Path(file).stem == spec]
-    if not matches:
-        raise UsageError(f"no cluster {spec} in specs/{_alternatives(root, spec)}")
+    matches = [file for file in yaml_files(root) if Path(file).stem == spec]
     if len(matches) > 1:
         raise UsageError(f"{spec} is ambiguous: give the path {' or '.join(matches)}")
+    if not matches:
+        raise UsageError(f"no cluster {spec} in specs/{_alternatives(root, spec)}")
     return matches[0]
 
 
 def _alternatives(root: Path, spec: str) -> str:
     """Returns the end of a message about an unknown cluster: the most similar name, or the clusters of the fleet."""
-    names = cluster_names(root)
+    from gpuc.source import cluster_files
+
+    names = sorted({Path(file).stem for file in cluster_files(root)})
     if suggestion := did_you_mean(spec, names):
         return suggestion
-    if not names:
-        return ", which has no clusters"
     if len(names) == 1:
         return f"; the only cluster is {names[0]}"
-    return f"; the clusters are {first_names(names, _MAX_NAMES)}"
+    return f"; the clusters are {first_names(names, _MAX_NAMES)}" if names else ", which has no clusters"
 
 
 def _path(root: Path, directory: Path, spec: str) -> str:
+    from gpuc.source.layers import yaml_files
+
     path = Path(os.path.normpath(directory / spec))
     if not path.is_relative_to(root / "specs"):
         raise UsageError(f"{spec} is not below {root / 'specs'}, the specs of this fleet")
@@ -123,13 +140,5 @@ def _path(root: Path, directory: Path, spec: str) -> str:
     if path.is_dir():
         raise UsageError(f"{spec} is a folder: give spec files or cluster names, or no argument for all clusters")
     if not path.is_file():
-        raise UsageError(f"no file {spec}{did_you_mean(relative, _spec_files(root))}")
+        raise UsageError(f"no file {spec}{did_you_mean(relative, yaml_files(root))}")
     return relative
-
-
-def _spec_files(root: Path) -> list[str]:
-    from gpuc.source.layers import is_spec
-
-    paths = (path for path in (root / "specs").rglob("*") if path.suffix in {".yaml", ".yml"})
-    files = (path.relative_to(root) for path in paths)
-    return sorted(file.as_posix() for file in files if is_spec(file))

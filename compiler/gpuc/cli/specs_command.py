@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gpuc.cli.specs import find_root
-from gpuc.diagnostics.report.console import write_stdout
+from gpuc.diagnostics.report.console import print_document, write_stdout
+from gpuc.diagnostics.report.document import Block, Table, picked
 from gpuc.diagnostics.words import first_names
 from gpuc.plan.changed_specs import ClusterFiles
 
@@ -15,30 +16,21 @@ _NAMED_FILES = 3
 """The largest number of files that the text names for a cluster."""
 
 
-class SpecsOptions:
-    """The options of specs, with their defaults."""
+def run_specs(changed: str | None = None, form: str = "text") -> None:
+    """Prints the clusters.
 
-    changed: str | None = None
-    """The revision or the folder of the state before; None to list all clusters."""
-    format: str = "text"
-
-
-def run_specs(arguments: list[str]) -> int:
-    """Runs `gpuc specs` and returns the exit code.
+    Args:
+        changed: the revision or the folder of the state before; None to list all clusters.
 
     Raises:
-        UsageError: for wrong arguments, and if the state before cannot be read.
+        UsageError: if the state before cannot be read.
     """
-    from gpuc.cli.arguments import parser_of
-
-    options: SpecsOptions = parser_of("specs").parse(arguments, SpecsOptions())
     root = find_root(Path.cwd())
-    clusters = _clusters(root) if options.changed is None else _changed(root, options.changed)
-    if options.format == "json":
-        write_stdout(json.dumps([_row(cluster, options.changed is not None) for cluster in clusters]) + "\n")
+    clusters = _clusters(root) if changed is None else _changed(root, changed)
+    if form == "json":
+        write_stdout(json.dumps([_row(cluster, changed is not None) for cluster in clusters]) + "\n")
     else:
-        write_stdout(_text(clusters) or _nothing(options.changed))
-    return 0
+        print_document([_blocks(clusters, changed)])
 
 
 def _clusters(root: Path) -> list[ClusterFiles]:
@@ -57,27 +49,16 @@ def _changed(root: Path, against: str) -> list[ClusterFiles]:
 
 def _row(cluster: ClusterFiles, compared: bool) -> dict[str, str]:
     """Returns a cluster for a program. The row has no list of files, so that a job matrix of many clusters is small."""
-    row = {"name": cluster.name, "file": cluster.file}
-    return {**row, "change": cluster.change} if compared else row
+    return picked(cluster, "name file change" if compared else "name file")
 
 
-def _text(clusters: Sequence[ClusterFiles]) -> str:
-    from gpuc.diagnostics.report.terminal import visible
-
-    names, files = (max((len(text) for text in texts), default=0) for texts in _columns(clusters))
-    rows = (f"{cluster.name:{names}}  {cluster.file:{files}}  {_reason(cluster)}" for cluster in clusters)
-    return "".join(f"{visible(row).rstrip()}\n" for row in rows)
-
-
-def _columns(clusters: Sequence[ClusterFiles]) -> tuple[list[str], list[str]]:
-    return [cluster.name for cluster in clusters], [cluster.file for cluster in clusters]
+def _blocks(clusters: Sequence[ClusterFiles], against: str | None) -> Block:
+    if not clusters:
+        return "specs/ has no clusters" if against is None else f"no cluster differs from {against}"
+    return Table([(cluster.name, cluster.file, _reason(cluster)) for cluster in clusters])
 
 
 def _reason(cluster: ClusterFiles) -> str:
     if cluster.change != "changed":
         return "added" if cluster.is_new else ""
     return f"changed: {first_names(cluster.different, _NAMED_FILES)}"
-
-
-def _nothing(against: str | None) -> str:
-    return "specs/ has no clusters\n" if against is None else f"no cluster differs from {against}\n"

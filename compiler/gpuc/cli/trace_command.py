@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path as File
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gpuc.cli.arguments import parser_of
+from gpuc.cli.objects import objects_in
+from gpuc.cli.reports import errors_of
+from gpuc.cli.specs import current_catalog, find_root, is_in_specs, select, selected
 from gpuc.diagnostics.finding import Mark, Path, StageError
-from gpuc.diagnostics.report.console import write_message, write_stdout
-from gpuc.diagnostics.report.terminal import wants_colour
+from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.kueue import GROUP
@@ -23,7 +23,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.described import described_workload
 from gpuc.trace.node_agents import index_of
-from gpuc.trace.report import Traced, render
+from gpuc.trace.report import Traced, blocks, document
 from gpuc.trace.user_objects import unserved, why_not_traced, with_replicas_of_autoscalers, workload_without_pods
 
 _NOT_JUDGED = 4
@@ -42,8 +42,8 @@ Locate = Callable[[Manifest, Path], Mark | None]
 """Returns the position of a value of an object in the user's files; None if the position is unknown."""
 
 
-class TraceOptions:
-    """The options of trace, with their defaults."""
+class TraceOptions(NamedTuple):
+    """What `gpuc trace` predicts, as its options describe it."""
 
     inputs: list[str]
     """A spec, the name of a cluster, or files and folders of manifests."""
@@ -59,30 +59,27 @@ class TraceOptions:
     pods: int = 1
     cpu: str = ""
     memory: str = ""
-    resource: list[str]
+    resource: Sequence[str] = ()
     """Requests of other resources as NAME=QUANTITY."""
-    format: str = "text"
-
-    def __init__(self) -> None:
-        self.resource = []
 
 
-def run_trace(arguments: list[str]) -> int:
-    """Traces the workloads that the arguments describe and returns the exit code.
+def run_trace(form: str = "text", **described: Any) -> int:
+    """Traces workloads, prints the report, and returns the exit code.
+
+    Args:
+        described: the fields of TraceOptions.
 
     Raises:
-        UsageError: for wrong arguments, unknown LocalQueues or ResourceFlavors, and files without workloads.
+        UsageError: for unknown LocalQueues or ResourceFlavors, and files without workloads.
     """
-    options: TraceOptions = parser_of("trace").parse(arguments, TraceOptions())
+    options = TraceOptions(**described)
     if not options.file and not options.queue:
         raise UsageError("no workload: give a LocalQueue with --queue, or a file with workloads with -f")
     try:
         objects = _objects(options.inputs)
     except StageError:
-        _print_errors(options.inputs)
-        return 1
-    for sentence in objects.unread:
-        write_message(sentence)
+        root = find_root(File.cwd())
+        return errors_of(root, select(root, File.cwd(), options.inputs))
     index = objects.cluster
     unread: list[str] = []
     if options.file:
@@ -94,7 +91,10 @@ def run_trace(arguments: list[str]) -> int:
     traced = [
         Traced(workload, trace_workload(index, workload), note, position) for workload, note, position in workloads
     ]
-    write_stdout(render(options.format, traced, objects.locate, colour=wants_colour(sys.stdout, os.environ)))
+    if form == "json":
+        write_stdout(document(traced, objects.locate))
+    else:
+        print_document(blocks(traced, objects.locate))
     verdicts = {trace.result.verdict for trace in traced}
     if verdicts & {"refused", "pending"}:
         return 1
@@ -111,51 +111,20 @@ class Objects(NamedTuple):
 
 
 def _objects(inputs: list[str]) -> Objects:
-    paths = [argument for argument in inputs if os.path.exists(argument) and not _is_spec(argument)]
+    paths = [argument for argument in inputs if os.path.exists(argument) and not is_in_specs(argument)]
     if paths and len(paths) < len(inputs):
         raise UsageError("give a spec or manifests, not both")
-    return _objects_in_files(paths) if paths else _objects_of_spec(inputs)
-
-
-def _is_spec(argument: str) -> bool:
-    from gpuc.cli.specs import find_root
-
-    try:
-        return File(argument).absolute().is_relative_to(find_root(File.cwd()) / "specs")
-    except UsageError:
-        return False
-
-
-def _objects_in_files(paths: list[str]) -> Objects:
-    from gpuc.cli.specs import current_catalog
-
-    loaded = load_objects(paths)
-    objects = ObjectSet(loaded.manifests, is_complete=False, catalog=current_catalog())
-    return Objects(ClusterIndex(objects), loaded.locate, tuple(loaded.unread_summary))
-
-
-def _objects_of_spec(inputs: list[str]) -> Objects:
-    from gpuc.cli.specs import find_root, select
+    if paths:
+        loaded = objects_in(paths)
+        objects = ObjectSet(loaded.manifests, is_complete=False, catalog=current_catalog())
+        return Objects(ClusterIndex(objects), loaded.locate, tuple(loaded.unread_summary))
     from gpuc.pipeline.stages import compiled_spec
-    from gpuc.source import cluster_files
 
-    root = find_root(File.cwd())
-    files = select(root, File.cwd(), inputs) or cluster_files(root)
+    root, files = selected(inputs)
     if len(files) != 1:
         raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
     spec = compiled_spec(root, files[0])
     return Objects(index_of(spec.cluster, spec.synced, spec.charts), spec.locate)
-
-
-def _print_errors(inputs: list[str]) -> None:
-    """Prints the errors of a spec that does not compile, as `gpuc check` does."""
-    from gpuc.cli.refused import refused
-    from gpuc.cli.specs import find_root, select
-    from gpuc.pipeline.pipeline import check_specs
-
-    root = find_root(File.cwd())
-    checked = check_specs(root, select(root, File.cwd(), inputs), root, False, lambda step: None)
-    refused(root, [finding for finding in checked.findings if finding.is_error], checked.clusters, "text")
 
 
 _Read = tuple[Workload, str, Place]

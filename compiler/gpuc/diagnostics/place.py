@@ -5,6 +5,11 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Path
 
 
+def dotted(path: Path) -> str:
+    """Returns a path as text without quotes: spec.containers[0].image."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+
+
 def place(path: Path) -> str:
     """Returns a path as text: spec.taints[0].effect. Brackets and quotes surround keys with special characters."""
     text = ""

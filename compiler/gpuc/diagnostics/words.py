@@ -12,6 +12,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+def shortened(text: str, length: int) -> str:
+    """Returns a text with at most this number of characters, the rest as an ellipsis."""
+    return text if len(text) <= length else f"{text[: length - 3].rstrip()}..."
+
+
 def kind_of(names: Sequence[str], kind: str) -> str:
     """Returns all names after their kind: "tenant red", or "tenants blue, red"."""
     return f"{kind}{'' if len(names) == 1 else 's'} {', '.join(names)}"

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
-from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.diagnostics.report.document import Block, Part, Span, Table, json_text, picked, position, strong
+from gpuc.diagnostics.report.printer import printed
 from gpuc.diagnostics.words import first_names, short_list
 from gpuc.isolation.assumptions import Assumption, Basis
 from gpuc.isolation.outside import public_paths
 from gpuc.isolation.proof import Allowance, Connection, Reachability, State, Verdict
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import described
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Locate
 
 _MAX_WIDTH = 100
 """The maximum width of the matrix; a wider matrix has numbers for the columns and signs for the states."""
@@ -28,8 +27,6 @@ _MAX_PAIRS = 10
 _CORNER = "from, to"
 """The text in the upper left corner of the matrix."""
 _SIGNS = {State.BLOCKED: ".", State.DECLARED: "d", State.OPEN: "X"}
-Locate = Callable[[Manifest, Path], Mark | None]
-"""A function that returns the file, line and column of a path in an object; None if the position is unknown."""
 _COLOURS = {State.BLOCKED: "32", State.DECLARED: "33", State.OPEN: "1;31"}
 _BASIS_COLOURS = {Basis.CHECKED: "32", Basis.DECLARED: "36", Basis.ASSUMED: "33"}
 _BASIS_COLOURS |= dict.fromkeys((Basis.UNPROVEN, Basis.BROKEN), "1;31")
@@ -68,94 +65,81 @@ class Proof:
         return Counter(assumption.basis for assumption in self.assumptions)
 
 
-def text(proof: Proof, *, colour: bool = False) -> str:
-    """Returns the report as text."""
-    if not proof.reachability.tenancy.tenants:
-        return f"{visible(proof.name)}: the cluster has no tenants, so there are no pairs to isolate.\n"
-    paint = Paint(colour)
-    lines = [
-        *_head(proof),
-        *_matrix(proof, paint),
-        *_pairs(proof, paint),
-        *_section("Public addresses with which policies allow connections:", _public_paths(proof)),
-        *_assumptions(proof, paint),
-        *_facts(proof),
-        _conclusion(proof, paint),
-    ]
-    return "".join(f"{line}\n" for line in lines)
-
-
-def _head(proof: Proof) -> Iterator[str]:
-    """Yields the first lines of the report: the name of the cluster, and the numbers of tenants and pairs."""
+def blocks(proof: Proof) -> Iterator[Block]:
+    """Yields the report for people."""
     tenancy = proof.reachability.tenancy
-    source = f"by label {visible(tenancy.key)}" if tenancy.key else "every namespace is a tenant"
+    if not tenancy.tenants:
+        yield f"{proof.name}: the cluster has no tenants, so there are no pairs to isolate."
+        return
+    source = f"by label {tenancy.key}" if tenancy.key else "every namespace is a tenant"
     yield (
-        f"{visible(proof.name)}: {len(tenancy.names)} tenants ({source}), {len(tenancy.tenants)} namespaces, "
+        f"{proof.name}: {len(tenancy.names)} tenants ({source}), {len(tenancy.tenants)} namespaces, "
         f"{len(proof.reachability.policies)} NetworkPolicies"
     )
-    parts = [f"{proof.states[state]} {state.value}" for state in State if proof.states[state] or state is State.BLOCKED]
-    yield f"{len(proof.verdicts)} ordered pairs: {', '.join(parts)}; proven in {proof.seconds * 1000:.0f} ms"
+    counts = [
+        f"{proof.states[state]} {state.value}" for state in State if proof.states[state] or state is State.BLOCKED
+    ]
+    yield f"{len(proof.verdicts)} ordered pairs: {', '.join(counts)}; proven in {proof.seconds * 1000:.0f} ms"
     yield ""
+    yield from _matrix(proof)
+    yield from _unisolated_namespaces(proof)
+    yield from _pairs(proof)
+    if public := list(_public_paths(proof)):
+        yield from ("Public addresses with which policies allow connections:", *public, "")
+    yield "Assumptions of the proof:"
+    for assumption in proof.assumptions:
+        basis = Span(f"{assumption.basis.value:<8}", _BASIS_COLOURS[assumption.basis])
+        yield from (("  ", basis, f"  {assumption.claim}"), f"            {assumption.reason}")
+    if proof.facts:
+        yield from ("", f"Facts about the engine {proof.engine}, from which gpuc derives the policies and the proof:")
+        yield from (line for fact, source in proof.facts for line in (f"  {fact}", f"    source: {source}"))
+        yield ""
+    yield strong(_conclusion(proof))
 
 
-def _matrix(proof: Proof, paint: Paint) -> Iterator[str]:
+def _matrix(proof: Proof) -> Iterator[Block]:
     """Yields the matrix of connections from the tenant of a row to the tenant of a column. A wide matrix uses signs."""
-    names = [visible(name) for name in proof.reachability.tenancy.names]
+    names = proof.reachability.tenancy.names
     states = {(verdict.client, verdict.server): verdict.state for verdict in proof.verdicts}
     if len(names) < 2:
         return
-    first = max(len(name) for name in (*names, _CORNER))
-    widths = [max(len(name), len("declared")) for name in names]
-    if first + sum(widths) + 2 * len(widths) <= _MAX_WIDTH:
-        heads, words = names, {state: state.value for state in State}
-    else:
-        heads, words = [str(number) for number in range(1, len(names) + 1)], _SIGNS
-        widths = [len(heads[-1])] * len(names)
-        names = [f"{number:>{len(heads[-1])}} {name}" for number, name in enumerate(names, 1)]
-        first = max(len(name) for name in (*names, _CORNER))
-        if first + sum(widths) + len(widths) > _MAX_WIDTH:
-            yield f"The matrix of {len(names)} tenants is too wide for the terminal; --format json lists every pair."
-            yield ""
+    digits = len(str(len(names)))
+    numbered = [f"{number:>{digits}} {name}" for number, name in enumerate(names, 1)]
+    numbers = [f"{number:<{digits}}" for number in range(1, len(names) + 1)]
+    words = {state: f"{state.value:<8}" for state in State}
+    for firsts, heads, signs, gap in ((names, names, words, "  "), (numbered, numbers, _SIGNS, " ")):
+        rows: list[list[Part]] = [[_CORNER, *(head.ljust(len(signs[State.OPEN])) for head in heads)]]
+        for first, client in zip(firsts, names, strict=True):
+            found = (states.get((client, server)) for server in names)
+            rows.append([first, *(Span(signs[state], _COLOURS[state]) if state else "-" for state in found)])
+        table = Table(rows, gap)
+        if max(map(len, printed([table]).splitlines())) <= _MAX_WIDTH:
+            legend = f". {State.BLOCKED.value}, d {State.DECLARED.value}, X {State.OPEN.value}"
+            yield from ((legend, table, "") if signs is _SIGNS else (table, ""))
             return
-        yield f". {State.BLOCKED.value}, d {State.DECLARED.value}, X {State.OPEN.value}"
-    gap = "  " if words is not _SIGNS else " "
-    yield gap.join(
-        [_CORNER.ljust(first), *(head.ljust(width) for head, width in zip(heads, widths, strict=True))]
-    ).rstrip()
-    for client, row_head in zip(proof.reachability.tenancy.names, names, strict=True):
-        cells = [row_head.ljust(first)]
-        for server, width in zip(proof.reachability.tenancy.names, widths, strict=True):
-            state = states.get((client, server))
-            cell = (words[state] if state else "-").ljust(width)
-            cells.append(paint(_COLOURS[state], cell) if state else cell)
-        yield gap.join(cells).rstrip()
-    yield ""
+    yield from (f"The matrix of {len(names)} tenants is too wide for the terminal; --format json lists every pair.", "")
 
 
-def _pairs(proof: Proof, paint: Paint) -> Iterator[str]:
+def _pairs(proof: Proof) -> Iterator[Block]:
     """Yields the pairs that are not blocked, with their connections; open pairs come before declared pairs."""
-    yield from _unisolated_namespaces(proof)
     connected = [verdict for verdict in proof.verdicts if verdict.state is not State.BLOCKED]
     connected.sort(key=lambda verdict: verdict.state is not State.OPEN)
     for verdict in connected[:_MAX_PAIRS]:
-        state = paint(_COLOURS[verdict.state], verdict.state.value.upper())
-        yield f"{state} {visible(verdict.client)} -> {visible(verdict.server)}: {visible(described(verdict.ports))}"
+        state = Span(verdict.state.value.upper(), _COLOURS[verdict.state])
+        yield state, f" {verdict.client} -> {verdict.server}: {described(verdict.ports)}"
         for connection in verdict.connections[:_MAX_CONNECTIONS]:
-            yield visible(
-                f"  pods of namespace {connection.client} -> pods of namespace {connection.server}: "
-                f"{described(connection.ports)}"
-            )
-            yield visible(f"    egress   {_allowance(connection.egress, proof.locate)}")
-            yield visible(f"    ingress  {_allowance(connection.ingress, proof.locate)}")
+            pods = f"pods of namespace {connection.client} -> pods of namespace {connection.server}"
+            yield f"  {pods}: {described(connection.ports)}"
+            yield f"    egress   {_allowance(connection.egress, proof.locate)}"
+            yield f"    ingress  {_allowance(connection.ingress, proof.locate)}"
         if len(verdict.connections) > _MAX_CONNECTIONS:
             yield f"  and {len(verdict.connections) - _MAX_CONNECTIONS} more connections"
         yield ""
     if len(connected) > _MAX_PAIRS:
-        yield f"and {len(connected) - _MAX_PAIRS} more pairs; --format json lists all connections"
-        yield ""
+        yield from (f"and {len(connected) - _MAX_PAIRS} more pairs; --format json lists all connections", "")
 
 
-def _unisolated_namespaces(proof: Proof) -> Iterator[str]:
+def _unisolated_namespaces(proof: Proof) -> Iterator[Block]:
     """Yields the namespaces of open pairs that have no ingress policy, or no egress policy."""
     unisolated: dict[str, set[str]] = defaultdict(set)
     for verdict in proof.verdicts:
@@ -165,7 +149,7 @@ def _unisolated_namespaces(proof: Proof) -> Iterator[str]:
                     unisolated[allowance.direction].add(allowance.namespace)
     several = {direction: sorted(names) for direction, names in sorted(unisolated.items()) if len(names) > 1}
     for direction, names in several.items():
-        yield visible(f"{len(names)} namespaces have no {direction} policy: {first_names(names, _MAX_PAIRS)}")
+        yield f"{len(names)} namespaces have no {direction} policy: {first_names(names, _MAX_PAIRS)}"
     if several:
         yield ""
 
@@ -178,70 +162,48 @@ def _allowance(allowance: Allowance, locate: Locate) -> str:
     return f"{manifest}, {place(allowance.path)}, {locate(manifest, allowance.path) or manifest.file}"
 
 
-def _section(head: str, lines: Iterable[str]) -> Iterator[str]:
-    """Yields a head, some lines and an empty line; nothing without lines."""
-    if listed := list(lines):
-        yield from (head, *listed, "")
-
-
 def _public_paths(proof: Proof) -> Iterator[str]:
     for path in public_paths(proof.reachability):
         preposition = "to" if path.direction == EGRESS else "from"
         peers = short_list(path.peers)
-        yield visible(f"  {path.tenant} {preposition} {peers}: {described(path.ports)} ({', '.join(path.namespaces)})")
+        yield f"  {path.tenant} {preposition} {peers}: {described(path.ports)} ({', '.join(path.namespaces)})"
 
 
-def _assumptions(proof: Proof, paint: Paint) -> Iterator[str]:
-    yield "Assumptions of the proof:"
-    for assumption in proof.assumptions:
-        basis = paint(_BASIS_COLOURS[assumption.basis], assumption.basis.value.ljust(8))
-        yield f"  {basis}  {assumption.claim}"
-        yield visible(f"            {assumption.reason}")
-
-
-def _facts(proof: Proof) -> Iterator[str]:
-    """Yields the facts about the network policy engine, each with its sources."""
-    engine = visible(proof.engine)
-    head = f"\nFacts about the engine {engine}, from which gpuc derives the policies and the proof:"
-    yield from _section(head, (f"  {statement}\n    source: {source}" for statement, source in proof.facts))
-
-
-def _conclusion(proof: Proof, paint: Paint) -> str:
+def _conclusion(proof: Proof) -> str:
     """Returns the last line: whether the proof holds, and the reasons if it does not hold."""
     counted, open_pairs = proof.bases, proof.states[State.OPEN]
     if proof.holds:
         assumed = counted[Basis.ASSUMED]
         condition = f", if all assumptions without evidence are true ({assumed})" if assumed else ""
-        return paint("1", f"The proof holds{condition}.")
+        return f"The proof holds{condition}."
     reasons = [f"open pairs: {open_pairs} of {len(proof.verdicts)}"] if open_pairs else []
     false = [basis for basis in (Basis.BROKEN, Basis.UNPROVEN) if counted[basis]]
     reasons += [f"{basis.value} assumptions: {counted[basis]}" for basis in false]
-    return paint("1", f"The proof does not hold; {', '.join(reasons)}.")
+    return f"The proof does not hold; {', '.join(reasons)}."
 
 
 def document(proofs: Sequence[Proof]) -> str:
     """Returns the report as JSON."""
-    return json.dumps({"version": 1, "proofs": [_data(proof) for proof in proofs]}, indent=2) + "\n"
+    return json_text({"proofs": [_data(proof) for proof in proofs]}, 1)
 
 
 def _data(proof: Proof) -> dict[str, Any]:
+    pairs = [
+        {
+            "from": verdict.client,
+            "to": verdict.server,
+            "state": verdict.state,
+            "ways": [_connection_data(connection, proof.locate) for connection in verdict.connections],
+        }
+        for verdict in proof.verdicts
+    ]
     return {
-        "name": proof.name,
-        "holds": proof.holds,
-        "tenants": {name: list(spaces) for name, spaces in proof.reachability.tenancy.namespaces_by_tenant.items()},
-        "pairs": [
-            {
-                "from": verdict.client,
-                "to": verdict.server,
-                "state": verdict.state.value,
-                "ways": [_connection_data(connection, proof.locate) for connection in verdict.connections],
-            }
-            for verdict in proof.verdicts
-        ],
+        **picked(proof, "name holds"),
+        "tenants": proof.reachability.tenancy.namespaces_by_tenant,
+        "pairs": pairs,
         "public": [path._asdict() | {"ports": described(path.ports)} for path in public_paths(proof.reachability)],
         "assumptions": [
-            {"what": assumption.claim, "basis": assumption.basis.value, "because": assumption.reason}
-            for assumption in proof.assumptions
+            {"what": claim, "basis": basis, "because": reason} for claim, basis, reason in proof.assumptions
         ],
         "engine": proof.engine,
         "facts": [{"what": statement, "source": source} for statement, source in proof.facts],
@@ -261,14 +223,10 @@ def _connection_data(connection: Connection, locate: Locate) -> dict[str, Any]:
 
 
 def _allowance_data(allowance: Allowance, locate: Locate) -> dict[str, Any] | None:
-    """Returns the policy, line and path of an allowance; None if no policy isolates the pods."""
+    """Returns the policy, file, line and path of an allowance; None if no policy isolates the pods."""
     if allowance.policy is None:
         return None
     manifest = allowance.policy.manifest
-    mark = locate(manifest, allowance.path)
-    return {
-        "policy": f"{manifest.namespace}/{manifest.name}",
-        "file": mark.file if mark else manifest.file,
-        "line": mark.line if mark else None,
-        "path": place(allowance.path),
-    }
+    where = position(locate(manifest, allowance.path), manifest.file)
+    del where["column"]
+    return {"policy": f"{manifest.namespace}/{manifest.name}", **where, "path": place(allowance.path)}

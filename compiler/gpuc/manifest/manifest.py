@@ -81,6 +81,10 @@ class Manifest:
         return f"{self.kind} {prefix}{self.name}"
 
 
+Locate = Callable[[Manifest, Path], Mark | None]
+"""A function that returns the file, line and column of a path in an object; None if they are unknown."""
+
+
 def manifest_of(
     document: Body, file: str = "", origin: Path = (), body: Body | None = None, name: str = ""
 ) -> Manifest:

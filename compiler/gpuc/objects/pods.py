@@ -89,8 +89,9 @@ class Pods(NamedTuple):
     @property
     def queue(self) -> str:
         """The LocalQueue that the pods or their object name; empty if Kueue does not start the pods."""
-        of_job = labels(dig(self.manifest.body, "spec", "jobTemplate", "metadata", "labels"))
-        return self.labels.get(QUEUE_LABEL) or self.manifest.labels.get(QUEUE_LABEL) or of_job.get(QUEUE_LABEL, "")
+        of_job = dig(self.manifest.body, "spec", "jobTemplate", "metadata", "labels")
+        names = (labels(source).get(QUEUE_LABEL) for source in (self.labels, self.manifest.labels, of_job))
+        return next(filter(None, names), "")
 
     @property
     def wants_devices(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,7 +17,7 @@ from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.reader import DUPLICATE_KEY, read
 from gpuc.lint.load.load_objects import load_objects
-from gpuc.manifest.manifest import Artifact, Manifest, Text, Values, Written, manifest_of
+from gpuc.manifest.manifest import Artifact, Locate, Manifest, Text, Values, Written, manifest_of
 from gpuc.manifest.output_file import OutputFile, output_files
 from gpuc.objects.object_set import ObjectSet
 from gpuc.write.filesystem import RefusedError, SafeDir
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 HELM_VALUES = "Helm values"
 """The kind of a manifest with the values of a chart. Its name is the component."""
-Locate = Callable[[Manifest, SpecPath], Mark | None]
 
 
 @dataclass(frozen=True, eq=False)

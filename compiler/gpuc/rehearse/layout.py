@@ -1,18 +1,29 @@
-"""Formats, tables and sections of the reports of rehearsals."""
+"""The formats of the reports of rehearsals. The summary is last on a terminal, and below the title in Markdown."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
-from gpuc import __version__
-from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.diagnostics.report.document import Block, Heading, Span, json_text
+from gpuc.diagnostics.report.markdown import page
+from gpuc.diagnostics.report.printer import printed
+from gpuc.diagnostics.report.terminal import PLAIN, Style
 
-R = TypeVar("R")
-Sections = Iterable[tuple[str, Sequence[str]]]
-"""(title, sentences) of each section."""
+
+class Timed(Protocol):
+    """A result with the duration of each step, in the order of the run, and how to reach the control plane."""
+
+    @property
+    def seconds(self) -> Mapping[str, float]: ...
+
+    @property
+    def kubeconfig(self) -> Path | str: ...
+
+
+R = TypeVar("R", bound=Timed)
 
 
 @dataclass(frozen=True)
@@ -23,11 +34,14 @@ class Report(Generic[R]):
     """The key of the results in the JSON document."""
     version: int
     """Version of the JSON document; it increases if a key is removed or changes its meaning."""
-    text: Callable[[R, Paint], str]
-    markdown: Callable[[R], str]
-    document: Callable[[R], dict[str, Any]]
+    title: Callable[[R], str]
+    blocks: Callable[[R], Iterable[Block]]
+    summary: Callable[[R], str]
+    data: Callable[[R], dict[str, Any]]
+    is_good: Callable[[R], bool] | None = None
+    """Whether a result is good; None for results that are neither good nor bad."""
 
-    def render(self, form: str, results: Sequence[R], *, colour: bool = False) -> str:
+    def render(self, form: str, results: Sequence[R], style: Style = PLAIN) -> str:
         """Returns the report as text, json or markdown, with a line break at the end.
 
         Raises:
@@ -35,60 +49,28 @@ class Report(Generic[R]):
         """
         match form:
             case "text":
-                return "\n".join(self.text(result, Paint(colour)) for result in results)
+                return "\n".join(printed(self._text(result), style) for result in results)
             case "json":
-                documents = [self.document(result) for result in results]
-                report = {"version": self.version, "gpuc": __version__, self.key: documents}
-                return json.dumps(report, indent=2) + "\n"
+                return json_text({self.key: _rounded([self.data(result) for result in results])}, self.version)
             case "markdown":
-                return "\n".join(self.markdown(result) for result in results)
+                pages = (
+                    [Heading(self.title(result)), self.summary(result), *self.blocks(result)] for result in results
+                )
+                return "\n".join(map(page, pages))
         raise KeyError(form)
 
-
-def text_report(lines: Iterable[str], sections: Sections, seconds: Mapping[str, float], summary: str) -> str:
-    """Returns a text report: its lines, the sections, the duration of each step, and the summary."""
-    steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in seconds.items())
-    return "\n".join([*lines, *_lines_of(sections, "{}:", "  - "), "", steps, summary, ""])
-
-
-def markdown_report(lines: Iterable[str], sections: Sections) -> str:
-    """Returns a Markdown report: its lines, and the sections with headings."""
-    return "\n".join([*lines, *_lines_of(sections, "### {}\n", "- "), ""])
+    def _text(self, result: R) -> list[Block]:
+        steps = ", ".join(f"{name} {taken:.1f} s" for name, taken in result.seconds.items())
+        verdict: tuple[str | Span, ...] = ()
+        if self.is_good is not None:
+            verdict = (": ", Span("good", "1;32") if self.is_good(result) else Span("not good", "1;31"))
+        return [Heading(self.title(result)), *self.blocks(result), "", steps, (self.summary(result), *verdict)]
 
 
-def good_or_not(is_good: bool, paint: Paint) -> str:
-    """Returns the last words of a text report."""
-    return paint("1;32", "good") if is_good else paint("1;31", "not good")
-
-
-def rounded(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns values, such as durations of steps, for a JSON document: numbers with at most two decimal places."""
-    return {name: round(value, 2) if isinstance(value, float) else value for name, value in record.items()}
-
-
-def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
-    """Returns the rows as lines with aligned columns."""
-    visible_rows = [tuple(visible(cell) for cell in row) for row in rows]
-    widths = [max(map(len, column)) for column in zip(*visible_rows, strict=True)]
-    return [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in visible_rows
-    ]
-
-
-def table(headings: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, last: str = "---") -> list[str]:
-    """Returns the lines of a Markdown table.
-
-    last: the alignment of the last column, for example `---:` for right.
-    """
-    header = [f"| {' | '.join(headings)} |", f"| {' | '.join([*('---' for _ in headings[1:]), last])} |"]
-    return [*header, *(f"| {' | '.join(visible(cell).replace('|', chr(92) + '|') for cell in row)} |" for row in rows)]
-
-
-def shortened(text: str, length: int) -> str:
-    """Returns the text, shortened to a maximum length."""
-    return text if len(text) <= length else f"{text[: length - 3]}..."
-
-
-def _lines_of(sections: Sections, title: str, bullet: str) -> Iterator[str]:
-    for name, sentences in sections:
-        yield from ("", title.format(name), *(f"{bullet}{visible(sentence)}" for sentence in sentences))
+def _rounded(value: Any) -> Any:
+    """Returns data with two decimals, as durations have in a JSON document."""
+    if isinstance(value, Mapping):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return round(value, 2) if isinstance(value, float) else value

@@ -9,19 +9,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from gpuc.diagnostics.finding import Mark
-from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.diagnostics.report.document import Block, Item, Span, Table, picked, position, section
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse import layout
 from gpuc.rehearse.apply import ApplyResult
+from gpuc.rehearse.layout import Report
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.runner import CaseResult
 
 ProblemKind = Literal["refused", "unhealthy", "unstable", "differs"]
 LISTED = 40
 """Maximum number of test cases that the text report lists. With more, it counts by line of the spec and suite."""
-_MESSAGE_LENGTH = 120
-_HEADINGS = ("spec", "test case", "as expected", "expected", "actual", "s")
+_LONGEST_CELL = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,33 +136,31 @@ def summary(result: Result) -> str:
     return f"{result.cluster}: {'; '.join(parts)}"
 
 
-def _text(result: Result, paint: Paint) -> str:
-    lines = [paint("1", f"{result.cluster} ({result.file})"), ""]
-    lines += layout.columns(_rows(result))
-    for problem in result.problems:
-        lines += ["", f"{paint('1', str(problem.mark))}  {paint('1;31', problem.kind)}  {visible(problem.object)}"]
-        lines.append(f"    {visible(problem.message)}")
-    for located in result.failed:
-        case = located.result.case
-        location = paint("1", str(located.mark))
-        lines += ["", f"{location}  {paint('1;31', 'different')}  {case.suite}/{visible(case.name)}"]
-        lines.append(f"    expected  {visible(outcome_text(case.expected))}")
-        lines.append(f"    actual    {visible(outcome_text(located.result.actual))}")
-    last = f"{summary(result)}: {layout.good_or_not(result.is_good, paint)}"
-    return layout.text_report(lines, _sections(result), result.seconds, last)
+def _blocks(result: Result) -> Iterator[Block]:
+    yield from ("", Table(list(_rows(result)), longest=_LONGEST_CELL))
+    problems = [Item(row.object, Span(row.kind, "1;31"), row.mark, (row.message,)) for row in result.problems]
+    yield from section("Problems", problems)
+    yield from section("Different", [_different(located) for located in result.failed])
+    yield from section("Simulated or replaced", result.substitutions)
+    yield from section("Not tested", result.not_tested)
+
+
+def _different(located: LocatedResult) -> Item:
+    case, actual = located.result.case, outcome_text(located.result.actual)
+    outcomes = f"expected  {outcome_text(case.expected)}", f"actual    {actual}"
+    return Item(f"{case.suite}/{case.name}", place=located.mark, notes=outcomes)
 
 
 def _rows(result: Result) -> Iterator[tuple[str, ...]]:
     """Yields the heading, then a row per test case; for more than LISTED cases, one per line of the spec and suite."""
     if len(result.cases) <= LISTED:
-        yield ("spec", "test case", "outcome", "s")
+        yield "spec", "test case", "outcome", "s"
         for located in result.cases:
             case, actual = located.result.case, outcome_text(located.result.actual)
-            location = f"{located.mark.file}:{located.mark.line}"
-            outcome = layout.shortened(actual, _MESSAGE_LENGTH)
-            yield location, f"{case.suite}/{case.name}", outcome, f"{located.result.seconds:.1f}"
+            place = f"{located.mark.file}:{located.mark.line}"
+            yield place, f"{case.suite}/{case.name}", actual, f"{located.result.seconds:.1f}"
         return
-    yield ("spec", "suite", "cases", "refusals", "as expected", "s")
+    yield "spec", "suite", "cases", "refusals", "as expected", "s"
     for (file, line, suite), group in groupby(result.cases, _line_and_suite):
         results = [located.result for located in group]
         passed = sum(case_result.passed for case_result in results)
@@ -176,34 +173,10 @@ def _line_and_suite(located: LocatedResult) -> tuple[str, int, str]:
     return located.mark.file, located.mark.line, located.result.case.suite
 
 
-def _markdown(result: Result) -> str:
-    lines = [f"## Rehearsal of {result.cluster}", "", summary(result), ""]
-    if result.problems:
-        rows = ((str(problem.mark), problem.kind, problem.object, problem.message) for problem in result.problems)
-        lines += [*layout.table(("spec", "problem", "object", "message"), rows), ""]
-    lines += layout.table(_HEADINGS, _case_rows(result), last="---:")
-    return layout.markdown_report(lines, _sections(result))
-
-
-def _sections(result: Result) -> layout.Sections:
-    return ("Simulated or replaced", result.substitutions), ("Not tested", result.not_tested)
-
-
-def _case_rows(result: Result) -> Iterator[tuple[str, ...]]:
-    for located in result.cases:
-        case_result, case = located.result, located.result.case
-        expected = outcome_text(case.expected)
-        actual = layout.shortened(outcome_text(case_result.actual), _MESSAGE_LENGTH)
-        name, passed = f"{case.suite}/{case.name}", "yes" if case_result.passed else "**no**"
-        yield f"{located.mark.file}:{located.mark.line}", name, passed, expected, actual, f"{case_result.seconds:.1f}"
-
-
-def _document(result: Result) -> dict[str, Any]:
+def _data(result: Result) -> dict[str, Any]:
     return {
-        "cluster": result.cluster,
-        "file": result.file,
+        **picked(result, "cluster file objects seconds memory_mib substitutions not_tested"),
         "good": result.is_good,
-        "objects": result.objects,
         "counts": {
             "cases": len(result.cases),
             "distinct": result.distinct,
@@ -211,34 +184,29 @@ def _document(result: Result) -> dict[str, Any]:
             "different": len(result.failed),
             "problems": len(result.problems),
         },
-        "seconds": layout.rounded(result.seconds),
-        "memory_mib": result.memory_mib,
-        "problems": [_problem(problem) for problem in result.problems],
+        "problems": [picked(problem, "kind object message") | position(problem.mark) for problem in result.problems],
         "cases": [_case(located) for located in result.cases],
-        "substitutions": list(result.substitutions),
-        "not_tested": list(result.not_tested),
     }
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {"kind": problem.kind, **asdict(problem.mark), "object": problem.object, "message": problem.message}
 
 
 def _case(located: LocatedResult) -> dict[str, Any]:
-    case = located.result.case
+    result = located.result
     return {
-        "suite": case.suite,
-        "name": case.name,
-        **asdict(located.mark),
-        "path": list(case.origin),
-        "queue": case.queue,
-        "pool": case.pool,
-        "request": case.request,
-        "passed": located.result.passed,
-        "expected": asdict(case.expected),
-        "actual": asdict(located.result.actual),
-        "seconds": round(located.result.seconds, 2),
+        **picked(result.case, "suite name queue pool request"),
+        **position(located.mark),
+        **picked(result, "passed seconds"),
+        "path": result.case.origin,
+        "expected": asdict(result.case.expected),
+        "actual": asdict(result.actual),
     }
 
 
-render = layout.Report("clusters", 2, _text, _markdown, _document).render
+REPORT = Report(
+    "clusters",
+    2,
+    lambda result: f"Rehearsal of {result.cluster} ({result.file})",
+    _blocks,
+    summary,
+    _data,
+    lambda result: result.is_good,
+)

@@ -120,7 +120,14 @@ class Egress(Allowed):
     @property
     def ranges(self) -> list[Cidr]:
         """The address ranges; empty for names."""
-        return [self.cidr] if self.cidr is not None else self.cidrs or []
+        return list(self.range_paths.values())
+
+    @property
+    def range_paths(self) -> dict[tuple[str | int, ...], Cidr]:
+        """The address ranges by their path in the entry; empty for names."""
+        if self.cidr is not None:
+            return {("cidr",): self.cidr}
+        return {("cidrs", index): cidr for index, cidr in enumerate(self.cidrs or ())}
 
 
 class Ingress(Allowed):

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpuc.diagnostics.spelling import nearest
 from gpuc.diagnostics.usage import UsageError
+from gpuc.diagnostics.words import shortened
 from gpuc.spec.field_types import ELEMENT, Steps
 from gpuc.spec.reference import Field, children, effects, field_at, fields, named, path_text
 
@@ -143,11 +144,6 @@ def first_sentence(field: Field) -> str:
     """Returns the first sentence of the description."""
     text = " ".join(field.description.split("\n\n")[0].split())
     return text.split(". ")[0].removesuffix(".")
-
-
-def shortened(text: str, length: int) -> str:
-    """Returns the text, cut to a length."""
-    return text if len(text) <= length else text[: length - 3].rstrip() + "..."
 
 
 def _wrapped(text: str) -> str:

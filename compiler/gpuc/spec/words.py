@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any, Literal, get_args, get_origin
 
 from gpuc.diagnostics.finding import Path
+from gpuc.diagnostics.place import dotted
+from gpuc.diagnostics.words import shortened
 from gpuc.spec.base import Shorthand
 from gpuc.spec.field_type import constraints, field_type, fields, fits, is_model, members, plain
 from gpuc.spec.form import Form, Words
@@ -124,17 +126,14 @@ def _example(kind: Any) -> str:
 
 def name_of(path: Path) -> str:
     """Returns the path as messages show it, for example pools.train-h100.instances[0]."""
-    text = ""
-    for step in path[1:] if path[:1] == ("spec",) and len(path) > 1 else path:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
-    return text or "the file"
+    return dotted(path[1:] if path[:1] == ("spec",) and len(path) > 1 else path) or "the file"
 
 
 def show(value: Any) -> str:
     """Returns the value as messages show it: strings in quotes and shortened, maps and lists only by kind."""
     if isinstance(value, str):
         line = value.replace("\n", "\\n")
-        return "empty" if not line else f'"{line}"' if len(line) <= 60 else f'"{line[:57]}..."'
+        return "empty" if not line else f'"{shortened(line, 60)}"'
     if isinstance(value, dict | list):
         return "a map" if isinstance(value, dict) else "a list"
     if isinstance(value, bool):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc import __version__
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
-from gpuc.diagnostics.report.terminal import Paint, visible
+from gpuc.diagnostics.report.document import Block, Span, json_text, picked, position, strong
 from gpuc.kubernetes.amounts import described
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Locate
 from gpuc.trace import Stage, Step, TraceResult, Workload
 from gpuc.trace.nodes import several
 from gpuc.trace.steps import NO_KUEUE, Placement
@@ -20,8 +18,8 @@ from gpuc.trace.steps import NO_KUEUE, Placement
 VERSION = 2
 """The version of the JSON format."""
 _COLOURS = {"passed": "32", "failed": "1;31", "bypassed": "33", "assumed": "33", "unknown": "33"}
-_MESSAGE_COLUMN = 32
-"""The column of messages in the report."""
+_MARGIN = " " * 32
+"""The text before the further lines of a message."""
 _REASONS = {
     Stage.RIGHTS: "The members of the namespace have no right to create the workload.",
     Stage.API: "The API server rejects the workload.",
@@ -42,9 +40,6 @@ _REASONS = {
 }
 """Reasons why a workload does not start, by the stage that fails."""
 
-Locate = Callable[[Manifest, Path], Mark | None]
-"""A function that returns the file, line and column of a path in an object; None if they are unknown."""
-
 
 @dataclass(frozen=True)
 class Traced:
@@ -58,35 +53,33 @@ class Traced:
     """Returns the position of a field of the workload; None if the position is unknown."""
 
 
-def render(report_format: str, traced: Sequence[Traced], locate: Locate, *, colour: bool = False) -> str:
-    """Returns the report.
-
-    Args:
-        report_format: "text", or "json" for one indented JSON object.
-    """
-    if report_format == "json":
-        document = {"version": VERSION, "gpuc": __version__, "traces": [_data(trace, locate) for trace in traced]}
-        return json.dumps(document, indent=2) + "\n"
-    paint = Paint(colour)
-    return "\n".join("\n".join(_lines(trace, locate, paint)) + "\n" for trace in traced)
+def document(traced: Sequence[Traced], locate: Locate) -> str:
+    """Returns the report as JSON."""
+    return json_text({"traces": [_data(trace, locate) for trace in traced]}, VERSION)
 
 
-def _lines(trace: Traced, locate: Locate, paint: Paint) -> Iterator[str]:
+def blocks(traced: Sequence[Traced], locate: Locate) -> Iterator[Block]:
+    """Yields the report for people."""
+    for number, trace in enumerate(traced):
+        yield from ("", *_trace(trace, locate)) if number else _trace(trace, locate)
+
+
+def _trace(trace: Traced, locate: Locate) -> Iterator[Block]:
     workload = trace.workload
     where = f"namespace {workload.namespace or '(none)'}, queue {workload.queue or '(none)'}"
-    yield visible(f"{workload.kind} {workload.name}: {where}{f', {trace.note}' if trace.note else ''}")
+    yield f"{workload.kind} {workload.name}: {where}{f', {trace.note}' if trace.note else ''}"
     for pods in workload.pod_sets:
-        yield visible(f"  {pods.name}: {pods.count * workload.copies} x {described(trace.result.requests[pods.name])}")
+        yield f"  {pods.name}: {pods.count * workload.copies} x {described(trace.result.requests[pods.name])}"
     has_several_sets = len(workload.pod_sets) > 1
     for step in trace.result.steps:
-        name = step.stage.value
         message = f"{step.pods}: {step.message}" if has_several_sets and step.pods else step.message
-        yield f"  {paint(_COLOURS[step.verdict], f'{step.verdict:<10}')}  {name:<16}  {visible(message)}"
-        for position in filter(None, (_object(step, locate), _field(trace, step))):
-            yield f"{'':<{_MESSAGE_COLUMN}}{visible(position)}"
+        verdict = Span(f"{step.verdict:<10}", _COLOURS[step.verdict])
+        yield "  ", verdict, f"  {step.stage.value:<16}  {message}"
+        for where in filter(None, (_object(step, locate), _field(trace, step))):
+            yield _MARGIN + where
         if step.fix:
-            yield f"{'':<{_MESSAGE_COLUMN}}{paint('1', visible(f'fix: {step.fix}'))}"
-    yield paint("1", visible(_conclusion(trace.result)))
+            yield _MARGIN, strong(f"fix: {step.fix}")
+    yield strong(_conclusion(trace.result))
 
 
 def _object(step: Step, locate: Locate) -> str:
@@ -148,24 +141,13 @@ def _placement(name: str, placement: Placement) -> str:
 def _data(trace: Traced, locate: Locate) -> dict[str, Any]:
     workload, result = trace.workload, trace.result
     placements = {
-        name: {
-            "flavors": list(placement.flavors),
-            "borrowed": placement.borrowed,
-            "pools": list(placement.pools),
-            "instanceTypes": list(placement.instance_types),
-            "nodes": placement.nodes,
-        }
+        name: {**picked(placement, "flavors borrowed pools nodes"), "instanceTypes": placement.instance_types}
         for name, placement in result.placements.items()
     }
+    pods = {pods.name: {"count": pods.count, "requests": result.requests[pods.name]} for pods in workload.pod_sets}
     return {
-        "kind": workload.kind,
-        "name": workload.name,
-        "namespace": workload.namespace,
-        "queue": workload.queue,
-        "copies": workload.copies,
-        "pods": {
-            pods.name: {"count": pods.count, "requests": trace.result.requests[pods.name]} for pods in workload.pod_sets
-        },
+        **picked(workload, "kind name namespace queue copies"),
+        "pods": pods,
         "verdict": result.verdict,
         "by": result.by or None,
         "bypass": result.bypass or None,
@@ -178,19 +160,13 @@ def _data(trace: Traced, locate: Locate) -> dict[str, Any]:
 
 
 def _step(trace: Traced, step: Step, locate: Locate) -> dict[str, Any]:
-    mark = locate(step.manifest, step.path) if step.manifest else None
+    manifest = step.manifest
     field_mark = trace.place(step.field) if step.field else None
     return {
-        "stage": step.stage.value,
+        **picked(step, "stage verdict message path field"),
         "podSet": step.pods or None,
-        "verdict": step.verdict,
-        "message": step.message,
         "fix": step.fix or None,
-        "object": str(step.manifest) if step.manifest else None,
-        "path": list(step.path),
-        "file": mark.file if mark else (step.manifest.file if step.manifest else None),
-        "line": mark.line if mark else None,
-        "column": mark.column if mark else None,
-        "field": list(step.field),
+        "object": str(manifest) if manifest else None,
+        **(position(locate(manifest, step.path), manifest.file) if manifest else position(None)),
         "fieldLine": field_mark.line if field_mark else None,
     }

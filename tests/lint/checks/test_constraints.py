@@ -11,10 +11,10 @@ import pytest
 
 from gpuc import verify
 from gpuc.lint import checks
+from gpuc.lint.checks.constraints import constraints
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.verify import constraints
 from gpuc.verify.subject import Subject
 from tests.conftest import EXAMPLES, ROOT
 

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from gpuc.isolation import dns_egress
-from gpuc.lint.checks import monitoring, object_consistency
+from gpuc.lint.checks.consistency import object_consistency
+from gpuc.lint.checks.constraints import constraints
+from gpuc.lint.checks.monitoring import monitor_targets
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.verify import constraints
 from tests.conftest import ROOT
 from tests.lint.checks.sound import unsound
 from tests.values import changed, paths
@@ -24,7 +25,7 @@ STRANGE: tuple[Any, ...] = (
 )  # fmt: skip
 KINDS = ("NetworkPolicy", "ServiceMonitor", "PodMonitor", "PrometheusRule", "Role", "ResourceQuota", "LimitRange",
          "Job", "Application", "GpucImages", "GpucGpuQueue")  # fmt: skip
-CHECKS = (dns_egress, monitoring, object_consistency, constraints)
+CHECKS = (dns_egress, monitor_targets, object_consistency, constraints)
 
 
 def findings_of(tree: ObjectSet) -> list[ObjectFinding]:

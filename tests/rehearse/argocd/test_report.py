@@ -9,12 +9,12 @@ import pytest
 
 from gpuc.rehearse.argocd.checks import Failure
 from gpuc.rehearse.argocd.result import (
+    REPORT,
     ApplicationRow,
     EditResult,
     SyncResult,
     application_rows,
     late_edits,
-    render,
     summary,
 )
 from gpuc.rehearse.argocd.timeline import State, Timeline
@@ -59,7 +59,7 @@ def test_a_failure_makes_a_run_bad_and_a_skipped_edit_does_not() -> None:
 
 @pytest.mark.parametrize("form", ["text", "markdown"])
 def test_text_and_markdown_have_times_waits_and_failures(form: str) -> None:
-    text = render(form, [result(GROWS, NEVER, SKIPPED, failures=(FAILURE,))])
+    text = REPORT.render(form, [result(GROWS, NEVER, SKIPPED, failures=(FAILURE,))])
     for part in (
         "prod-root", "Synced Degraded", "a pool grows", "3.5", "pools: operation runs (2.0 s)", "never",
         "TEN003 a tenant without a queue", "wave 10 began before wave -20", "12.3", "prod-efa: chart efa is missing",
@@ -69,12 +69,12 @@ def test_text_and_markdown_have_times_waits_and_failures(form: str) -> None:
 
 
 def test_a_bar_in_a_message_does_not_break_a_table() -> None:
-    line = next(line for line in render("markdown", [result(NEVER)]).splitlines() if "renamed" in line)
+    line = next(line for line in REPORT.render("markdown", [result(NEVER)]).splitlines() if "renamed" in line)
     assert line.replace(r"\|", "").count("|") == 6
 
 
 def test_json_has_numbers() -> None:
-    (read,) = json.loads(render("json", [result(GROWS, NEVER, failures=(FAILURE,))]))["argocd"]
+    (read,) = json.loads(REPORT.render("json", [result(GROWS, NEVER, failures=(FAILURE,))]))["argocd"]
     assert read["counts"] == {"applications": 2, "good": 1, "edits": 2, "late": 1, "failures": 1}
     assert [edit["seconds"] for edit in read["edits"]] == [3.46, None]
     assert read["failures"][0]["at"] == 12.34

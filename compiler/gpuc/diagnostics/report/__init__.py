@@ -2,37 +2,23 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
-
-from gpuc.diagnostics.report.terminal import PLAIN, Style
 
 if TYPE_CHECKING:
     from gpuc.diagnostics.report.result import Report
+    from gpuc.diagnostics.report.terminal import Style
 
-FORMATS = ("text", "json", "github", "sarif")
+_MODULES = {"text": "text", "json": "json_report", "github": "github", "sarif": "sarif"}
+FORMATS = tuple(_MODULES)
 
 
-def render(form: str, report: Report, style: Style = PLAIN) -> str:
+def render(form: str, report: Report, style: Style | None = None) -> str:
     """Returns the report in one of FORMATS, with a line break at the end. Only the format text has a style.
 
     Raises:
         KeyError: for an unknown format.
     """
-    match form:
-        case "text":
-            from gpuc.diagnostics.report import text
-
-            return text.render(report, style)
-        case "json":
-            from gpuc.diagnostics.report import json_report
-
-            return json_report.render(report)
-        case "github":
-            from gpuc.diagnostics.report import github
-
-            return github.render(report)
-        case "sarif":
-            from gpuc.diagnostics.report import sarif
-
-            return sarif.render(report)
-    raise KeyError(form)
+    module = import_module(f"gpuc.diagnostics.report.{_MODULES[form]}")
+    text: str = module.render(report, style) if style and form == "text" else module.render(report)
+    return text

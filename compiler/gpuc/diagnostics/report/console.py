@@ -4,8 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.report.terminal import visible
+from gpuc.diagnostics.report.terminal import Style, style_of, visible
+
+if TYPE_CHECKING:
+    from gpuc.diagnostics.report.document import Block
+
+
+def print_document(blocks: Iterable[Block]) -> None:
+    """Writes a report to stdout, with colours and line breaks if stdout is a terminal."""
+    from gpuc.diagnostics.report.printer import printed
+
+    write_stdout(printed(blocks, stdout_style()))
+
+
+def stdout_style() -> Style:
+    """Returns how stdout shows text."""
+    return style_of(sys.stdout, os.environ)
 
 
 def write_stdout(text: str) -> None:

@@ -48,7 +48,11 @@ def explain(id: str) -> str:  # noqa: A002
     parts = [f"{rule.id} ({rule.word}): {rule.title}", _wrapped(rule.why)]
     if rule.source:
         parts.append(f"Source: {rule.source}")
-    parts += _change_examples(rule.id) if rule.level else _examples(rule.id)
+    if (example := example_of(rule.id)) is not None and example.note:
+        parts.append(_wrapped(example.note))
+    else:
+        examples = _change_examples(rule.id) if rule.level else _examples(rule.id)
+        parts += [f"{heading}:\n\n{_formatted(text, rule.id)}" for heading, text in examples]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -84,37 +88,29 @@ def _import_rule(id: str) -> Rule | None:  # noqa: A002
     return RULES.get(id)
 
 
-def _examples(id: str) -> Iterator[str]:  # noqa: A002
-    """Yields a good and a bad example: from examples/, or from the case file of the rule."""
+def _examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
+    """Yields headings and texts: a good and a bad example, from examples/ or from the case file of the rule."""
     example = example_of(id)
     if example is None:
         yield from _case_examples(id)
-    elif example.note:
-        yield _wrapped(example.note)
-    else:
-        for name, variant in (("Good", example.good), ("Bad", example.bad)):
-            where = _PLACES[example.place].format(file=variant.file)
-            yield f"{name}{where}:\n\n{_formatted(variant.text, id)}"
-
-
-def _case_examples(id: str) -> Iterator[str]:  # noqa: A002
-    """Yields a good and a bad example from the case file of the rule, or the complete file for Kubernetes objects."""
-    for file in sorted(_PACKAGE.rglob("*.yaml")):
-        text = file.read_text(encoding="utf-8")
-        if not re.search(rf"#! {id}$", text, re.MULTILINE):
-            continue
-        if not _EXTENDS.search(text):
-            yield f"Good and bad examples:\n\n{_formatted(text, id)}"
-            return
-        examples = re.split(r"^---\n", text, flags=re.MULTILINE)
-        good = next(example for example in examples if f"#! {id}" not in example)
-        bad = next(example for example in examples if f"#! {id}" in example)
-        for name, example in (("Good", good), ("Bad", bad)):
-            yield f"{name}{_base(example)}:\n\n{_formatted(_EXTENDS.sub('', example), id)}"
         return
+    for name, variant in (("Good", example.good), ("Bad", example.bad)):
+        yield name + _PLACES[example.place].format(file=variant.file), variant.text
 
 
-def _change_examples(id: str) -> Iterator[str]:  # noqa: A002
+def _case_examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
+    """Yields a good and a bad example from the case file of the rule, or the complete file for Kubernetes objects."""
+    texts = (file.read_text(encoding="utf-8") for file in sorted(_PACKAGE.rglob("*.yaml")))
+    text = next((text for text in texts if re.search(rf"#! {id}$", text, re.MULTILINE)), "")
+    if not text or not _EXTENDS.search(text):
+        yield from [("Good and bad examples", text)] if text else []
+        return
+    examples = re.split(r"^---\n", text, flags=re.MULTILINE)
+    for name, is_bad in (("Good", False), ("Bad", True)):
+        yield _spec(name, next(example for example in examples if (f"#! {id}" in example) is is_bad))
+
+
+def _change_examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
     """Yields the specs of the case file of an impact: the state before, and the states after with and without it.
 
     A line of the state before that ends with `#2! ID` has the impact if the second state after removes the line.
@@ -124,20 +120,15 @@ def _change_examples(id: str) -> Iterator[str]:  # noqa: A002
     before, *afters = [text for text in texts if not text.startswith(("# Workloads.", "# Manifests of"))]
     removed_by = {int(number) for number in re.findall(rf"#(\d+)! {id}$", "\n".join(texts), re.MULTILINE)}
     is_with = [f"#! {id}" in after or number in removed_by for number, after in enumerate(afters, 1)]
-    yield _change_example("Before", before, id)
-    yield _change_example("After, with the impact", afters[is_with.index(True)], id)
-    yield _change_example("After, without the impact", afters[is_with.index(False)], id)
+    yield _spec("Before", re.sub(rf" *#\d+! {id}$", "", before, flags=re.MULTILINE))
+    yield _spec("After, with the impact", afters[is_with.index(True)])
+    yield _spec("After, without the impact", afters[is_with.index(False)])
 
 
-def _change_example(heading: str, example: str, id: str) -> str:  # noqa: A002
-    text = _EXTENDS.sub("", re.sub(rf" *#\d+! {id}$", "", example, flags=re.MULTILINE))
-    return f"{heading}{_base(example)}:\n\n{_formatted(text, id)}"
-
-
-def _base(example: str) -> str:
-    """Returns the end of a heading that names the layers of the example; an empty string without layers."""
+def _spec(name: str, example: str) -> tuple[str, str]:
+    """Returns a heading that names the layers of a spec, and the text of the spec without them."""
     match = _EXTENDS.search(example)
-    return f", in a spec that extends {match[1]}" if match else ""
+    return name + (f", in a spec that extends {match[1]}" if match else ""), _EXTENDS.sub("", example)
 
 
 def _formatted(example: str, id: str) -> str:  # noqa: A002

@@ -29,12 +29,11 @@ by cluster and subject:
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
-from gpuc import __version__
-from gpuc.diagnostics.finding import Mark, Path, Severity
+from gpuc.diagnostics.finding import Severity
+from gpuc.diagnostics.report.document import json_text, picked, position
 from gpuc.diagnostics.report.result import Report, ReportRow
 
 VERSION = 2
@@ -42,41 +41,25 @@ VERSION = 2
 
 def render(report: Report) -> str:
     """Returns the report as an indented JSON object, in ASCII."""
-    document = {
-        "version": VERSION,
-        "gpuc": __version__,
-        "clusters": list(report.clusters),
-        "files": {
-            "written": list(report.written),
-            "removed": list(report.removed),
-            "unchanged": report.unchanged,
-        },
+    data = {
+        "clusters": report.clusters,
+        "files": picked(report, "written removed unchanged"),
         "changes": [asdict(change) for change in report.changes],
         "counts": {severity.value: report.count(severity) for severity in Severity},
-        "unchecked": list(report.unchecked),
+        "unchecked": report.unchecked,
         "findings": [_finding(row) for row in report.rows],
         "failures": [_finding(row) for row in report.failure_rows],
     }
-    return json.dumps(document, indent=2) + "\n"
+    return json_text(data, VERSION)
 
 
 def _finding(row: ReportRow) -> dict[str, Any]:
     finding = row.finding
     return {
-        "id": finding.id,
-        "severity": finding.severity.value,
-        "message": finding.message,
-        **_place(finding.mark, finding.path),
-        "clusters": list(row.clusters),
+        **picked(finding, "id severity message"),
+        **position(finding.mark),
+        "path": finding.path,
+        "clusters": row.clusters,
         "fix": finding.fix or None,
-        "related": [{"message": other.message, **_place(other.mark, other.path)} for other in row.related],
-    }
-
-
-def _place(mark: Mark | None, path: Path) -> dict[str, Any]:
-    return {
-        "file": mark.file if mark else None,
-        "line": mark.line if mark else None,
-        "column": mark.column if mark else None,
-        "path": list(path),
+        "related": [picked(other, "message path") | position(other.mark) for other in row.related],
     }

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, Severity
+from gpuc.diagnostics.place import dotted
 from gpuc.diagnostics.report.changes import ClusterChange
 
 
@@ -21,8 +22,7 @@ class ReportRow:
     @property
     def path(self) -> str:
         """The spec path of the finding, for example "spec.pools.train-h100.instances[0]"."""
-        steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in self.finding.path)
-        return "".join(steps).removeprefix(".")
+        return dotted(self.finding.path)
 
     @property
     def related(self) -> tuple[Related, ...]:

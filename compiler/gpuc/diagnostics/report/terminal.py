@@ -12,16 +12,6 @@ _NARROWEST, _WIDEST = 40, 120
 """Bounds of the line length: a long line is hard to read also on a wide terminal."""
 
 
-class Paint:
-    """Colours text with SGR parameters such as "1;31". Without colour, returns the text unchanged."""
-
-    def __init__(self, colour: bool) -> None:
-        self._colour = colour
-
-    def __call__(self, parameters: str, text: str) -> str:
-        return f"\x1b[{parameters}m{text}\x1b[0m" if self._colour else text
-
-
 def wants_colour(stream: TextIO | None, environment: Mapping[str, str]) -> bool:
     """Returns whether text on the stream has colours. NO_COLOR takes precedence over FORCE_COLOR.
 
@@ -106,6 +96,11 @@ def column_width(text: str) -> int:
     from unicodedata import combining, east_asian_width
 
     return sum(0 if combining(char) else 1 + (east_asian_width(char) in "WF") for char in shown)
+
+
+def padded(text: str, width: int) -> str:
+    """Returns the text with spaces at its end, up to a number of columns."""
+    return text + " " * (width - column_width(text))
 
 
 def clipped(line: str, column: int) -> tuple[str, int]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import RULES, Severity
 from gpuc.diagnostics.output_error import REPORT_THIS
 from gpuc.diagnostics.report import changes
+from gpuc.diagnostics.report.document import Block, Part, Span, Wrapped, strong
+from gpuc.diagnostics.report.printer import printed
 from gpuc.diagnostics.report.result import Report, ReportRow
-from gpuc.diagnostics.report.terminal import PLAIN, Paint, Style, clipped, column_width, visible, wrapped
+from gpuc.diagnostics.report.terminal import PLAIN, Style, clipped, column_width, padded
 from gpuc.diagnostics.words import counted
 
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;36"}
@@ -26,65 +29,60 @@ _PLURALS = {Severity.ERROR: "errors", Severity.WARNING: "warnings", Severity.INF
 
 
 def render(report: Report, style: Style = PLAIN) -> str:
-    """Returns the report as text. Control characters from the input are escaped."""
-    if report.quiet:
-        return _quiet(report, style)
-    paint = Paint(style.colour)
-    blocks = [_block(row, report, paint, style.width) for row in report.rows]
-    parts = [*blocks, *_unchecked(report), *_failures(report, paint), *_changes(report), *_summary(report)]
-    return "\n".join(parts) + "\n"
+    """Returns the report as text."""
+    return printed(_quiet(report, style) if report.quiet else _complete(report, style), style)
 
 
-def _quiet(report: Report, style: Style) -> str:
-    """Returns the errors and warnings; an empty string if there are none."""
-    paint = Paint(style.colour)
-    rows = [row for row in report.rows if row.finding.severity is not Severity.INFO]
-    blocks = [_block(row, report, paint, style.width).rstrip("\n") for row in rows]
-    return "".join(f"{block}\n" for block in (*blocks, *_failures(report, paint)) if block)
+def _complete(report: Report, style: Style) -> Iterator[Block]:
+    for row in report.rows:
+        yield from (*_finding(row, report, style.width), "")
+    if report.unchecked:
+        yield from ("Not checked:", *(f"  - {sentence}" for sentence in report.unchecked), "")
+    if report.failure_rows:
+        yield from (*_failures(report), "")
+    yield from changes.lines(report.changes)
+    yield from _summary(report)
 
 
-def _block(row: ReportRow, report: Report, paint: Paint, width: int | None) -> str:
+def _quiet(report: Report, style: Style) -> Iterator[Block]:
+    """Yields the errors and warnings."""
+    for row in report.rows:
+        if row.finding.severity is not Severity.INFO:
+            yield from _finding(row, report, style.width)
+    if report.failure_rows:
+        yield from _failures(report)
+
+
+def _finding(row: ReportRow, report: Report, width: int | None) -> Iterator[Block]:
     finding = row.finding
-    position = visible(_position(row))
-    start = column_width(f"{position}  {finding.severity.value} {finding.id}  ")
-    message = _indented(finding.message + _clusters(row), width, first=start, indent=_INDENT)
-    severity = paint(_COLOURS[finding.severity], finding.severity.value)
-    lines = [f"{paint('1', position)}  {severity} {finding.id}  {message}", *_excerpt(row, report, paint)]
-    lines += _related(row, report, paint, width)
+    severity = Span(finding.severity.value, _COLOURS[finding.severity])
+    message = finding.message + _clusters(row)
+    yield Wrapped((strong(_position(row)), "  ", severity, f" {finding.id}  ", message), _INDENT)
+    yield from _excerpt(row, report)
+    yield from _related(row, report, width)
     if finding.fix:
-        fix = _indented(finding.fix, width, first=_INDENT + _LABEL, indent=_INDENT + _LABEL)
-        lines.append(f"{' ' * _INDENT}{paint('32', 'fix:')} {fix}")
-    return "\n".join([*lines, ""])
+        yield Wrapped((" " * _INDENT, Span("fix:", "32"), " ", finding.fix), _INDENT + _LABEL)
 
 
-def _indented(text: str, width: int | None, *, first: int, indent: int) -> str:
-    """Returns a text of one or several lines, broken at the width, with spaces before all lines but the first."""
-    lines = [
-        wrapped(visible(line), width, first=indent if number else first, indent=indent)
-        for number, line in enumerate(text.splitlines())
-    ]
-    return f"\n{' ' * indent}".join(lines)
-
-
-def _related(row: ReportRow, report: Report, paint: Paint, width: int | None) -> list[str]:
-    """Returns a line for each related place: the position, what is there, and the source line, in columns."""
+def _related(row: ReportRow, report: Report, width: int | None) -> Iterator[Block]:
+    """Yields a line for each related place: the position, what is there, and the source line, in columns."""
     related = row.related[:_MOST_RELATED]
-    places = [visible(str(other.mark or "")) for other in related]
-    messages = [visible(other.message) for other in related]
+    places = [str(other.mark or "") for other in related]
     place_width = max(map(column_width, places), default=0)
-    message_width = max(map(column_width, messages), default=0)
+    message_width = max((column_width(other.message) for other in related), default=0)
     start = _INDENT + _LABEL + place_width + 2
-    lines = []
-    for number, (other, place, message) in enumerate(zip(related, places, messages, strict=True)):
-        label = " " * _INDENT + (" " * len("see:") if number else paint("36", "see:"))
-        shown = wrapped(message, width, first=start, indent=start)
-        source = visible(((other.mark and report.lines(other.mark)) or "").partition(" #")[0].strip())
+    label: Part = Span("see:", "36")
+    for other, place in zip(related, places, strict=True):
+        line = (" " * _INDENT, label, f" {padded(place, place_width)}  ")
+        label = " " * len("see:")
+        source = ((other.mark and report.lines(other.mark)) or "").partition(" #")[0].strip()
         room = min(_RELATED_COLUMNS, width - start - message_width - 4 if width else _RELATED_COLUMNS)
-        if source and 0 < column_width(source) <= room:
-            shown += " " * (message_width - column_width(message)) + paint("2", f"  | {source}")
-        lines.append(f"{label} {place}{' ' * (place_width - column_width(place))}  {shown}".rstrip())
-    rest = len(row.related) - len(related)
-    return [*lines, f"{' ' * (_INDENT + _LABEL)}and {counted(rest, 'other place')}"] if rest else lines
+        if source and column_width(source) <= room:
+            yield (*line, padded(other.message, message_width), Span(f"  | {source}", "2"))
+        else:
+            yield Wrapped((*line, other.message), start)
+    if rest := len(row.related) - len(related):
+        yield f"{' ' * (_INDENT + _LABEL)}and {counted(rest, 'other place')}"
 
 
 def _position(row: ReportRow) -> str:
@@ -101,41 +99,24 @@ def _clusters(row: ReportRow) -> str:
     return f" (in {', '.join(row.clusters)})"
 
 
-def _excerpt(row: ReportRow, report: Report, paint: Paint) -> list[str]:
+def _excerpt(row: ReportRow, report: Report) -> Iterator[Block]:
     mark = row.finding.mark
     line = report.lines(mark) if mark is not None else None
     if mark is None or line is None:
-        return []
+        return
     shown, column = clipped(line, mark.column)
-    number = str(mark.line)
-    caret = " " * column_width(shown[: column - 1]) + paint(_COLOURS[row.finding.severity], "^")
-    return [
-        f"  {paint('2', f'{number} |')} {visible(shown)}",
-        f"  {' ' * len(number)} {paint('2', '|')} {caret}",
-    ]
+    number = f"{mark.line} "
+    caret = Span("^", _COLOURS[row.finding.severity])
+    yield "  ", Span(f"{number}|", "2"), f" {shown}"
+    yield f"  {' ' * len(number)}", Span("|", "2"), " " * (1 + column_width(shown[: column - 1])), caret
 
 
-def _unchecked(report: Report) -> list[str]:
-    if not report.unchecked:
-        return []
-    return ["Not checked:", *(f"  - {visible(sentence)}" for sentence in report.unchecked), ""]
-
-
-def _failures(report: Report, paint: Paint) -> list[str]:
-    """Returns the errors in the output, with the spec lines from which gpuc created the objects."""
-    if not report.failure_rows:
-        return []
+def _failures(report: Report) -> Iterator[Block]:
+    """Yields the errors in the output, with the spec lines from which gpuc created the objects."""
     head = f"{REPORT_THIS}: the output is wrong, and no change of a spec can correct it. No file was written."
-    lines = [
-        f"  {row.finding.id}  {visible(row.finding.message)} (from {visible(_position(row))})"
-        for row in report.failure_rows
-    ]
-    return [paint("1;31", head), *lines, ""]
-
-
-def _changes(report: Report) -> list[str]:
-    """Returns what a compile added, changed and removed."""
-    return [visible(line) for line in changes.lines(report.changes)]
+    yield Span(head, "1;31")
+    for row in report.failure_rows:
+        yield f"  {row.finding.id}  {row.finding.message} (from {_position(row)})"
 
 
 def _summary(report: Report) -> list[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
+from gpuc.diagnostics.report.document import json_text, picked, position
 from gpuc.plan.change import MISSING, Pair, grouped
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import ChangedField, changed_fields
@@ -23,13 +23,9 @@ _PLACE = {"file": _TEXT, "line": _NUMBER, "column": _NUMBER, "state": _STATE, "p
 
 def render(plans: Plans) -> str:
     """Returns the plans as one JSON document."""
-    document = {
-        "version": VERSION,
-        "before": plans.before,
-        "impacts": [{"cluster": name, **_impact(impact)} for name, impact in plans.impacts()],
-        "clusters": [_cluster(plan) for plan in plans.clusters],
-    }
-    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    impacts = [{"cluster": name, **_impact(impact)} for name, impact in plans.impacts()]
+    data = {"before": plans.before, "impacts": impacts, "clusters": [_cluster(plan) for plan in plans.clusters]}
+    return json_text(data, VERSION, indent=1, ascii_only=False)
 
 
 def json_schema() -> dict[str, Any]:
@@ -63,7 +59,8 @@ def json_schema() -> dict[str, Any]:
             "objects": _list(changed),
         }
     )
-    properties = {"version": {"const": VERSION}, "before": _TEXT, "impacts": _list(impact), "clusters": _list(cluster)}
+    properties = {"version": {"const": VERSION}, "gpuc": _TEXT, "before": _TEXT}
+    properties |= {"impacts": _list(impact), "clusters": _list(cluster)}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The JSON report of gpuc plan"}
     return head | _map(properties)
 
@@ -79,13 +76,8 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
 
 def _impact(impact: Impact) -> dict[str, Any]:
     return {
-        "id": impact.id,
-        "level": impact.level.value,
-        "subject": impact.subject,
-        "message": impact.message,
+        **picked(impact, "id level subject message details accepted"),
         **_position(impact.mark, impact.is_before, impact.path),
-        "details": list(impact.details),
-        "accepted": impact.accepted,
         "predicts": [prediction._asdict() for prediction in impact.predicts],
     }
 
@@ -93,22 +85,11 @@ def _impact(impact: Impact) -> dict[str, Any]:
 def _cluster(plan: ClusterPlan) -> dict[str, Any]:
     by_pair = grouped(changed_fields(plan.change, plan.objects), lambda changed: id(changed.pair))
     findings = [
-        {
-            "id": finding.id,
-            "severity": finding.severity.value,
-            "message": finding.message,
-            "fix": finding.fix,
-            **_position(finding.mark, False, finding.path),
-        }
+        {**picked(finding, "id severity message fix"), **_position(finding.mark, False, finding.path)}
         for finding in plan.findings
     ]
-    return {
-        "cluster": plan.name,
-        "summary": list(plan.summary),
-        "findings": findings,
-        "notes": list(plan.notes),
-        "objects": [_object(pair, by_pair[id(pair)]) for pair in plan.objects],
-    }
+    objects = [_object(pair, by_pair[id(pair)]) for pair in plan.objects]
+    return {"cluster": plan.name, **picked(plan, "summary notes"), "findings": findings, "objects": objects}
 
 
 def _object(pair: Pair, fields: list[ChangedField]) -> dict[str, Any]:
@@ -116,15 +97,14 @@ def _object(pair: Pair, fields: list[ChangedField]) -> dict[str, Any]:
     optional = {"apiVersion": manifest.api, "namespace": manifest.namespace, "output": manifest.file}
     return {
         "change": change_word(pair),
-        "kind": manifest.kind,
-        "name": manifest.name,
+        **picked(manifest, "kind name"),
         **{key: value for key, value in optional.items() if value},
         "fields": [_field(changed) for changed in fields],
     }
 
 
 def _field(changed: ChangedField) -> dict[str, Any]:
-    values = {"before": changed.field.before, "after": changed.field.after}
+    values = picked(changed.field, "before after")
     return {
         "field": changed.place,
         **{key: value for key, value in values.items() if value is not MISSING},
@@ -134,7 +114,4 @@ def _field(changed: ChangedField) -> dict[str, Any]:
 
 def _position(mark: Mark | None, is_before: bool, path: Path) -> dict[str, Any]:
     of_path = {"path": place(path)} if path else {}
-    if mark is None:
-        return of_path
-    state = "before" if is_before else "after"
-    return {"file": mark.file, "line": mark.line, "column": mark.column, "state": state, **of_path}
+    return {**position(mark), "state": "before" if is_before else "after", **of_path} if mark else of_path

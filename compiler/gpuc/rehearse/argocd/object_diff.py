@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpuc.cluster.application import sync_options
+from gpuc.diagnostics.words import shortened
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.apply import differences
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.examples import merge_patch
-from gpuc.rehearse.layout import shortened
 from gpuc.rehearse.substitute import simulated_document
 
 ARGO_CD_API = "argoproj.io/"

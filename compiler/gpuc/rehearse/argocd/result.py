@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuc.diagnostics.report.terminal import Paint, visible
-from gpuc.rehearse import layout
+from gpuc.diagnostics.report.document import Block, Item, Span, Table, section
 from gpuc.rehearse.argocd.checks import Failure
 from gpuc.rehearse.argocd.timeline import State, Timeline
+from gpuc.rehearse.layout import Report
 
 _HEADINGS = ("Application", "wave", "created s", "Synced s", "Healthy s", "note")
 _EDIT_HEADINGS = ("edit", "change", "object", "s", "waits and notes")
-_MAX_LENGTH = 110
+_LONGEST_CELL = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,90 +150,55 @@ def summary(result: SyncResult) -> str:
     return f"{result.cluster}: {'; '.join(parts)}"
 
 
-def _text(result: SyncResult, paint: Paint) -> str:
-    where = f", Argo CD in {result.hub}" if result.hub else ""
-    lines = [paint("1", f"{result.cluster} ({result.file}{where})"), ""]
-    lines += layout.columns([_HEADINGS, *(_application_cells(row) for row in result.rows)])
-    if result.edits:
-        lines += ["", *layout.columns([_EDIT_HEADINGS, *(_edit_cells(edit) for edit in result.edits)])]
-    for failure in result.failures:
-        where = f"{failure.application}: {failure.object}" if failure.object else failure.application
-        lines += ["", f"{paint('1;31', failure.kind)}  {visible(where)}  at {failure.at:.1f} s"]
-        lines.append(f"    {visible(failure.message)}")
-    last = f"{summary(result)}: {layout.good_or_not(result.is_good, paint)}"
-    return layout.text_report(lines, _sections(result), result.seconds, last)
+def _title(result: SyncResult) -> str:
+    return f"Argo CD applies {result.cluster} ({result.file}{f', Argo CD in {result.hub}' if result.hub else ''})"
 
 
-def _markdown(result: SyncResult) -> str:
-    where = f", Argo CD in {result.hub}" if result.hub else ""
-    lines = [f"## Argo CD applies {result.cluster}{where}", "", summary(result), ""]
-    lines += layout.table(_HEADINGS, (_application_cells(row) for row in result.rows))
-    if result.edits:
-        lines += ["", *layout.table(_EDIT_HEADINGS, (_edit_cells(edit, shortened=False) for edit in result.edits))]
-    if result.failures:
-        rows = ((f.kind, f.application, f.object, f"{f.at:.1f}", f.message) for f in result.failures)
-        lines += ["", *layout.table(("failure", "Application or edit", "object", "at s", "message"), rows)]
-    return layout.markdown_report(lines, _sections(result))
-
-
-def _sections(result: SyncResult) -> layout.Sections:
-    reasons = [f"{name}: {reason}" for name, reason in result.not_rendered.items()]
-    if reasons:
-        yield "Not rendered", reasons
+def _blocks(result: SyncResult) -> Iterator[Block]:
+    tables = [[_HEADINGS, *map(_application_cells, result.rows)], [_EDIT_HEADINGS, *map(_edit_cells, result.edits)]]
+    for rows in tables if result.edits else tables[:1]:
+        yield from ("", Table(rows, longest=_LONGEST_CELL))
+    yield from section("Failures", [_failure(failure) for failure in result.failures])
+    yield from section("Not rendered", [f"{name}: {reason}" for name, reason in result.not_rendered.items()])
     if times := result.regressions:
         note = f"{times} times, a wave started while an Application of an earlier wave was no longer"
-        yield "Notes", [f"{note} Synced and Healthy."]
-    yield "Simulated or replaced", result.substitutions
-    if result.not_tested:
-        yield "Not tested", result.not_tested
+        yield from section("Notes", [f"{note} Synced and Healthy."])
+    yield from section("Simulated or replaced", result.substitutions)
+    yield from section("Not tested", result.not_tested)
+
+
+def _failure(failure: Failure) -> Item:
+    where = f"{failure.application}: {failure.object}" if failure.object else failure.application
+    return Item(where, Span(failure.kind, "1;31"), f"at {failure.at:.1f} s", (failure.message,))
 
 
 def _application_cells(row: ApplicationRow) -> tuple[str, ...]:
     wave = "root" if row.wave is None else str(row.wave)
-    return row.name, wave, _seconds(row.created_s), _seconds(row.synced_s), _seconds(row.good_s), _short(row.note)
+    return row.name, wave, _seconds(row.created_s), _seconds(row.synced_s), _seconds(row.good_s), row.note
 
 
-def _edit_cells(edit: EditResult, *, shortened: bool = True) -> tuple[str, ...]:
-    short = _short if shortened else str
+def _edit_cells(edit: EditResult) -> tuple[str, ...]:
     if edit.skipped:
-        return edit.name, "skipped", "", "", short(edit.skipped)
+        return edit.name, "skipped", "", "", edit.skipped
     seconds = "never" if edit.seconds is None else f"{edit.seconds:.1f}"
-    rest = "; ".join([*edit.waited, edit.note] if edit.note else edit.waited)
-    return edit.name, short(edit.change), short(edit.object), seconds, short(rest)
+    return edit.name, edit.change, edit.object, seconds, "; ".join(filter(None, (*edit.waited, edit.note)))
 
 
 def _seconds(taken: float | None) -> str:
     return "-" if taken is None else f"{taken:.1f}"
 
 
-def _short(text: str) -> str:
-    return layout.shortened(text, _MAX_LENGTH)
-
-
-def _document(result: SyncResult) -> dict[str, Any]:
-    return {
-        "cluster": result.cluster,
-        "file": result.file,
-        "hub": result.hub,
-        "good": result.is_good,
-        **layout.rounded({"first_sync_s": result.first_sync_s}),
-        "regressions": result.regressions,
-        "counts": {
-            "applications": len(result.rows),
-            "good": result.good,
-            "edits": len(result.edits_run),
-            "late": sum(edit.is_late for edit in result.edits),
-            "failures": len(result.failures),
-        },
-        "seconds": layout.rounded(result.seconds),
-        "memory_mib": result.memory_mib,
-        "applications": [layout.rounded(asdict(row)) for row in result.rows],
-        "edits": [layout.rounded(asdict(edit)) | {"waited": list(edit.waited)} for edit in result.edits],
-        "failures": [layout.rounded(asdict(failure)) for failure in result.failures],
-        "not_rendered": dict(result.not_rendered),
-        "substitutions": list(result.substitutions),
-        "not_tested": list(result.not_tested),
+def _data(result: SyncResult) -> dict[str, Any]:
+    counts = {
+        "applications": len(result.rows),
+        "good": result.good,
+        "edits": len(result.edits_run),
+        "late": sum(edit.is_late for edit in result.edits),
+        "failures": len(result.failures),
     }
+    data = asdict(result)
+    del data["kubeconfig"]
+    return {**data, "applications": data.pop("rows"), "good": result.is_good, "counts": counts}
 
 
-render = layout.Report("argocd", 2, _text, _markdown, _document).render
+REPORT = Report("argocd", 2, _title, _blocks, summary, _data, lambda result: result.is_good)

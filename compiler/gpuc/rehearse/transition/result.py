@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from gpuc.diagnostics.report.terminal import Paint, visible
-from gpuc.rehearse import layout
+from gpuc.diagnostics.report.document import Block, Heading, Table, section
+from gpuc.rehearse.layout import Report
 
 UNCHANGED = ("kept", "applied", "active")
 """Outcomes that no report lists one by one."""
-_LENGTH = 160
-_REASON_LENGTH = 500
+_LONGEST_CELL = 160
+_LONGEST_REASON = 500
 """Of the reason of a node: Karpenter names one reason for each NodePool, and that of the node is not the first."""
 _NODES = ("node", "pool", "outcome", "by", "reason")
 _WORKLOADS = ("workload", "queue", "pool", "outcome", "by", "message")
 _OBJECTS = ("object", "outcome", "message")
 _QUEUES = ("queue", "state", "workloads", "message")
-Rows = Sequence[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +124,12 @@ def _counted(name: str, outcomes: Iterable[str]) -> str:
     return f"{total} {noun}" + "".join(f", {count} {outcome}" for outcome, count in sorted(counts.items()))
 
 
-def _text(result: TransitionResult, paint: Paint) -> str:
-    lines = [paint("1", f"{result.cluster} ({result.file}), from {visible(result.before)}")]
-    for title, headings, rows in _tables(result):
-        length = _REASON_LENGTH if headings is _NODES else _LENGTH
-        short = [tuple(layout.shortened(cell, length) for cell in row) for row in rows]
-        lines += ["", paint("1", title), *layout.columns([headings, *short])]
-    return layout.text_report(lines, _sections(result), result.seconds, summary(result))
+def _title(result: TransitionResult) -> str:
+    return f"Transition of {result.cluster} ({result.file}), from {result.before}"
 
 
-def _markdown(result: TransitionResult) -> str:
-    lines = [f"## Transition of {result.cluster}", "", summary(result)]
-    for title, headings, rows in _tables(result):
-        lines += ["", f"### {title}", "", *layout.table(headings, rows)]
-    return layout.markdown_report(lines, _sections(result))
-
-
-def _tables(result: TransitionResult) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
-    """Yields the title, the headings and the rows of each table, without tables and rows of unchanged things."""
+def _blocks(result: TransitionResult) -> Iterator[Block]:
+    """Yields a table for each kind of outcome, without tables and rows of unchanged things, and the notes."""
     nodes = [(row.name, row.pool, row.outcome, row.by, row.reason) for row in _listed(result.nodes)]
     workloads = [
         (f"{row.kind} {row.namespace}/{row.name}", row.queue, row.pool, row.outcome, row.by, row.message)
@@ -159,27 +146,19 @@ def _tables(result: TransitionResult) -> Iterator[tuple[str, tuple[str, ...], Ro
         ("Objects", _OBJECTS, objects), ("Queues", _QUEUES, queues),
     ):  # fmt: skip
         if rows:
-            yield title, headings, rows
+            longest = _LONGEST_REASON if headings is _NODES else _LONGEST_CELL
+            yield from ("", Heading(title, 3), Table([headings, *rows], longest=longest))
+    yield from section("Simulated or left out", result.notes)
 
 
 def _listed(outcomes: Iterable[T]) -> list[T]:
     return [row for row in outcomes if row.outcome not in UNCHANGED]
 
 
-def _sections(result: TransitionResult) -> layout.Sections:
-    return [("Simulated or left out", result.notes)] if result.notes else []
+def _data(result: TransitionResult) -> dict[str, Any]:
+    data = asdict(result)
+    del data["kubeconfig"]
+    return data
 
 
-def _document(result: TransitionResult) -> dict[str, Any]:
-    rows = {key: [asdict(row) for row in getattr(result, key)] for key in ("nodes", "workloads", "objects", "queues")}
-    return {
-        "cluster": result.cluster,
-        "file": result.file,
-        "before": result.before,
-        **rows,
-        "notes": list(result.notes),
-        "seconds": layout.rounded(result.seconds),
-    }
-
-
-render = layout.Report("clusters", 1, _text, _markdown, _document).render
+REPORT = Report("clusters", 1, _title, _blocks, summary, _data)

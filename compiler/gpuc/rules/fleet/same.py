@@ -8,7 +8,6 @@ from gpuc.diagnostics.finding import Path, Severity
 from gpuc.kubernetes.addresses import SPECIAL_RANGES, ipv4_network, joined
 from gpuc.rules import Owned, fleet_rule
 from gpuc.spec.cluster import Spec
-from gpuc.spec.network import Egress
 
 
 @fleet_rule("FLT001")
@@ -92,13 +91,14 @@ def same_outside_access(spec: Spec) -> Iterator[Owned]:
             for index, host in enumerate(settings.exposed.hosts):
                 yield Owned((*where, "exposed", "hosts", index), ("host", host), f"host {host}", spec.environment)
         for index, entry in enumerate(tenant.network.egress):
-            for place, text in _private_ranges((*path, "network", "egress", index), entry):
-                yield Owned(place, ("range", text), f"egress to {text}", spec.environment)
+            for place, text in entry.range_paths.items():
+                if network := _private(text):
+                    where = (*path, "network", "egress", index, *place)
+                    yield Owned(where, ("range", network), f"egress to {network}", spec.environment)
 
 
-def _private_ranges(path: Path, entry: Egress) -> Iterator[tuple[Path, str]]:
-    """Yields the private ranges of an entry, in their shortest form; invalid ranges have a finding of their own."""
-    for index, cidr in enumerate(entry.ranges):
-        network = ipv4_network(cidr)
-        if network and any(network != special and network.subnet_of(special) for special in joined(SPECIAL_RANGES)):
-            yield (*path, "cidr") if entry.cidr else (*path, "cidrs", index), str(network)
+def _private(text: str) -> str:
+    """Returns a private range in its shortest form; empty for others. Invalid ranges have a finding of their own."""
+    network = ipv4_network(text)
+    is_private = network and any(network != other and network.subnet_of(other) for other in joined(SPECIAL_RANGES))
+    return str(network) if is_private else ""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
 
-from gpuc.diagnostics.finding import Path, Related
+from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.kubernetes.addresses import ipv4_network
-from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.model import Cluster, Tenant
+from gpuc.rules import Findings, Found, rule
 
 SpecRange = tuple[Path, str]
 """A path in the spec, and the address range at the path."""
@@ -19,11 +19,8 @@ def egress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
     """Yields the address ranges outside of the cluster that pods of tenants may connect to."""
     for tenant in cluster.tenants:
         for index, entry in enumerate(tenant.spec.network.egress):
-            path = (*tenant.path, "network", "egress", index)
-            if entry.cidr is not None:
-                yield (*path, "cidr"), entry.cidr
-            for number, cidr in enumerate(entry.cidrs or ()):
-                yield (*path, "cidrs", number), cidr
+            for path, cidr in entry.range_paths.items():
+                yield (*tenant.path, "network", "egress", index, *path), cidr
 
 
 def ingress_ranges(cluster: Cluster) -> Iterator[SpecRange]:
@@ -48,19 +45,15 @@ def aws_ranges(cluster: Cluster, *keys: str) -> Iterator[SpecRange]:
             yield ("spec", "cloud", "aws", key, index), text
 
 
-def overlapping_pod_range(cluster: Cluster, text: str) -> str:
-    """Returns the first range of podCidrs that overlaps the given range, or an empty string if there is none."""
-    given = ipv4_network(text)
-    for _, pod_text in aws_ranges(cluster, "podCidrs"):
-        pod_range = ipv4_network(pod_text)
-        if given is not None and pod_range is not None and given.overlaps(pod_range):
-            return pod_text
-    return ""
-
-
-def pod_range_place(cluster: Cluster, pod_range: str) -> Related:
-    """Returns the place of a range of podCidrs."""
-    return Related("addresses of pods", ("spec", "cloud", "aws", "podCidrs", cluster.aws.pod_cidrs.index(pod_range)))
+def with_pods(cluster: Cluster, ranges: Iterable[SpecRange]) -> Iterator[tuple[Path, str, str, list[Related]]]:
+    """Yields the ranges that overlap a range of podCidrs, with the first of these ranges of podCidrs and its place."""
+    for path, text in ranges:
+        given = ipv4_network(text)
+        for place, pod_text in aws_ranges(cluster, "podCidrs"):
+            pod_range = ipv4_network(pod_text)
+            if given is not None and pod_range is not None and given.overlaps(pod_range):
+                yield path, text, pod_text, [Related("addresses of pods", place)]
+                break
 
 
 @rule("NET101")
@@ -76,16 +69,13 @@ def invalid_range(cluster: Cluster) -> Findings:
     for path, text in (*lists, *single, *egress_ranges(cluster), *ingress_ranges(cluster)):
         address_range = ipv4_network(text)
         if address_range is None:
-            yield path, f"{text} is not an IPv4 range; expected CIDR notation, for example 10.0.0.0/16"
+            yield Found(path, f"{text} is not an IPv4 range; expected CIDR notation, for example 10.0.0.0/16")
         elif text.partition("/")[0] != str(address_range.network_address):
             message = f"{text} does not begin with the first address of its range; expected {address_range}"
-            yield path, message, f"replace {text} by {address_range}"
+            yield Found(path, message, f"replace {text} by {address_range}")
 
 
-@rule(
-    "NET103",
-    source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile",
-)
+@rule("NET103", source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile")
 def egress_to_metadata(cluster: Cluster) -> Findings:
     """The egress of a tenant includes the instance metadata service.
 
@@ -96,7 +86,7 @@ def egress_to_metadata(cluster: Cluster) -> Findings:
         address_range = ipv4_network(text)
         if address_range is not None and METADATA in address_range:
             message = f"egress of tenant {path[2]} to {text} includes {METADATA}, the instance metadata service"
-            yield path, message, f"replace {text} by ranges without {METADATA}"
+            yield Found(path, message, f"replace {text} by ranges without {METADATA}")
 
 
 @rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -106,11 +96,9 @@ def egress_to_pods(cluster: Cluster) -> Findings:
     Egress is for networks outside of the cluster. With such a range, pods of the tenant can connect to pods of all
     other tenants.
     """
-    for path, text in egress_ranges(cluster):
-        pod_range = overlapping_pod_range(cluster, text)
-        if pod_range:
-            actual = f"egress of tenant {path[2]} to {text} overlaps podCidrs {pod_range}"
-            yield path, f"{actual}; expected ranges outside of the cluster", "", [pod_range_place(cluster, pod_range)]
+    for path, text, pod_range, related in with_pods(cluster, egress_ranges(cluster)):
+        actual = f"egress of tenant {path[2]} to {text} overlaps podCidrs {pod_range}"
+        yield Found(path, f"{actual}; expected ranges outside of the cluster", related=related)
 
 
 @rule("NET009", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -121,17 +109,10 @@ def ingress_from_pods(cluster: Cluster) -> Findings:
     can connect to pods of the tenant, if their egress allows the connection. If load balancers and pods have addresses
     in the same subnets, create separate subnets for load balancers.
     """
-    for path, text in ingress_ranges(cluster):
-        pod_range = overlapping_pod_range(cluster, text)
-        if pod_range:
-            actual = f"ingress of tenant {path[2]} from {text} overlaps podCidrs {pod_range}"
-            expected = "`internet: true`" if text == "0.0.0.0/0" else "ranges of clients outside of the cluster"
-            yield (
-                path,
-                f"{actual}; expected {expected}, or ranges of load balancers",
-                "",
-                [pod_range_place(cluster, pod_range)],
-            )
+    for path, text, pod_range, related in with_pods(cluster, ingress_ranges(cluster)):
+        actual = f"ingress of tenant {path[2]} from {text} overlaps podCidrs {pod_range}"
+        expected = "`internet: true`" if text == "0.0.0.0/0" else "ranges of clients outside of the cluster"
+        yield Found(path, f"{actual}; expected {expected}, or ranges of load balancers", related=related)
 
 
 @rule("NET104", source="Kubernetes documentation, NetworkPolicy, namespaceSelector")
@@ -150,7 +131,7 @@ def ingress_from_tenant(cluster: Cluster) -> Findings:
                 actual = f"ingress of tenant {tenant.name} allows namespace {ingress.namespace} of tenant {owner.name}"
                 place = (*owner.path, "namespaces", ingress.namespace or "")
                 related = [Related(f"the namespace in tenant {owner.name}", place, on_key=True)]
-                yield path, f"{actual}; expected a namespace of the platform", "", related
+                yield Found(path, f"{actual}; expected a namespace of the platform", related=related)
 
 
 @rule(
@@ -173,7 +154,7 @@ def range_among_services(cluster: Cluster) -> Findings:
             name = f"egress of tenant {path[2]} to {text}" if path[1] == "tenants" else f"{path[3]} {text}"
             message = f"{name} overlaps serviceCidr {services}; expected a range without addresses of Services"
             related = [Related("addresses of Services", ("spec", "cloud", "aws", "serviceCidr"))]
-            yield path, message, "", related
+            yield Found(path, message, related=related)
 
 
 @rule("NET102", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -183,12 +164,61 @@ def endpoints_among_pods(cluster: Cluster) -> Findings:
     Pods of tenants may connect to these ranges on port 443. With such a range, pods of a tenant can also connect to
     pods of all other tenants.
     """
-    for path, text in aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs"):
-        pod_range = overlapping_pod_range(cluster, text)
-        if pod_range:
-            yield (
-                path,
-                f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods",
-                "",
-                [pod_range_place(cluster, pod_range)],
-            )
+    ranges = aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs")
+    for path, text, pod_range, related in with_pods(cluster, ranges):
+        message = f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods"
+        yield Found(path, message, related=related)
+
+
+@rule(
+    "NET108",
+    Severity.WARNING,
+    source="aws/aws-network-policy-agent v1.4.1 pkg/fwruleprocessor/fw_rule_processor.go "
+    "(ComputeMapEntriesFromEndpointRules)",
+)
+def range_cut_by_internet(cluster: Cluster) -> Findings:
+    """A range contains addresses that the internet excludes; with the VPC CNI, these addresses stay closed.
+
+    The VPC CNI denies the excluded ranges of all policies of a pod, unless a rule names the same or a smaller range.
+    """
+    if cluster.aws.network_policy_engine != "vpc-cni":
+        return
+    for tenant in cluster.tenants:
+        for direction, (path, text) in _ranges_beside_internet(cluster, tenant):
+            network = ipv4_network(text)
+            for cut in cluster.outside_internet:
+                if network and network != cut and cut.subnet_of(network):
+                    actual = f"{direction} of tenant {tenant.name} has {text}, which contains {cut}"
+                    effect = f"with networkPolicyEngine vpc-cni, {cut} stays closed, because the internet excludes it"
+                    yield Found(path, f"{actual}; {effect}; expected {cut}, or ranges without it")
+                    break
+
+
+def _ranges_beside_internet(cluster: Cluster, tenant: Tenant) -> Iterator[tuple[str, SpecRange]]:
+    """Yields the direction and the ranges of a tenant in the directions in which it also names the internet."""
+    network = tenant.spec.network
+    if network.internet is not None:
+        yield from (("egress", found) for found in egress_ranges(cluster) if found[0][2] == tenant.name)
+    if any(entry.internet for entry in network.ingress):
+        yield from (("ingress", found) for found in ingress_ranges(cluster) if found[0][2] == tenant.name)
+
+
+@rule("NET006")
+def isolation_without_ranges(cluster: Cluster) -> Findings:
+    """A tenant is isolated by NetworkPolicies, but the spec lacks address ranges that the policies need.
+
+    Without endpointCidrs, pods reach no AWS service. Without apiServerCidrs, pods do not reach the API server. Without
+    podCidrs, gpuc cannot check that other ranges contain no pods of other tenants.
+    """
+    ranges = {"podCidrs": cluster.aws.pod_cidrs, "endpointCidrs": cluster.aws.endpoint_cidrs}
+    for tenant in cluster.tenants:
+        if not tenant.isolates_network:
+            continue
+        if tenant.spec.network.api_server:
+            ranges["apiServerCidrs"] = cluster.aws.api_server_cidrs
+        missing = [key for key, cidrs in ranges.items() if not cidrs]
+        if missing:
+            needed = f"isolation of tenant {tenant.name} is {tenant.spec.isolation}"
+            message = f"{needed}, but cloud.aws has no {', '.join(missing)}"
+            yield Found((*tenant.path, "isolation"), message, f"add {', '.join(missing)} to cloud.aws")
+            return

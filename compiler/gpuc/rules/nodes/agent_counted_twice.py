@@ -3,7 +3,7 @@ from __future__ import annotations
 from gpuc.catalog.records import FLEET
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("KRP129", Severity.WARNING)
@@ -18,4 +18,4 @@ def agent_counted_twice(cluster: Cluster) -> Findings:
             place = "a row of specs/catalog/" if known[name].component == FLEET else "the catalog of gpuc"
             message = f"nodeAgents.{name} repeats {place} with {known[name].cpu_milli}m CPU and "
             message += f"{known[name].memory_mib} MiB of memory; expected only DaemonSets that gpuc does not know"
-            yield ("spec", "nodeAgents", name), message
+            yield Found(("spec", "nodeAgents", name), message)

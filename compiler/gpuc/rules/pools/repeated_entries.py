@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpuc.diagnostics.finding import Path, Related, Severity
+from gpuc.diagnostics.place import dotted
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
-from gpuc.rules.network._exceptions import exceptions
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.network.exceptions import exceptions
 from gpuc.spec.network import Egress
 
 
@@ -16,16 +17,12 @@ def repeated_entries(cluster: Cluster) -> Findings:
     The second value has no effect. Probably another value was intended.
     """
     for path, values in _lists(cluster):
-        name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path[1:])[1:]
+        name = dotted(path[1:])
         for index, value in enumerate(values):
             if value in values[:index]:
+                message, fix = f"{name} contains {value} twice", f"remove the second {value} from {name}"
                 related = [Related(f"the first {value}", (*path, values.index(value)))]
-                yield (
-                    (*path, index),
-                    f"{name} contains {value} twice",
-                    f"remove the second {value} from {name}",
-                    related,
-                )
+                yield Found((*path, index), message, fix, related)
 
 
 def _lists(cluster: Cluster) -> Iterator[tuple[Path, Sequence[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpuc.admission.validation.field import Field
 from gpuc.admission.validation.metadata import labels_and_annotations, structure_of_metadata
 from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.catalog.schemas.schema_errors import ErrorKind
@@ -123,8 +124,8 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
         yield ObjectFinding(illegal_metadata.rule, manifest, ("metadata", path), message)
     metadata = {"labels": manifest.labels, "annotations": manifest.annotations}
     wrong_types = structure_of_metadata({"metadata": metadata}, strict=False)
-    for problem in (*wrong_types, *labels_and_annotations(("metadata",), metadata)):
-        yield ObjectFinding(illegal_metadata.rule, manifest, problem.path, problem.message, problem.fix)
+    for problem in (*wrong_types, *labels_and_annotations(Field(("metadata",), metadata))):
+        yield ObjectFinding(illegal_metadata.rule, manifest, problem.field, problem.message, problem.fix)
 
 
 def _name(manifest: Manifest) -> Iterator[tuple[str, str]]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gpuc.diagnostics.contract import When
 from gpuc.diagnostics.finding import Path, Rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC
 from gpuc.kubernetes.kueue import GROUP
@@ -31,12 +33,13 @@ from gpuc.verify.subject import Subject
 if TYPE_CHECKING:
     from gpuc.cluster.index import Index
 
+_check = partial(check, when=When.BOTH)
 _QUEUE, _PRIORITY = f"{{{GROUP}/queue-name}}", f"{{{GROUP}/priority-class}}"
 _CLUSTER_QUEUE, _FLAVOR, _CHECK = f"{GROUP}/ClusterQueue", f"{GROUP}/ResourceFlavor", f"{GROUP}/AdmissionCheck"
 _PROJECT, _NODE_POOL = "argoproj.io/AppProject", "karpenter.sh/NodePool"
 
 
-@check(
+@_check(
     "REF001",
     source="Kueue v0.19.2, pkg/cache/scheduler/clusterqueue.go (FlavorNotFound, AdmissionCheckNotFound, "
     "TopologyNotFound)",
@@ -49,7 +52,10 @@ def inactive_queue(subject: Subject) -> Findings:
     return subject.unresolved(inactive_queue.rule)
 
 
-@check("REF002", source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)")
+@_check(
+    "REF002",
+    source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
+)
 def unknown_local_queue(subject: Subject) -> Findings:
     """A workload names a LocalQueue that does not exist in the namespace of the workload.
 
@@ -58,7 +64,7 @@ def unknown_local_queue(subject: Subject) -> Findings:
     return subject.unresolved(unknown_local_queue.rule)
 
 
-@check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
+@_check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
 def unknown_node_class(subject: Subject) -> Findings:
     """A NodePool or NodeOverlay refers to an object that does not exist.
 
@@ -67,7 +73,10 @@ def unknown_node_class(subject: Subject) -> Findings:
     return subject.unresolved(unknown_node_class.rule)
 
 
-@check("REF003", source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority")
+@_check(
+    "REF003",
+    source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
+)
 def unknown_priority(subject: Subject) -> Findings:
     """A workload names a priority class that does not exist.
 
@@ -77,7 +86,7 @@ def unknown_priority(subject: Subject) -> Findings:
     return subject.unresolved(unknown_priority.rule)
 
 
-@check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
+@_check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
 def unknown_project(subject: Subject) -> Findings:
     """An Application names an AppProject that does not exist.
 
@@ -86,8 +95,9 @@ def unknown_project(subject: Subject) -> Findings:
     return subject.unresolved(unknown_project.rule)
 
 
-@check(
-    "REF005", source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding"
+@_check(
+    "REF005",
+    source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
 )
 def unknown_role(subject: Subject) -> Findings:
     """A binding refers to a role or a service account that does not exist.
@@ -97,7 +107,7 @@ def unknown_role(subject: Subject) -> Findings:
     return subject.unresolved(unknown_role.rule)
 
 
-@check("REF006", source="https://kubernetes.io/docs/concepts/configuration/configmap/")
+@_check("REF006", source="https://kubernetes.io/docs/concepts/configuration/configmap/")
 def unknown_source(subject: Subject) -> Findings:
     """A pod refers to a ConfigMap, Secret, claim, ServiceAccount or class that does not exist.
 
@@ -107,7 +117,7 @@ def unknown_source(subject: Subject) -> Findings:
     return subject.unresolved(unknown_source.rule)
 
 
-@check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
+@_check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
 def unknown_target(subject: Subject) -> Findings:
     """A scaler, route or training job refers to an object that does not exist.
 
@@ -116,7 +126,7 @@ def unknown_target(subject: Subject) -> Findings:
     return subject.unresolved(unknown_target.rule)
 
 
-@check("PLC005")
+@_check("PLC005")
 def unknown_parameter(subject: Subject) -> Findings:
     """A parameter of a constraint names an object that does not exist.
 
@@ -125,7 +135,7 @@ def unknown_parameter(subject: Subject) -> Findings:
     return subject.unresolved(unknown_parameter.rule)
 
 
-@check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
+@_check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
 def unknown_template(subject: Subject) -> Findings:
     """A constraint has no ConstraintTemplate, or a ValidatingAdmissionPolicyBinding has no policy.
 
@@ -236,10 +246,11 @@ for _row in REFERENCES:
     _BY_SOURCE.setdefault(_row.source, []).append((_row, pattern(_row.path)))
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Yields a finding for every reference to an object that does not exist, in the order of the objects."""
+def unresolved(index: Index) -> Iterator[tuple[Rule, ObjectFinding]]:
+    """Yields a finding for every reference to an object that does not exist, with the rule of the reference."""
     for reference in object_references(index):
-        yield from check_reference(reference, index)
+        for finding in check_reference(reference, index):
+            yield reference.rule, finding
 
 
 def object_references(index: Index) -> Iterator[ObjectReference]:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import yaml
 
-from gpuc.lint.checks.quotas import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 from tests.lint.checks.sound import unsound
+from tests.lint.checks.topics import findings_of
 from tests.values import changed, walk
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
@@ -44,7 +44,7 @@ def manifests(objects: list[dict[str, Any]]) -> Iterator[Manifest]:
 
 
 def reported(objects: list[dict[str, Any]], *, is_complete: bool = True) -> list[tuple[str, str]]:
-    found = findings(ObjectSet(manifests(objects), is_complete=is_complete))
+    found = findings_of("quotas", ObjectSet(manifests(objects), is_complete=is_complete))
     return [(finding.rule.id, f"{finding.manifest} {finding.to_finding().message}") for finding in found]
 
 
@@ -462,7 +462,7 @@ def test_any_value_is_accepted_at_any_path(is_complete: bool) -> None:
         for path, _ in walk(document["spec"], (number, "spec")):
             for strange in STRANGE:
                 tree_of = list(manifests(changed(tree, path, strange)))
-                assert unsound(findings(ObjectSet(tree_of, is_complete=is_complete)), tree_of) == []
+                assert unsound(findings_of("quotas", ObjectSet(tree_of, is_complete=is_complete)), tree_of) == []
 
 
 def test_the_resource_with_the_largest_excess_is_reported_and_names_the_others() -> None:
@@ -476,7 +476,7 @@ def test_no_finding_in_a_thousand_pools_and_flavors() -> None:
     objects += [flavor(f"f{number}", team_pool=f"p{number}") for number in range(1000)]
     objects += [queue(f"q{number}", {f"f{number}": {"cpu": 8, GPU: 1}}) for number in range(1000)]
     tree = ObjectSet(manifests(objects), is_complete=True)
-    assert list(findings(tree)) == []
+    assert list(findings_of("quotas", tree)) == []
 
 
 def test_no_finding_in_two_thousand_queues() -> None:
@@ -484,4 +484,4 @@ def test_no_finding_in_two_thousand_queues() -> None:
     objects = [queue(f"q{number}", flavors, f"c{number % 50}") for number in range(2000)]
     objects += [cohort(f"c{number}", "top") for number in range(50)]
     tree = ObjectSet(manifests(objects), is_complete=True)
-    assert list(findings(tree)) == []
+    assert list(findings_of("quotas", tree)) == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.cluster.index import Index
 from gpuc.lint.checks.references.containers import findings
 from tests.lint.checks.references.trees import tree
 
@@ -21,7 +20,7 @@ POD = """
 
 
 def reported(*texts: str) -> list[str]:
-    return [f"{finding.rule.id} {finding.path[-1]}: {finding.message}" for finding in findings(Index(tree(*texts)))]
+    return [f"{finding.rule.id} {finding.path[-1]}: {finding.message}" for finding in findings(tree(*texts))]
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from textwrap import dedent
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.lint.checks.references import findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
+from tests.lint.checks.topics import references as findings
 from tests.values import changed
 
 

@@ -10,6 +10,7 @@ from gpuc.cluster.monitor import MONITORING, TARGETS, Monitor, monitors
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
+from gpuc.lint.checks import Findings, check
 from gpuc.lint.checks.monitoring.chart_labels import ANY, InstalledCharts, Labels
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, group, home_namespace, labels
@@ -32,7 +33,8 @@ _WITHOUT_TARGETS = frozenset(
 """Kinds of objects that create no services and no pods."""
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(WRONG_NAMESPACES, NO_TARGETS)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about monitors that select the wrong namespaces, or labels that no target has."""
     targets = _Targets(objects)
     for monitor in objects.once(monitors):

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.quantity import quantity
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
@@ -32,7 +33,8 @@ _RISING = ("min", "defaultRequest", "default", "max")
 """Fields in rising order: no value may be above the value of a later field."""
 
 
-def limit_ranges(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(CONTRADICTS_ITSELF, COUNTS_AS_NOTHING, kinds=("LimitRange", "ResourceQuota"))
+def limit_ranges(objects: ObjectSet) -> Findings:
     """Yields findings about bounds and defaults of every LimitRange."""
     bounded = _bounded(objects)
     for manifest in objects.of("", "LimitRange"):

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.admission.validation.containers import PROBES
+from gpuc.admission.validation.field import Field
+from gpuc.admission.validation.pods import PROBES
 from gpuc.admission.validation.resources import requirements
 from gpuc.cluster.index import Index
 from gpuc.cluster.monitor import Monitor, monitors
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.selector import matches
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, home_namespace, items, labels, pairs
+from gpuc.objects.object_set import ObjectSet, dig, home_namespace, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels
 
@@ -34,8 +36,10 @@ NO_PORT = declare_rule(
 )
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(REFUSED_AMOUNT, NO_PORT)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about the amounts of containers, and about names of ports."""
+    index = objects.once(Index)
     defaults = _defaults(index)
     workloads: dict[str, list[Pods]] = {}
     for pods in index.pods:
@@ -56,11 +60,11 @@ def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -
     limits, requests = (dict(pairs(dig(container, "resources", field))) for field in ("limits", "requests"))
     added = {name: value for name, value in defaults.items() if name not in limits}
     resources = {"limits": {**limits, **added}, "requests": requests}
-    for problem in requirements((*path, "resources"), resources, set()):
-        is_default = problem.path[-1] in added
+    for problem in requirements(Field((*path, "resources"), resources)):
+        is_default = problem.field[-1] in added
         origin = ", which the LimitRange of the namespace sets" if is_default else ""
-        if not is_default or problem.path[-2] == "requests":
-            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.path, problem.message + origin, problem.fix)
+        if not is_default or problem.field[-2] == "requests":
+            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.field, problem.message + origin, problem.fix)
 
 
 def _defaults(index: Index) -> dict[str, dict[str, Any]]:

@@ -12,9 +12,10 @@ from gpuc.cluster.queue import cluster_queue, from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import NAMESPACE_NAME, group, home_namespace, labels
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, group, home_namespace, labels
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
@@ -71,8 +72,10 @@ _OF_JOBS = frozenset(JOB_NAME)
 _OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(NO_NAMESPACE, CLOSED_QUEUE, NO_PODS)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about selectors of policies, ClusterQueues, Services and monitors that match no object."""
+    index = objects.once(Index)
     if index.namespaces.has_objects:
         for manifest in index.tree.manifests:
             for kind, field_path in NAMESPACE_SELECTORS:

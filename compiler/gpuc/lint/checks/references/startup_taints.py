@@ -12,6 +12,7 @@ from gpuc.cluster.taint_removal import removing_agent
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.toleration import AGENTS
+from gpuc.lint.checks import Findings, check
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.pods import Pods
@@ -34,8 +35,10 @@ IDLE_REMOVER = declare_rule(
 _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(UNREMOVED_TAINT, IDLE_REMOVER)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about startup taints that no pods remove, and DaemonSets that remove taints of no pool."""
+    index = objects.once(Index)
     if index.tree.is_complete and index.nodes.pools:
         for pods in index.pods:
             yield from _idle(pods, index)

@@ -1,0 +1,131 @@
+"""Reports as values. A report describes its lines, tables and lists; a printer escapes all texts and lays them out.
+
+printer.py and markdown.py have the printers of blocks, and `json_text` is the printer of data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeAlias
+
+from gpuc import __version__
+from gpuc.diagnostics.finding import Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of a line with a look of its own."""
+
+    text: str
+    colour: str = ""
+    """SGR parameters such as "1;31", for a terminal; empty for no colour."""
+    markup: str = ""
+    """The sign around the text in Markdown: "**" for strong text, "`" for code; empty for no markup."""
+
+
+Part: TypeAlias = str | Span | Mark
+"""A mark is a file, line and column on a terminal, and code with the file and line in Markdown."""
+Line: TypeAlias = Part | tuple[Part, ...]
+
+
+def strong(text: str, colour: str = "1") -> Span:
+    """Returns a part of a line that stands out."""
+    return Span(text, colour, "**")
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The title of the blocks that follow."""
+
+    line: Line
+    level: int = 2
+    """The level in Markdown, from 1. On a terminal, a heading is a bold line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """A line whose last part has line breaks at the width of the terminal, and where the text has them."""
+
+    line: Line
+    indent: int
+    """The number of columns before the further lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An element of a list, with notes. In Markdown, the place and the label are in parentheses at the end."""
+
+    line: Line
+    label: Part = ""
+    """What kind of element this is, for example the id of a rule."""
+    place: Line = ""
+    """Where the element comes from."""
+    notes: Sequence[Line] = ()
+    details: Sequence[Line] = ()
+    """Further notes. Markdown shows several details after a click."""
+    lead: str = "  "
+    """The text before the element on a terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows with aligned columns. In Markdown, the first row has the headings."""
+
+    rows: Sequence[Sequence[Part]]
+    gap: str = "  "
+    """The text between two columns on a terminal."""
+    lead: str = ""
+    """The text before each row on a terminal."""
+    longest: int = 1_000
+    """The largest number of characters of a cell on a terminal, where a longer text is cut."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Lines that are shown as they are."""
+
+    lines: Sequence[str]
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Blocks that Markdown shows after a click on the summary."""
+
+    summary: Part
+    blocks: Sequence[Block]
+
+
+Block: TypeAlias = "Line | Heading | Wrapped | Item | Table | Code | Fold"
+
+
+def section(title: str, items: Iterable[Line | Item]) -> list[Block]:
+    """Returns a heading with a list; nothing without items."""
+    listed = [item if isinstance(item, Item) else Item(item, lead="  - ") for item in items]
+    return ["", Heading(title, 3), *listed] if listed else []
+
+
+def json_text(data: Mapping[str, Any], version: int, *, indent: int = 2, ascii_only: bool = True) -> str:
+    """Returns data as a JSON document with the version of its form and the version of gpuc."""
+    document = {"version": version, "gpuc": __version__, **data}
+    return json.dumps(document, indent=indent, ensure_ascii=ascii_only, default=_plain) + "\n"
+
+
+def picked(value: object, names: str) -> dict[str, Any]:
+    """Returns attributes of a value, whose names are separated by spaces, for a JSON document."""
+    return {name: getattr(value, name) for name in names.split()}
+
+
+def position(mark: Mark | None, file: str | None = None) -> dict[str, Any]:
+    """Returns the keys file, line and column for a JSON document. Without a mark, only the file can be known."""
+    return picked(mark, "file line column") if mark else {"file": file, "line": None, "column": None}
+
+
+def _plain(value: object) -> object:
+    """Returns the value of an enumeration, as json.dumps writes it."""
+    if isinstance(value, Enum):
+        return value.value
+    raise TypeError(f"JSON has no form for {value!r}")

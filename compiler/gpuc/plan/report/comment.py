@@ -1,0 +1,78 @@
+"""The plan as a comment on a pull request: first what a reviewer decides, then the objects, folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpuc.diagnostics.report.document import Block, Heading
+from gpuc.diagnostics.report.markdown import page
+from gpuc.diagnostics.words import first_names
+from gpuc.plan.planner import Plans
+from gpuc.plan.report.parts import Part, compared, parts
+from gpuc.plan.report.words import counted_levels
+
+MARKER = "<!-- gpuc plan -->"
+"""The first line, by which a workflow finds its comment."""
+LIMIT_BYTES = 60_000
+"""The maximum size below the first lines. GitHub refuses a comment with more than 65,536 characters."""
+
+
+def render(plans: Plans) -> str:
+    """Returns the comment. If not all has room, each impact is named before the first one has its details."""
+    names = [plan.name for plan in plans.changed if plan.name]
+    title = (f"Plan for {first_names(names, 5)}" if names else "Plan") if plans.changed else "No cluster changes"
+    found = list(parts(plans))
+    shown = fitted(found, LIMIT_BYTES)
+    head = [Heading(title), compared(plans)]
+    blocks = [block for part_blocks in shown for block in part_blocks or ()]
+    return f"{MARKER}\n{page([*head, *_missing(found, shown), *blocks])}"
+
+
+def fitted(found: Sequence[Part], limit: int) -> list[Sequence[Block] | None]:
+    """Returns what the page shows of each part: the blocks, the short form, or None.
+
+    First the short forms get room, up to the first one that has none. The rest of the room is for complete parts.
+
+    Args:
+        found: the parts in the order of the page.
+        limit: the size of the page in bytes.
+    """
+    shown: list[Sequence[Block] | None] = [None] * len(found)
+    order = sorted(range(len(found)), key=lambda position: found[position].rank)
+    room = limit
+    for position in order:
+        short = found[position].short
+        if short is None:
+            continue
+        if _size(short) > room:
+            break
+        shown[position] = short
+        room -= _size(short)
+    for position in order:
+        part = found[position]
+        more = _size(part.blocks) - _size(shown[position])
+        if (part.short is None or shown[position] is not None) and more <= room:
+            shown[position] = part.blocks
+            room -= more
+    return shown
+
+
+def _size(blocks: Sequence[Block] | None) -> int:
+    return 0 if blocks is None else len(page(blocks).encode()) + 1  # the empty line after the blocks
+
+
+def _missing(found: Sequence[Part], shown: Sequence[Sequence[Block] | None]) -> Iterator[Block]:
+    """Yields a paragraph about what has no room; nothing if all is shown."""
+    cut = [(part, blocks) for part, blocks in zip(found, shown, strict=True) if blocks is not part.blocks]
+    if not cut:
+        return
+    hidden = [impact for part, blocks in cut if blocks is None for impact in part.impacts]
+    short = sum(len(part.impacts) for part, blocks in cut if blocks is not None)
+    others = sum(not part.impacts for part, _ in cut)
+    sentences = [
+        "The comment is full, and the log of the CI job has the complete plan.",
+        f"Impacts that the comment does not show: {counted_levels(hidden)}." if hidden else "",
+        f"Impacts that it shortens: {short}." if short else "",
+        f"Other paragraphs that it does not show: {others}." if others else "",
+    ]
+    yield " ".join(filter(None, sentences))

@@ -1,0 +1,191 @@
+"""NCCL profiles: their environment variables, and the namespaces that use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpuc.diagnostics.finding import Path, Severity
+from gpuc.diagnostics.spelling import misspelt
+from gpuc.model import Cluster
+from gpuc.rules import Findings, Found, rule
+
+if TYPE_CHECKING:
+    from gpuc.catalog.operations import NcclVariable
+
+
+UNWANTED = ("harmful", "obsolete", "deprecated", "removed", "no effect", "redundant")
+POD_INTERFACE = "eth0"
+
+
+def profile_variables(cluster: Cluster) -> Iterator[tuple[Path, str, str, str]]:
+    """Yields the path, the NCCL profile, the name and the value of every environment variable of an NCCL profile."""
+    for name, profile in cluster.spec.nccl.profiles.items():
+        for variable, value in profile.env.items():
+            yield ("spec", "nccl", "profiles", name, "env", variable), name, variable, value
+
+
+@rule("EFA008", Severity.WARNING, source="aws/aws-ofi-nccl doc/efa-env-var.md")
+def harmful_setting(cluster: Cluster) -> Findings:
+    """An environment variable of NCCL or of the EFA plugin is harmful, or has no effect.
+
+    Such variables are often copied from other clusters or older software. The EFA plugin sets the best values for each
+    instance type. A variable in an NCCL profile replaces the value of the plugin.
+    """
+    for path, profile, name, value in profile_variables(cluster):
+        # A verdict on the complete name takes precedence over a verdict on a prefix of the name.
+        verdicts = [verdict for verdict in cluster.catalog.nccl.verdicts if verdict.matches(name, value)]
+        verdicts.sort(key=lambda verdict: (verdict.prefix, not verdict.value))
+        if verdicts and verdicts[0].verdict in UNWANTED:
+            actual = f"{name}={value} in NCCL profile {profile} is {_adjective(verdicts[0].verdict)}"
+            yield Found(path, f"{actual}: {verdicts[0].why}", f"remove {name} from NCCL profile {profile}")
+
+
+def _adjective(verdict: str) -> str:
+    return "without effect" if verdict == "no effect" else verdict
+
+
+@rule("EFA009", Severity.WARNING, source="NCCL user guide, NCCL_SOCKET_IFNAME")
+def interface_missing_in_pods(cluster: Cluster) -> Findings:
+    """NCCL is configured to use a network interface that pods do not have.
+
+    A pod has only the interfaces eth0 and lo, not the interfaces of the node. NCCL finds no interface and stops.
+    """
+    for path, profile, name, value in profile_variables(cluster):
+        if name in ("NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME") and not _selects(value):
+            variable = f"{name} of NCCL profile {profile}"
+            message = f"{variable} is {value or 'an empty string'}, but pods have only the interface {POD_INTERFACE}"
+            yield Found(path, message, f"set {variable} to {POD_INTERFACE}")
+
+
+def _selects(value: str) -> bool:
+    """Returns whether the value selects eth0.
+
+    The value is a list of prefixes of interface names. After = the list contains complete names, and after ^ the list
+    contains the interfaces that NCCL must not use.
+    """
+    names = value.lstrip("^=").split(",")
+    exact = "=" in value[:2]
+    is_listed = any(name == POD_INTERFACE if exact else bool(name) and POD_INTERFACE.startswith(name) for name in names)
+    return not is_listed if value.startswith("^") else is_listed
+
+
+@rule("EFA104", source="NCCL user guide, environment variables")
+def invalid_value(cluster: Cluster) -> Findings:
+    """An environment variable of NCCL has a value that NCCL does not accept.
+
+    NCCL either stops with an error in every pod, or uses its default without a warning.
+    """
+    for path, profile, name, value in profile_variables(cluster):
+        variable = cluster.catalog.nccl.variables.get(name)
+        expected = _expected(variable, value) if variable else ""
+        if expected:
+            actual = f"{name} of NCCL profile {profile} is {value or 'an empty string'}"
+            yield Found(path, f"{actual}; expected {expected}")
+
+
+def _expected(variable: NcclVariable, value: str) -> str:
+    """Returns the allowed values for the message, or an empty string if the value is allowed."""
+    if variable.type == "bool":
+        return "" if value.lower() in ("0", "1", "true", "false") else "0 or 1"
+    if variable.type == "int":
+        return _expected_number(variable, value)
+    words = value.lstrip("^").split(",") if variable.type == "list" else [value]
+    known = {word.lower() for word in variable.values}
+    # NCCL also accepts numbers for named levels, and lists of algorithms by collective. This rule checks neither.
+    is_level = value.isdigit() and not any(word.isdigit() for word in known)
+    if not known or is_level or ":" in value:
+        return ""
+    return "" if all(word.strip().lower() in known for word in words) else ", ".join(variable.values)
+
+
+def _expected_number(variable: NcclVariable, value: str) -> str:
+    """Returns the allowed numbers for the message, or an empty string if the value is an allowed number."""
+    low, high = variable.minimum, variable.maximum
+    try:
+        number = int(value)
+    except ValueError:
+        return "a whole number"
+    if (low is None or number >= low) and (high is None or number <= high):
+        return ""
+    if low is None or high is None:
+        return f"at most {high}" if low is None else f"at least {low}"
+    return f"{low} to {high}"
+
+
+@rule("EFA103", Severity.WARNING, source="NCCL user guide; aws/aws-ofi-nccl include/nccl_ofi_param.h")
+def unknown_variable(cluster: Cluster) -> Findings:
+    """NCCL and the EFA plugin have no environment variable with this name.
+
+    NCCL ignores an unknown variable without a warning. The name may be misspelled.
+    """
+    for path, profile, name, _ in profile_variables(cluster):
+        nccl = cluster.catalog.nccl
+        known = nccl.variables.keys() | {verdict.name for verdict in nccl.verdicts}
+        if name.startswith(("NCCL_", "OFI_NCCL_")) and name not in known:
+            message = f"NCCL profile {profile} sets {name}, but NCCL and the EFA plugin have no such variable"
+            suggestion = misspelt(name, known)
+            yield Found(path, message, f"rename {name} to {suggestion}" if suggestion else "")
+
+
+@rule("TEN008", source="Kubernetes Pod Security Standards, capabilities")
+def profile_in_restricted_namespace(cluster: Cluster) -> Findings:
+    """A namespace has an NCCL profile for EFA, but the namespace does not admit EFA pods.
+
+    On AMIs other than AL2023, EFA pods need the capability IPC_LOCK, which only the Pod Security level privileged
+    allows. The Job controller cannot create the pods, and only an event of the Job explains why.
+    """
+    for tenant in cluster.tenants if any(pool.needs_ipc_lock for pool in cluster.efa_pools) else ():
+        if all(namespace.spec.pod_security != "privileged" for namespace in tenant.namespaces):
+            continue  # EFA007 reports the tenant
+        for namespace in tenant.namespaces:
+            if namespace.nccl and namespace.nccl.spec.fabric == "efa" and namespace.spec.pod_security != "privileged":
+                actual = f"namespace {namespace.name} has podSecurity {namespace.spec.pod_security}"
+                message = f"{actual}, but NCCL profile {namespace.nccl.name} has fabric efa"
+                fix = f"set podSecurity of namespace {namespace.name} to privileged"
+                yield Found((*namespace.path, "podSecurity"), message, fix)
+
+
+@rule("EFA107", Severity.WARNING)
+def profile_without_fabric(cluster: Cluster) -> Findings:
+    """A namespace has an NCCL profile for a fabric that no node pool of its quotas has.
+
+    Pods get environment variables that are written for another network.
+    """
+    for _, namespace in cluster.namespaces:
+        pools = [pool for queue in namespace.queues for pool in queue.pools]
+        fabrics = {pool.spec.fabric for pool in (*pools, *(quota.pool for quota in namespace.quotas))}
+        if namespace.nccl and namespace.nccl.spec.fabric not in fabrics:
+            fabric = namespace.nccl.spec.fabric
+            actual = f"namespace {namespace.name} has NCCL profile {namespace.nccl.name} for fabric {fabric}"
+            message = f"{actual}, but no node pool in the quotas of the namespace has fabric {fabric}"
+            yield Found((*namespace.path, "nccl"), message)
+
+
+@rule("EFA108", Severity.WARNING)
+def unused_profile(cluster: Cluster) -> Findings:
+    """No namespace uses an NCCL profile.
+
+    No pod gets the environment variables of the profile.
+    """
+    used = {namespace.nccl.name for _, namespace in cluster.namespaces if namespace.nccl}
+    for name in cluster.spec.nccl.profiles:
+        if name not in used:
+            yield Found(("spec", "nccl", "profiles", name, "fabric"), f"no namespace uses NCCL profile {name}")
+
+
+@rule("EFA105", Severity.WARNING, source="NCCL user guide, NCCL_DEBUG")
+def verbose_logs_in_production(cluster: Cluster) -> Findings:
+    """NCCL writes verbose logs in production.
+
+    Every rank of a job writes thousands of lines at startup. So many logs are expensive, and hide other messages.
+    """
+    if cluster.spec.environment != "prod":
+        return
+    for name, profile in cluster.spec.nccl.profiles.items():
+        path = ("spec", "nccl", "profiles", name)
+        levels = {("debug",): profile.debug, ("env", "NCCL_DEBUG"): profile.env.get("NCCL_DEBUG", "").upper()}
+        for keys, level in levels.items():
+            if level in ("INFO", "TRACE"):
+                message = f"{keys[-1]} of NCCL profile {name} is {level} in prod; expected WARN"
+                yield Found((*path, *keys), message, f"set {keys[-1]} of NCCL profile {name} to WARN")

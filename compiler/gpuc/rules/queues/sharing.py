@@ -1,0 +1,107 @@
+"""How queues share idle quota: the weights of fair sharing, and preemption."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Related, Severity
+from gpuc.model import Cluster, Queue
+from gpuc.model.queue import Cohort
+from gpuc.rules import Findings, Found, queue_rule, rule
+
+
+def weights(cluster: Cluster) -> Iterator[tuple[Queue | Cohort, str]]:
+    """Yields the queues and cohorts for which the spec sets a weight, each with words for its message."""
+    elements: tuple[Queue | Cohort, ...] = (*cluster.queues, *cluster.cohorts)
+    for element in elements:
+        if "weight" in element.spec.model_fields_set:
+            kind = str(element.path[-2]).removesuffix("s")
+            yield element, f"weight of {kind} {element.name} is {element.spec.weight}"
+
+
+@rule("KUE112", Severity.WARNING)
+def weight_without_fair_sharing(cluster: Cluster) -> Findings:
+    """A queue or cohort has a weight, but fair sharing is off.
+
+    Without fair sharing Kueue ignores weights, and idle quota goes to the first workload that requests quota.
+    """
+    for element, words in weights(cluster) if not cluster.spec.queueing.fair_sharing else ():
+        message = f"{words}, but queueing.fairSharing is false"
+        yield Found((*element.path, "weight"), message, "set queueing.fairSharing to true, or remove weight")
+
+
+@rule(
+    "KUE119",
+    Severity.WARNING,
+    source="kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go (dominantResourceShare)",
+)
+def weight_without_parent(cluster: Cluster) -> Findings:
+    """A queue without a cohort, or a cohort without a parent, has a weight.
+
+    Kueue compares the weights of the queues and cohorts below one parent. Without a parent there is nothing to borrow,
+    and the weight has no effect: it divides nothing between two cohorts.
+    """
+    for element, words in weights(cluster) if cluster.spec.queueing.fair_sharing else ():
+        key = "cohort" if isinstance(element, Queue) else "parent"
+        if getattr(element.spec, key) is None:
+            message = f"{words}, but it has no {key}, so that the weight has no effect"
+            yield Found((*element.path, "weight"), message, f"remove weight, or add {key}")
+
+
+@rule("KUE014", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2 borrowWithinCohort")
+def borrowing_with_fair_sharing(cluster: Cluster) -> Findings:
+    """A queue may preempt while borrowing, but fair sharing is on.
+
+    With fair sharing the weights decide which workloads Kueue preempts. Kueue does not support preemption while
+    borrowing together with fair sharing.
+    """
+    related = [Related("fair sharing is on", ("spec", "queueing", "fairSharing"))]
+    for queue in cluster.queues:
+        actual = queue.spec.preempt.borrowing
+        if cluster.spec.queueing.fair_sharing and actual != "never":
+            message = f"preempt.borrowing of queue {queue.name} is {actual}, but queueing.fairSharing is true"
+            fix = f"set preempt.borrowing of queue {queue.name} to never"
+            yield Found((*queue.path, "preempt", "borrowing"), message, fix, related)
+
+
+@queue_rule("KUE111", source="kubernetes-sigs/kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go")
+def borrowing_without_reclaim(queue: Queue) -> Findings:
+    """A queue may preempt while borrowing, but never reclaims its own quota.
+
+    The admission webhook of Kueue refuses the ClusterQueue, and the sync of Argo CD fails.
+    """
+    preempt = queue.spec.preempt
+    if preempt.borrowing != "never" and preempt.reclaim == "never":
+        message = f"preempt.borrowing of queue {queue.name} is {preempt.borrowing}, but preempt.reclaim is never"
+        fix = f"set preempt.reclaim of queue {queue.name} to lower-priority or any, or preempt.borrowing to never"
+        yield Found((*queue.path, "preempt", "borrowing"), message, fix)
+
+
+@queue_rule("KUE110", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
+def preemption_without_cohort(queue: Queue) -> Findings:
+    """A queue without a cohort may preempt workloads of other queues.
+
+    Kueue preempts workloads of other queues only in the same cohort, so the setting has no effect.
+    """
+    preempt = queue.spec.preempt
+    for key, setting in (("reclaim", preempt.reclaim), ("borrowing", preempt.borrowing)):
+        if queue.spec.cohort is None and setting != "never":
+            message = f"preempt.{key} of queue {queue.name} is {setting}, but queue {queue.name} has no cohort"
+            yield Found((*queue.path, "preempt", key), message, f"set preempt.{key} of queue {queue.name} to never")
+
+
+@rule("KUE109", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 docs/concepts/preemption.md")
+def preemption_without_priorities(cluster: Cluster) -> Findings:
+    """A queue may preempt workloads of lower priority, but the spec has no priorities.
+
+    All workloads have the same priority, so Kueue preempts none of them.
+    """
+    if cluster.spec.priorities:
+        return
+    for queue in cluster.queues:
+        preempt = queue.spec.preempt
+        settings = {"withinQueue": preempt.within_queue, "reclaim": preempt.reclaim, "borrowing": preempt.borrowing}
+        for key, setting in settings.items():
+            if setting == "lower-priority":
+                message = f"preempt.{key} of queue {queue.name} is lower-priority, but the spec has no priorities"
+                yield Found((*queue.path, "preempt", key), message)

@@ -1,0 +1,131 @@
+"""The members of tenants, and auditors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpuc.diagnostics.finding import Path, Related, Severity
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster, Tenant
+from gpuc.model.tenant import ROLES, Members
+from gpuc.rules import Findings, Found, rule, tenant_rule
+
+
+@rule("RBA013", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
+def auditor_with_role(cluster: Cluster) -> Findings:
+    """A group of auditors is also a member of a tenant.
+
+    Permissions are added: the group can do more than read objects, and the members of the tenant can read the objects
+    of all other tenants.
+    """
+    for index, group in enumerate(cluster.auditors):
+        roles = {
+            path: f"has role {members.spec.role} in tenant {tenant.name}"
+            for tenant, members, member, path in _groups(cluster)
+            if member == group
+        }
+        if roles:
+            message = f"group {group} of auditors {', and '.join(roles.values())}"
+            related = [Related(role, path) for path, role in roles.items()]
+            yield Found(("spec", "auditors", "groups", index), message, related=related)
+
+
+PREFIX = "system:"
+
+
+@rule("RBA014", source="Kubernetes documentation, Using RBAC Authorization, referring to subjects: the prefix system:")
+def group_of_kubernetes(cluster: Cluster) -> Findings:
+    """A group of members or auditors has the prefix of Kubernetes' own groups.
+
+    The group system:authenticated contains every user and every ServiceAccount of the cluster, and system:masters has
+    all permissions. Identity providers of EKS cannot use the prefix.
+    """
+    places: list[tuple[Path, str]] = [(path, group) for _, _, group, path in _groups(cluster)]
+    places += [(("spec", "auditors", "groups", index), group) for index, group in enumerate(cluster.auditors)]
+    for path, group in places:
+        if group.startswith(PREFIX):
+            yield Found(path, f"group {group} is a group of Kubernetes; expected a group of the identity provider")
+
+
+Places = Mapping[str, Mapping[str, Sequence[tuple[Path, Manifest | None]]]]
+"""Where a group or user becomes a member of a tenant, by group or user in words, then by tenant."""
+
+
+@rule("RBA010", Severity.WARNING, source="Kubernetes documentation, RBAC good practices")
+def group_of_two_tenants(cluster: Cluster) -> Findings:
+    """Several tenants have the same group as a member.
+
+    Users in the group can move data between the tenants, although the network of the tenants is isolated.
+    """
+    places: dict[str, dict[str, list[tuple[Path, Manifest | None]]]] = {}
+    for tenant, _, group, path in _groups(cluster):
+        places.setdefault(f"group {group}", {}).setdefault(tenant.name, []).append((path, None))
+    yield from members_of_several(places)
+
+
+def _groups(cluster: Cluster) -> Iterator[tuple[Tenant, Members, str, Path]]:
+    """Yields every group of the members of a tenant, with its path in the spec."""
+    for tenant in cluster.tenants:
+        for members in tenant.members:
+            for index, group in enumerate(members.spec.groups):
+                yield tenant, members, group, (*members.path, "groups", index)
+
+
+def members_of_several(places: Places) -> Iterator[Found]:
+    """Yields a finding at each place of a group or user that is a member of several tenants."""
+    for member, tenants in places.items():
+        for tenant, own in tenants.items() if len(tenants) > 1 else ():
+            others = {other: where for other, where in tenants.items() if other != tenant}
+            names = ", ".join(f"tenant {other}" for other in others)
+            message = f"{member} is a member of tenant {tenant} and of {names}; expected one tenant"
+            related = [Related(f"member of tenant {other}", path) for other in others for path, _ in others[other]]
+            for path, manifest in own:
+                yield Found(path, message, "", related, manifest=manifest)
+
+
+@tenant_rule("RBA012", Severity.INFO)
+def namespace_without_editors(tenant: Tenant) -> Findings:
+    """No group has the role edit or admin in a namespace of a tenant.
+
+    No member can submit workloads in the namespace. Argo CD still creates the objects of the tenant in
+    specs/<cluster>/manifests/ and the charts of the tenant.
+    """
+    closed = [
+        namespace.name for namespace in tenant.namespaces if not {"edit", "admin"} & {*tenant.groups_by_role(namespace)}
+    ]
+    if closed and not tenant.spec.leaving:
+        names = ("namespace " if len(closed) == 1 else "namespaces ") + ", ".join(closed)
+        yield Found((*tenant.path, "members"), f"no group of tenant {tenant.name} has role edit or admin in {names}")
+
+
+@tenant_rule(
+    "RBA011", Severity.WARNING, source="Kubernetes documentation, Using RBAC Authorization: permissions are additive"
+)
+def role_without_effect(tenant: Tenant) -> Findings:
+    """A group has two roles in one namespace.
+
+    Permissions are added: the group has the wider role, and the other role has no effect. Probably the group was to
+    have fewer rights in the namespace. A role for all namespaces together with a wider role for some of them is no
+    mistake.
+    """
+    for members in tenant.members:
+        for index, group in enumerate(members.spec.groups):
+            others = [_other_role(tenant, members, group, namespace) for namespace in members.namespaces]
+            if any(others) and (members.spec.namespaces or all(others)):
+                found = {name: role for name, role in zip(members.namespaces, others, strict=True) if role}
+                roles = ", ".join(f"role {role} in namespace {name}" for name, role in found.items())
+                message = f"role {members.spec.role} of group {group} has no effect, because the group has {roles}"
+                yield Found((*members.path, "groups", index), message)
+
+
+def _other_role(tenant: Tenant, members: Members, group: str, namespace: str) -> str:
+    """Returns the wider role of a group in a namespace, or the same role in an earlier entry; empty without one."""
+    rank, position = ROLES.index(members.spec.role), tenant.members.index(members)
+    ranks = [
+        ROLES.index(other.spec.role)
+        for number, other in enumerate(tenant.members)
+        if group in other.spec.groups
+        and namespace in other.namespaces
+        and (ROLES.index(other.spec.role), -number) > (rank, -position)
+    ]
+    return ROLES[max(ranks)] if ranks else ""
