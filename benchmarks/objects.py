@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from gpuc.catalog import load
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.pipeline.fleet_policies import fleet_policies
 from gpuc.pipeline.pipeline import compile_cluster
@@ -41,7 +42,7 @@ def emit_objects(root: Path, file: str) -> Objects:
             if isinstance(artifact, Manifest):
                 by_file.setdefault(artifact.file, []).append(artifact.document())
 
-    compiled, _ = compile_cluster(root, file, root, collect, fleet_policies(root))
+    compiled, _ = compile_cluster(root, file, root, collect, fleet_policies(root), load())
     return Objects(by_file, compiled.source.tree["spec"]["kubernetes"])
 
 

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from gpuc.catalog import load
 from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.pipeline.fleet_policies import FleetPolicies
@@ -35,7 +36,7 @@ def compiled(added: str, layer: str = "") -> tuple[list[Finding], list[Artifact]
     with TemporaryDirectory() as folder:
         write(Path(folder), added, layer)
         try:
-            _, findings = compile_cluster(Path(folder), FILE, Path(folder), send, FleetPolicies({}))
+            _, findings = compile_cluster(Path(folder), FILE, Path(folder), send, FleetPolicies({}), load())
         except StageError as stop:
             return list(stop.findings), artifacts
     return findings, artifacts

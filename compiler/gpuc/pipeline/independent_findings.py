@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from gpuc.catalog import Catalog
 from gpuc.diagnostics.finding import Finding, Path, StageError
 from gpuc.diagnostics.suppressions import unaccepted
-from gpuc.diagnostics.unknown import UnknownValueError
+from gpuc.diagnostics.unknown import UnknownValueError, until_unknown
 from gpuc.extra.files import ManifestFiles
 from gpuc.extra.user_objects import UserObjects
 from gpuc.model import Cluster
@@ -70,7 +70,7 @@ def independent_findings(source: Source, inputs: Inputs) -> list[Finding]:
         return [*findings, *inputs.files.findings]
     findings += names
     if cluster is not None:
-        later += [*check(cluster), *_removals(cluster, inputs.before)]
+        later += [*check(cluster), *until_unknown(removal_findings(cluster, inputs.before))]
     findings += unaccepted(later, source.tree)
     return [*findings, *_manifests(cluster, inputs.files)]
 
@@ -106,13 +106,6 @@ def _resolved(
     spec = known_spec(source.tree, mistakes.wrong | wrong, mistakes.incomplete)
     cluster, remaining = resolve_known(spec, source.file, inputs.catalog, policies)
     return None if remaining else cluster, names
-
-
-def _removals(cluster: Cluster, before: Lock | None) -> list[Finding]:
-    try:
-        return removal_findings(cluster, before) if before else []
-    except UnknownValueError:
-        return []
 
 
 def _manifests(cluster: Cluster | None, files: ManifestFiles) -> Sequence[Finding]:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.unknown import UnknownValueError
 from gpuc.spec.cluster import ClusterSpec
+from gpuc.spec.field_type import is_model, members, plain
 
 _STRICT = ConfigDict(strict=True)
 
@@ -77,12 +78,13 @@ class _Parser:
             ValidationError: when the value is wrong, and is not a model or a map of models.
             UnknownValueError: when the value does not count.
         """
-        only = _without_none(annotation)
-        if _is_model(only) and tree is not None:
+        inner = [plain(member) for member in members(annotation)]
+        only: Any = inner[0] if len(inner) == 1 else None
+        if is_model(only) and tree is not None:
             return self.model(only, tree, path)
         if get_origin(only) is dict and isinstance(tree, dict) and tree and path not in self.wrong | self.incomplete:
             key_type, value_type = get_args(only)
-            if _is_model(value_type):
+            if is_model(value_type):
                 keys = TypeAdapter(key_type, config=_STRICT)
                 return {
                     keys.validate_python(key): self.model(value_type, value, (*path, key))
@@ -121,19 +123,3 @@ def _is_possible(model: type[BaseModel], instance: BaseModel) -> bool:
     except (ValueError, UnknownValueError):
         return False
     return True
-
-
-def _without_none(annotation: Any) -> Any:
-    """Returns the only type of an optional value without its constraints; other types without their constraints."""
-    plain = _plain(annotation)
-    members = [member for member in get_args(plain) if member is not type(None)]
-    return _plain(members[0]) if type(None) in get_args(plain) and len(members) == 1 else plain
-
-
-def _plain(annotation: Any) -> Any:
-    """Returns a type without its constraints."""
-    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

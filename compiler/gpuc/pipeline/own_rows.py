@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -15,7 +15,7 @@ from gpuc.diagnostics.spelling import nearest, write
 from gpuc.kubernetes.amounts import MIB
 from gpuc.pipeline.fact_files import FactFile
 from gpuc.source import Source
-from gpuc.spec.facts import DaemonSetRow, ImageRow, InstanceRow, PriceRow
+from gpuc.spec.facts import ImageRow, InstanceRow
 
 INCOMPLETE = declare_rule("CAT002", Severity.ERROR, "A row of an instance type that gpuc does not know lacks figures.",
     "gpuc computes quotas, limits and the resources of nodes from these figures.")  # fmt: skip
@@ -31,7 +31,8 @@ UNKNOWN_TYPE = declare_rule("CAT007", Severity.WARNING, "A price is for an insta
     "No node pool can use the instance type, so the price has no effect. The name may be misspelled.")  # fmt: skip
 
 _REQUIRED = ("arch", "vcpu", "memory_mib", "pods")
-_Record = TypeVar("_Record", InstanceType, Image)
+_Record = TypeVar("_Record", InstanceType, Image, Daemonset)
+_Row = TypeVar("_Row")
 
 
 @dataclass
@@ -45,6 +46,12 @@ class _Merge:
     findings: list[Finding] = field(default_factory=list)
     _first: dict[tuple[str, ...], Mark] = field(default_factory=dict)
     """The position of the first row about a thing."""
+
+    def first(self, section: str, rows: Mapping[Any, _Row], source: Source) -> Iterator[tuple[str, _Row, Path]]:
+        """Yields the name, the row and the path of each row whose name is in no earlier row of the section."""
+        for name, row in rows.items():
+            if self.is_first((section, name), (section, name), source):
+                yield name, row, (section, name)
 
     def is_first(self, thing: tuple[str, ...], path: Path, source: Source) -> bool:
         """Returns whether no earlier row is about a thing. Adds a finding otherwise."""
@@ -62,11 +69,7 @@ def merge(files: Iterable[FactFile]) -> tuple[OwnRows, list[Finding]]:
     """Returns the rows of all files, and the findings about them."""
     merged = _Merge()
     for file in files:
-        found = [
-            *_instances(merged, file),
-            *_images(merged, file),
-            *_daemonsets(merged, file),
-        ]
+        found = [*_instances(merged, file), *_images(merged, file), *_daemonsets(merged, file)]
         merged.findings += map(file.source.located, found)
     for file in files:  # prices may be about instance types of a later file
         merged.findings += map(file.source.located, _prices(merged, file))
@@ -75,10 +78,7 @@ def merge(files: Iterable[FactFile]) -> tuple[OwnRows, list[Finding]]:
 
 
 def _instances(merged: _Merge, file: FactFile) -> Iterator[Finding]:
-    for name, row in file.content.instance_types.items():
-        path = ("instanceTypes", name)
-        if not merged.is_first(("instanceTypes", name), path, file.source):
-            continue
+    for name, row, path in merged.first("instanceTypes", file.content.instance_types, file.source):
         known = load().instance_type(name)
         findings = [*_incomplete(name, row, known, path), *_wrong_gpu(row, path)]
         yield from findings
@@ -141,38 +141,25 @@ def _contradictions(record: InstanceType, path: Path) -> Iterator[Finding]:
 
 def _repeated(record: _Record, known: _Record | None, name: str, path: Path) -> Iterator[Finding]:
     if known is not None and replace(record, source=known.source, confidence=known.confidence) == known:
-        yield _repetition(name, path)
-
-
-def _repetition(name: str, path: Path) -> Finding:
-    return REPEATED.at(path, f"gpuc has the same values for {name}; expected a row with other values", on_key=True)
+        message = f"gpuc has the same values for {name}; expected a row with other values"
+        yield REPEATED.at(path, message, on_key=True)
 
 
 def _images(merged: _Merge, file: FactFile) -> Iterator[Finding]:
-    for name, row in file.content.images.items():
-        path = ("images", name)
-        if merged.is_first(("images", name), path, file.source):
-            known = load().images[name]
-            merged.images[name] = replace(known, **_given(row))
-            yield from _repeated(merged.images[name], known, name, path)
+    for name, row, path in merged.first("images", file.content.images, file.source):
+        known = load().images[name]
+        merged.images[name] = replace(known, **_given(row))
+        yield from _repeated(merged.images[name], known, name, path)
 
 
 def _daemonsets(merged: _Merge, file: FactFile) -> Iterator[Finding]:
     known = {row.name: row for row in load().daemonsets}
-    for name, row in file.content.daemon_sets.items():
-        path = ("daemonSets", name)
-        if not merged.is_first(("daemonSets", name), path, file.source):
-            continue
-        merged.daemonsets[name] = record = _daemonset(name, row, known.get(name))
+    for name, row, path in merged.first("daemonSets", file.content.daemon_sets, file.source):
         other = known.get(name)
-        if other is not None and replace(other, source=record.source, confidence="high") == record:
-            yield _repetition(name, path)
-
-
-def _daemonset(name: str, row: DaemonSetRow, known: Daemonset | None) -> Daemonset:
-    component = known.component if known is not None else FLEET
-    cpu_milli, memory_mib = int(row.cpu.removesuffix("m")), -(-row.memory // MIB)
-    return Daemonset(name, component, row.nodes, cpu_milli, memory_mib, (row.source,))
+        cpu_milli, memory_mib = int(row.cpu.removesuffix("m")), -(-row.memory // MIB)
+        component = other.component if other is not None else FLEET
+        merged.daemonsets[name] = Daemonset(name, component, row.nodes, cpu_milli, memory_mib, (row.source,))
+        yield from _repeated(merged.daemonsets[name], other, name, path)
 
 
 def _prices(merged: _Merge, file: FactFile) -> Iterator[Finding]:
@@ -185,8 +172,5 @@ def _prices(merged: _Merge, file: FactFile) -> Iterator[Finding]:
         if row.instance_type not in merged.instances and catalog.instance_type(row.instance_type) is None:
             message = f"gpuc has no figures for {row.instance_type}; expected an instance type with figures"
             yield UNKNOWN_TYPE.at((*path, "instanceType"), message)
-        merged.prices.append(_price(row))
-
-
-def _price(row: PriceRow) -> Price:
-    return Price(row.instance_type, row.region, row.purchase, row.hourly_usd, row.date, row.source)
+        price = Price(row.instance_type, row.region, row.purchase, row.hourly_usd, row.date, row.source)
+        merged.prices.append(price)

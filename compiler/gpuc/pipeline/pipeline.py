@@ -123,8 +123,8 @@ def compile_cluster(
     file: str,
     into: Path,
     send: Send,
-    fleet: FleetPolicies,
-    catalog: Catalog | None = None,
+    fleet: FleetPolicies | None,
+    catalog: Catalog | None,
     others: OtherClusters | None = None,
 ) -> tuple[Compiled, list[Finding]]:
     """Compiles a spec file, and sends the artifacts to the printer before they are verified.
@@ -133,10 +133,12 @@ def compile_cluster(
     the element was removed, and gpuc checks the removal.
 
     Args:
+        fleet: the policies of the fleet; None if they have errors.
+        catalog: the catalog of the fleet; None if its rows have errors.
         others: the clusters to compare the spec with; None to compare with no cluster.
 
     Raises:
-        StageError: when a stage finds errors.
+        StageError: when a stage finds errors, or the fleet has errors.
         OutputError: when a bug of gpuc makes the output wrong.
     """
     from gpuc.extra.files import read_files
@@ -145,18 +147,14 @@ def compile_cluster(
     from gpuc.source import read_all
     from gpuc.write.lockfile import read_lock
 
-    source = read_all(root, file)
-    name = Path(file).stem
+    source, name = read_all(root, file), Path(file).stem
+    before, written = read_lock(into, name), read_files(root, file)
     try:
-        spec = compile_source(
-            source,
-            fleet,
-            read_lock(into, name),
-            lambda part: send(name, part, source),
-            read_files(root, file),
-            others,
-            catalog,
-        )
+        if fleet is None or catalog is None:
+            from gpuc.pipeline.independent_findings import Inputs, independent_findings
+
+            raise StageError(independent_findings(source, Inputs(fleet, catalog, before, written, others)))
+        spec = compile_source(source, fleet, before, lambda part: send(name, part, source), written, others, catalog)
     except StageError as error:
         raise StageError(_located(error.findings, source, name)) from None
     except OutputError as error:
@@ -188,10 +186,8 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
             message = f"{file} and {first} both describe a cluster named {name}"
             batch.findings.append(SAME_NAME.at((), message, mark=Mark(file, 1, 1)))
             continue
-        if fleet is None or catalog is None:
-            batch.findings += _spec_findings(root, file, into, fleet, catalog, others)
-            continue
-        progress(f"compiling {file}")
+        if fleet and catalog:
+            progress(f"compiling {file}")
         try:
             cluster, findings = compile_cluster(root, file, into, send, fleet, catalog, others)
         except StageError as error:
@@ -213,24 +209,6 @@ def _read(read: Callable[[Path], F], root: Path, batch: Batch) -> F | None:
         return None
     batch.findings += found.findings
     return found
-
-
-def _spec_findings(
-    root: Path, file: str, into: Path, fleet: FleetPolicies | None, catalog: Catalog | None, others: OtherClusters
-) -> list[Finding]:
-    """Returns the findings about a spec of a fleet whose policies or catalog have errors."""
-    from gpuc.extra.files import read_files
-    from gpuc.pipeline.independent_findings import Inputs, independent_findings
-    from gpuc.source import read_all
-    from gpuc.write.lockfile import read_lock
-
-    name = Path(file).stem
-    try:
-        source = read_all(root, file)
-    except StageError as error:
-        return list(error.findings)
-    inputs = Inputs(fleet, catalog, read_lock(into, name), read_files(root, file), others)
-    return _located(independent_findings(source, inputs), source, name)
 
 
 def located_errors(root: Path, file: str, error: StageError) -> list[Finding]:

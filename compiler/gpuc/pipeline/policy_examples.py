@@ -116,10 +116,7 @@ def _problem(document: dict[str, Any]) -> tuple[Path, str] | None:
 def _object_problem(document: dict[str, Any], path: Path) -> tuple[Path, str] | None:
     for key in ("apiVersion", "kind"):
         if not isinstance(document.get(key), str):
-            return (
-                *path,
-                key,
-            ), f"the example has no {key}; expected an object with apiVersion, kind and metadata"
+            return (*path, key), f"the example has no {key}; expected an object with apiVersion, kind and metadata"
     metadata = document.get("metadata", {})
     if not isinstance(metadata, dict):
         return (*path, "metadata"), "metadata is no map; expected a map with name and namespace"

@@ -40,29 +40,27 @@ def removals(cluster: Cluster) -> Removals:
     return Removals(frozenset(leaving), frozenset(_accepted_removals(cluster)))
 
 
-def removal_findings(cluster: Cluster, before: Lock) -> list[Finding]:
-    """Finds elements that were removed from the spec without `leaving: true`, and unknown names in `removed`.
+def removal_findings(cluster: Cluster, before: Lock | None) -> Iterator[Finding]:
+    """Yields findings about elements that a commit removed without `leaving: true`, and unknown names in `removed`.
 
     Args:
-        before: the gpuc.lock of the output that this compile replaces.
+        before: the gpuc.lock of the output that this compile replaces; None if there is no output.
     """
-    if cluster.spec.delivery.prune != "confirm":
-        return []
+    if before is None or cluster.spec.delivery.prune != "confirm":
+        return
     present = _present(cluster)
     removed = {element: tenant for element, tenant in before.elements.items() if element not in present}
     added = [element for element in present if element not in before.elements]
-    findings = []
     for section, name in removed:
         if not _is_accepted((section, name), removed, before, cluster):
-            findings.append(_unprepared(section, name, removed, added))
+            yield _unprepared(section, name, removed, added)
     known = {*before.elements, *before.removals.removed}
     for section, name in _accepted_removals(cluster):
         if (section, name) not in known:
             path = ("spec", "removed", section, name)
             suggestion = nearest(name, [other for kind, other in removed if kind == section])
             message = f"the output of cluster {cluster.name} had no {_SINGULAR[section]} {name}"
-            findings.append(UNKNOWN_ELEMENT.at(path, message, fix=write(suggestion), on_key=True))
-    return findings
+            yield UNKNOWN_ELEMENT.at(path, message, fix=write(suggestion), on_key=True)
 
 
 def _accepted_removals(cluster: Cluster) -> Iterator[Element]:

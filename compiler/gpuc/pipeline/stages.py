@@ -193,8 +193,7 @@ def _checked_spec(
 
         inputs = Inputs(fleet, catalog, before, files, other_clusters)
         raise StageError(independent_findings(source, inputs)) from None
-    removals = removal_findings(cluster, before) if before else []
-    return cluster, [*source.remarks, *compared, *check(cluster), *removals]
+    return cluster, [*source.remarks, *compared, *check(cluster), *removal_findings(cluster, before)]
 
 
 def _accepted(reported: Sequence[Finding], source: Source, refused: Sequence[Finding] = ()) -> list[Finding]:

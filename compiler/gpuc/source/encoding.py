@@ -57,24 +57,17 @@ def text_of(path: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
     start = Mark(file, 1, 1)
     data = _bytes(path, start)
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:4]:
-        raise StageError(
-            [NOT_UTF8.at((), "the file is UTF-16 or UTF-32, not UTF-8", fix="save the file as UTF-8", mark=start)]
-        )
+        _not_utf8("the file is UTF-16 or UTF-32, not UTF-8", start)
     remarks = []
     if data.startswith(b"\xef\xbb\xbf"):
         data = data[3:]
-        remarks.append(
-            BOM.at(
-                (),
-                "the file begins with a byte order mark",
-                fix="save the file without the byte order mark",
-                mark=start,
-            )
-        )
+        fix = "save the file without the byte order mark"
+        remarks.append(BOM.at((), "the file begins with a byte order mark", fix=fix, mark=start))
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        _not_utf8(data, error.start, file)
+        mark = mark_at(data[: error.start].decode(), error.start, file)
+        _not_utf8(f"byte 0x{data[error.start]:02X} at offset {error.start} is not UTF-8", mark)
     errors = [
         _invisible_character(match[0], mark_at(text, match.start(), file))
         for match, _ in zip(_invisible.finditer(text), range(_MAX_FINDINGS), strict=False)
@@ -124,7 +117,5 @@ def _bytes(path: pathlib.Path, start: Mark) -> bytes:
     return data
 
 
-def _not_utf8(data: bytes, offset: int, file: str) -> NoReturn:
-    mark = mark_at(data[:offset].decode(), offset, file)
-    message = f"byte 0x{data[offset]:02X} at offset {offset} is not UTF-8"
+def _not_utf8(message: str, mark: Mark) -> NoReturn:
     raise StageError([NOT_UTF8.at((), message, fix="save the file as UTF-8", mark=mark)]) from None

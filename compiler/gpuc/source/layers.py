@@ -135,12 +135,8 @@ class Layers:
         """Returns the file of an entry of extends, or None if the file is already read or the entry is wrong."""
         path = pathlib.PurePosixPath(item.value)
         file = f"specs/{path}"
-        if (
-            path.is_absolute()
-            or ".." in path.parts
-            or "\\" in item.value
-            or not is_within(self._root / file, self._specs)
-        ):
+        is_strange = path.is_absolute() or ".." in path.parts or "\\" in item.value
+        if is_strange or not is_within(self._root / file, self._specs):
             self._add(OUTSIDE, item.mark, f"{item.value} is outside of specs/; expected a path below specs/")
         elif file in chain:
             cycle = " -> ".join((*chain[chain.index(file) :], file))
@@ -189,12 +185,8 @@ class Layers:
             return
         if version is None or version.value != API:
             actual = f"the apiVersion is {_text(version)}" if version else "the layer has no apiVersion"
-            self._add(
-                VERSION,
-                version.mark if version else document.mark,
-                f"{actual}; expected {API}",
-                f"{'set apiVersion to' if version else 'add apiVersion:'} {API}",
-            )
+            fix = f"{'set apiVersion to' if version else 'add apiVersion:'} {API}"
+            self._add(VERSION, version.mark if version else document.mark, f"{actual}; expected {API}", fix)
         if "metadata" in document.value:
             self._add(METADATA, document.keys["metadata"], "the layer has metadata; expected none", "remove metadata")
 
@@ -223,13 +215,8 @@ class Layers:
         """Reports every null in the node and below it, except in Helm values and patches."""
         if node.value is None and not (node.raw and is_free_form(path[:-1])):
             self.findings.append(_null(node, path))
-        children = (
-            node.value.items()
-            if isinstance(node.value, dict)
-            else enumerate(node.value)
-            if isinstance(node.value, list)
-            else ()
-        )
+        value = node.value
+        children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for step, child in children:
             self._refuse_nulls(child, (*path, step))
 

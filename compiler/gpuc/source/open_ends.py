@@ -17,7 +17,8 @@ _start_of_entry = re.compile(r" *(?:-(?: +|$))*")
 _entry = re.compile(r" *(?:-(?: |$)|[\w./-]+ *:(?: |$)|(?:\"[^\"]*\"|'[^']*')\s*:(?: |$))")
 _key = re.compile(r"[^\s\"'\[\]{},#&*!|>%@`-][^#]*?:(?: |$)|(?:\"[^\"]*\"|'[^']*') *:(?: |$)")
 _block_scalar = re.compile(r"[|>][-+0-9]*[ \t]*(?:#.*)?$")
-_property = re.compile(r"[&*!][^\s,\[\]{}]*")
+_skipped = re.compile(r"[ \t:]|[-?](?= |$)|[&*!][^\s,\[\]{}]*")
+_skipped_in_flow = re.compile(f"{_skipped.pattern}|,")
 _comment = re.compile(r"(?:^|(?<=[ \t]))#.*")
 _after_quoted = re.compile(r"[ \t]*(?:$|:|(?<=[ \t])#)")
 _after_quoted_in_flow = re.compile(r"[ \t]*(?:$|[:,\]}]|(?<=[ \t])#)")
@@ -95,28 +96,21 @@ def _read_tokens(scan: _Scan, number: int, line: str) -> OpenEnd | None:
         if not scan.brackets and _block_scalar.match(line, place):
             scan.block_limit = scan.limit
             return None
-        found, place = _read_token(scan, number, line, place)
+        sign, found = line[place], None
+        if sign in _QUOTES:
+            found, place = _read_quoted(scan, number, line, place)
+        elif sign in "[]{}":
+            found, place = _read_bracket(scan, number, line, place), place + 1
+        else:
+            skipped, plain = (_skipped_in_flow, _plain_in_flow) if scan.brackets else (_skipped, _plain_in_block)
+            other = skipped.match(line, place)
+            if sign != " ":
+                scan.in_plain = not other and not scan.brackets
+            token = other or plain.match(line, place)
+            place = token.end() if token else place + 1
         if found:
             return found
     return None
-
-
-def _read_token(scan: _Scan, number: int, line: str, place: int) -> tuple[OpenEnd | None, int]:
-    """Reads one token. Returns a sign without counterpart, and the next column."""
-    sign = line[place]
-    if sign in _QUOTES:
-        return _read_quoted(scan, number, line, place)
-    if sign in "[]{}":
-        return _read_bracket(scan, number, line, place), place + 1
-    if sign != " ":
-        scan.in_plain = False
-    if sign in " \t:" or (sign == "," and scan.brackets) or _is_indicator(line, place):
-        return None, place + 1
-    if match := _property.match(line, place):
-        return None, match.end()
-    match = (_plain_in_flow if scan.brackets else _plain_in_block).match(line, place)
-    scan.in_plain = not scan.brackets
-    return None, match.end() if match else place + 1
 
 
 def _read_quoted(scan: _Scan, number: int, line: str, place: int) -> tuple[OpenEnd | None, int]:
@@ -152,7 +146,3 @@ def _read_bracket(scan: _Scan, number: int, line: str, place: int) -> OpenEnd | 
 def _has_more_text(scan: _Scan, line: str, place: int) -> bool:
     """Returns whether text that YAML does not allow follows a quoted text."""
     return not (_after_quoted_in_flow if scan.brackets else _after_quoted).match(line, place)
-
-
-def _is_indicator(line: str, place: int) -> bool:
-    return line[place] in "-?" and line[place + 1 : place + 2] in ("", " ")

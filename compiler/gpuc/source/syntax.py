@@ -21,6 +21,7 @@ _EXPLANATIONS = {
     "expected the node content": "a value is expected here",
     "unknown escape character": "a backslash begins an escape in double quotes; use single quotes",
 }
+_NO_COLON = "the line has no colon; expected a key with a colon, or quotes around a text of several lines"
 _line_break = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 """Source: https://yaml.org/spec/1.1/#id871136. The parser counts these lines."""
 _tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
@@ -75,16 +76,12 @@ def _finding(mark: Mark, message: str, fix: str = "", stop: Mark | None = None) 
 
 
 def _open_end(sign: OpenEnd, lines: list[str], stop: Mark) -> Finding:
-    mark = Mark(stop.file, sign.line, sign.column)
-    if sign.sign in CLOSING:
-        closing = CLOSING[sign.sign]
-        return _finding(mark, f"the bracket {sign.sign} is not closed", f"add the closing bracket {closing}", stop)
-    if sign.sign in CLOSING.values():
-        opening = next(opening for opening, closing in CLOSING.items() if closing == sign.sign)
-        return _finding(mark, f"the bracket {sign.sign} closes no bracket {opening}")
+    mark, opening = Mark(stop.file, sign.line, sign.column), {closing: opening for opening, closing in CLOSING.items()}
     if not sign.is_closing:
-        message = f"the quotation mark {sign.sign} is not closed"
-        return _finding(mark, message, f"add the closing quotation mark {sign.sign}", stop)
+        kind, closing = ("bracket", CLOSING[sign.sign]) if sign.sign in CLOSING else ("quotation mark", sign.sign)
+        return _finding(mark, f"the {kind} {sign.sign} is not closed", f"add the closing {kind} {closing}", stop)
+    if sign.sign in opening:
+        return _finding(mark, f"the bracket {sign.sign} closes no bracket {opening[sign.sign]}")
     if sign.sign == "'" and lines[sign.line - 1][sign.column : sign.column + 1].isalnum():
         return _finding(mark, "the apostrophe ends the text in quotes", "write '' for the apostrophe")
     return _finding(mark, "text follows the closing quotation mark; expected the end of the value")
@@ -123,16 +120,11 @@ def _missing_colon(lines: list[str], stop: ParserStop) -> Finding | None:
     match = _no_colon.fullmatch(content)
     if match is None or re.search(r":(?:\s|$)", match[0]):
         return None
-    key, value = match["key"], match["value"] or ""
-    if match["sign"] == ":":
-        message = f"a space is missing after the colon of {key}"
-    elif match["sign"]:
-        message = f"{key} is followed by =; expected a colon"
-    else:
-        message = f"the colon after {key} is missing"
+    key, sign, value = match["key"], match["sign"] or "", match["value"] or ""
     fix = f"write {key}: {value}".rstrip() if not value or _one_value.fullmatch(value) else ""
-    if not fix and not match["sign"]:
-        message = "the line has no colon; expected a key with a colon, or quotes around a text of several lines"
+    missing = f"the colon after {key} is missing" if fix else _NO_COLON
+    messages = {"": missing, ":": f"a space is missing after the colon of {key}"}
+    message = messages.get(sign, f"{key} is followed by =; expected a colon")
     return _finding(Mark(stop.mark.file, line, column), message, fix, stop.mark)
 
 
