@@ -37,6 +37,7 @@ _TABLES = {
     ("releases", "components"): ("records.Release", ("set", "component")),
     ("releases", "daemonsets"): ("records.Daemonset", ("name",)),
     ("releases", "operands"): ("records.Operand", ("operator", "operand")),
+    ("reserved_keys", "keys"): ("reserved_keys.ReservedKey", ("key",)),
     ("time_zones", "zones"): ("operations.TimeZone", ("name",)),
     ("versions", "kubernetes"): ("operations.KubernetesVersion", ("version",)),
     ("xids", "xids"): ("operations.Xid", ("xid",)),

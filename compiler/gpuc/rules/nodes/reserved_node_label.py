@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.kubernetes.reserved_keys import is_free_label, reserved_domain
+from gpuc.catalog.reserved_keys import is_free_label, reserved_domain
 from gpuc.model import Cluster
 from gpuc.rules import Findings, rule
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpuc.kubernetes.reserved_keys import reserved_domain
+from gpuc.catalog.reserved_keys import reserved_domain
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.rules import Findings, rule
