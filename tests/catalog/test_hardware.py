@@ -8,7 +8,7 @@ import re
 import pytest
 
 from gpuc.catalog import load
-from gpuc.catalog.prices import FamilyPrices, text
+from gpuc.catalog.prices import text
 from gpuc.catalog.rows import typed
 
 CATALOG = load()
@@ -63,7 +63,7 @@ def test_families_without_gpus_have_figures() -> None:
 
 
 def test_prices_are_plausible() -> None:
-    for row in typed(FamilyPrices, "prices", "prices"):
+    for row in typed("prices", "prices"):
         assert len(set(row.sizes)) == len(row.sizes) == len(row.hourly_usd), row.family
         assert all(0.003 < hourly < 500 for hourly in row.hourly_usd), row.family
 

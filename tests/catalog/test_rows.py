@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from gpuc.catalog import rows as catalog_rows
-from gpuc.catalog.records import InstanceType
 from gpuc.catalog.rows import FOLDER, row_errors, typed
 from gpuc.diagnostics.finding import DeclarationError
 
@@ -78,7 +77,7 @@ def test_a_wrong_key_stops_the_loading_with_a_clear_message(monkeypatch: pytest.
     monkeypatch.setattr(catalog_rows, "read", lambda file: {"instances": [row]})
     expected = f'{PLACE}: key "pods" is missing\n{PLACE}: unknown key "vcpus", did you mean "vcpu"'
     with pytest.raises(DeclarationError, match=f"^{re.escape(expected)}$"):
-        typed(InstanceType, "instances", "instances")
+        typed("instances", "instances")
 
 
 @tables

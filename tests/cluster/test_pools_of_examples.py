@@ -12,7 +12,6 @@ from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.kubernetes.toleration import Taint
 from gpuc.model.names import GPU
 from gpuc.model.pool import Pool
-from gpuc.model.pool import Taint as TaintOfSpec
 from gpuc.objects.object_set import emitted
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 
@@ -27,7 +26,7 @@ def read(name: str) -> Pools:
     return Pools(emitted(emit(cluster), cluster.catalog))
 
 
-def taints(pool: tuple[Taint | TaintOfSpec, ...]) -> list[tuple[str, str, str]]:
+def taints(pool: tuple[Taint, ...]) -> list[tuple[str, str, str]]:
     return [(taint.key, taint.value, taint.effect) for taint in pool]
 
 

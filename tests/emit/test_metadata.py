@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from gpuc.catalog.reserved_keys import reserved_key, reserved_keys
 from gpuc.emit import emit
 from gpuc.extra.files import read_files
-from gpuc.kubernetes.reserved_keys import RESERVED, reserved_key
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.pipeline.fleet_policies import fleet_policies
@@ -145,6 +145,6 @@ def object_selectors(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_no_entry_reserves_the_keys_of_another_entry() -> None:
-    samples = [entry.key + ("name" if entry.key[-1] in "/." else "") for entry in RESERVED]
-    for entry, sample in zip(RESERVED, samples, strict=True):
+    samples = [entry.key + ("name" if entry.key[-1] in "/." else "") for entry in reserved_keys()]
+    for entry, sample in zip(reserved_keys(), samples, strict=True):
         assert reserved_key(sample) is entry

@@ -6,25 +6,10 @@ A fleet can have rows of its own: `Catalog(rows)` is the catalog of a fleet.
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gpuc.catalog.records import (
-    EKS,
-    FLEET,
-    Daemonset,
-    EksRegistry,
-    Gpu,
-    Image,
-    InstanceType,
-    MigProfile,
-    MigProfileSet,
-    NullField,
-    Operand,
-    Purchase,
-    Release,
-    UnsupportedInstance,
-)
-from gpuc.catalog.rows import typed
+from gpuc.catalog.records import EKS, FLEET
+from gpuc.catalog.rows import by_key, typed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,6 +18,33 @@ if TYPE_CHECKING:
     from gpuc.catalog.operations import DatapathFact, DcgmMetric, Kubelet, KubernetesVersion, Nccl, TimeZone, Xid
     from gpuc.catalog.own_rows import OwnRows
     from gpuc.catalog.prices import FamilyPrices, Price
+    from gpuc.catalog.records import (
+        Daemonset,
+        EksRegistry,
+        Gpu,
+        Image,
+        InstanceType,
+        MigProfileSet,
+        NullField,
+        Operand,
+        Purchase,
+        Release,
+        UnsupportedInstance,
+    )
+
+
+def _read(file: str, table: str, own: str = "") -> cached_property[Any]:
+    """Returns an attribute of the catalog: the records of a table by their identifying fields.
+
+    Args:
+        own: the attribute of OwnRows that replaces records; empty if a fleet has no rows of its own in the table.
+    """
+
+    def records(catalog: Catalog) -> dict[Any, Any]:
+        replacing = getattr(catalog.own, own) if own and catalog.own else {}
+        return {**by_key(file, table), **replacing}
+
+    return cached_property(records)
 
 
 class Catalog:
@@ -42,14 +54,41 @@ class Catalog:
         own: the rows of a fleet, which replace rows of gpuc; None for the catalog of gpuc.
     """
 
+    instances: cached_property[dict[str, InstanceType]] = _read("instances", "instances", "instances")
+    """EC2 instance types with GPUs, and the instance types of the fleet, by name."""
+    unsupported_instances: cached_property[dict[str, UnsupportedInstance]] = _read("instances", "unsupported")
+    """EC2 instance types that pools cannot use, by name."""
+    ec2_families: cached_property[dict[str, Ec2Family]] = _read("ec2", "families")
+    """All EC2 instance types in Karpenter's instance type reference, by family."""
+    unpublished_types: cached_property[dict[str, UnpublishedTypes]] = _read("ec2", "unpublished")
+    """Names of EC2 instance types without published figures, by family."""
+    _family_prices: cached_property[dict[str, FamilyPrices]] = _read("prices", "prices")
+    """On-demand prices by family of instance types."""
+    gpus: cached_property[dict[str, Gpu]] = _read("gpus", "gpus")
+    """GPUs by id."""
+    images: cached_property[dict[str, Image]] = _read("images", "images", "images")
+    """Families of node images by id: al2, al2023, bottlerocket, ubuntu."""
+    releases: cached_property[dict[str, dict[str, Release]]] = _read("releases", "components")
+    """Helm charts with their versions, by release set and component."""
+    operands: cached_property[dict[str, dict[str, Operand]]] = _read("releases", "operands")
+    """Operand images of the GPU Operator by operator version and path in the ClusterPolicy."""
+    _daemonsets: cached_property[dict[str, Daemonset]] = _read("releases", "daemonsets", "daemonsets")
+    """DaemonSets that run on nodes, by name."""
+    eks_registries: cached_property[dict[str, EksRegistry]] = _read("registries", "eks")
+    """Image registries of EKS add-ons by region."""
+    kubernetes: cached_property[dict[str, KubernetesVersion]] = _read("versions", "kubernetes")
+    """Kubernetes versions with their component requirements, by version."""
+    datapaths: cached_property[dict[str, dict[str, DatapathFact]]] = _read("datapaths", "datapaths")
+    """What the network policy engines match, by engine and subject."""
+    xids: cached_property[dict[int, Xid]] = _read("xids", "xids")
+    """XID error codes of the GPU driver by number."""
+    dcgm_metrics: cached_property[dict[str, DcgmMetric]] = _read("dcgm", "metrics")
+    """Fields of the DCGM exporter by name."""
+    time_zones: cached_property[dict[str, TimeZone]] = _read("time_zones", "zones")
+    """Time zones with their offsets from UTC, by name."""
+
     def __init__(self, own: OwnRows | None = None) -> None:
         self.own = own
-
-    @cached_property
-    def instances(self) -> dict[str, InstanceType]:
-        """EC2 instance types with GPUs, and the instance types of the fleet, by name."""
-        rows = {row.type: row for row in typed(InstanceType, "instances", "instances")}
-        return {**rows, **self.own.instances} if self.own else rows
 
     def instance_type(self, name: str) -> InstanceType | None:
         """Returns the figures of any EC2 instance type; None without published figures."""
@@ -65,32 +104,6 @@ class Catalog:
         names = [f"{name}.{size}" for size in row.sizes] if row is not None else []
         names += [other.type for other in self.instances.values() if other.family == name and other.type not in names]
         return [instance for other in names if (instance := self.instance_type(other)) is not None]
-
-    @cached_property
-    def unsupported_instances(self) -> dict[str, UnsupportedInstance]:
-        """EC2 instance types that pools cannot use, by name."""
-        return {row.type: row for row in typed(UnsupportedInstance, "instances", "unsupported")}
-
-    @cached_property
-    def ec2_families(self) -> dict[str, Ec2Family]:
-        """All EC2 instance types in Karpenter's instance type reference, by family."""
-        from gpuc.catalog.ec2 import Ec2Family
-
-        return {row.family: row for row in typed(Ec2Family, "ec2", "families")}
-
-    @cached_property
-    def unpublished_types(self) -> dict[str, UnpublishedTypes]:
-        """Names of EC2 instance types without published figures, by family."""
-        from gpuc.catalog.ec2 import UnpublishedTypes
-
-        return {row.family: row for row in typed(UnpublishedTypes, "ec2", "unpublished")}
-
-    @cached_property
-    def _family_prices(self) -> dict[str, FamilyPrices]:
-        """On-demand prices by family of instance types."""
-        from gpuc.catalog.prices import FamilyPrices
-
-        return {row.family: row for row in typed(FamilyPrices, "prices", "prices")}
 
     def prices(self, instance_type: str) -> list[Price]:
         """Returns the known prices of an instance type, sorted by region, purchase option and date.
@@ -120,32 +133,12 @@ class Catalog:
             yield Price(instance_type, row.region, "on-demand", hourly, row.date, source)
 
     @cached_property
-    def gpus(self) -> dict[str, Gpu]:
-        """GPUs by id."""
-        return {row.id: row for row in typed(Gpu, "gpus", "gpus")}
-
-    @cached_property
     def profile_sets(self) -> dict[str, MigProfileSet]:
         """MIG profile sets by GPU id. GPUs that do not support MIG are not included."""
-        sets = typed(MigProfileSet, "mig", "sets")
-        by_id = {row.id: row for row in sets}
-        for profile in typed(MigProfile, "mig", "profiles"):
-            by_id[profile.set].profiles[profile.profile] = profile
-        return {gpu: row for row in sets for gpu in row.gpus}
-
-    @cached_property
-    def images(self) -> dict[str, Image]:
-        """Families of node images by id: al2, al2023, bottlerocket, ubuntu."""
-        rows = {row.id: row for row in typed(Image, "images", "images")}
-        return {**rows, **self.own.images} if self.own else rows
-
-    @cached_property
-    def releases(self) -> dict[str, dict[str, Release]]:
-        """Helm charts with their versions, by release set and component."""
-        sets: dict[str, dict[str, Release]] = {}
-        for row in typed(Release, "releases", "components"):
-            sets.setdefault(row.set, {})[row.component] = row
-        return sets
+        sets: dict[str, MigProfileSet] = by_key("mig", "sets")
+        for name, profiles in by_key("mig", "profiles").items():
+            sets[name].profiles.update(profiles)
+        return {gpu: row for row in sets.values() for gpu in row.gpus}
 
     @cached_property
     def chart_groups(self) -> dict[str, tuple[str, ...]]:
@@ -162,24 +155,14 @@ class Catalog:
     def null_fields(self) -> dict[str, tuple[NullField, ...]]:
         """Fields that a chart renders as null if a Helm value is empty, by component."""
         fields: dict[str, list[NullField]] = {}
-        for row in typed(NullField, "nulls", "nulls"):
+        for row in typed("nulls", "nulls"):
             fields.setdefault(row.component, []).append(row)
         return {component: tuple(rows) for component, rows in fields.items()}
 
     @cached_property
-    def operands(self) -> dict[str, dict[str, Operand]]:
-        """Operand images of the GPU Operator by operator version and path in the ClusterPolicy."""
-        versions: dict[str, dict[str, Operand]] = {}
-        for row in typed(Operand, "releases", "operands"):
-            versions.setdefault(row.operator, {})[row.operand] = row
-        return versions
-
-    @cached_property
     def daemonsets(self) -> tuple[Daemonset, ...]:
         """DaemonSets that run on nodes, sorted by name."""
-        rows = {row.name: row for row in typed(Daemonset, "releases", "daemonsets")}
-        own = self.own.daemonsets if self.own else {}
-        return tuple(row for _, row in sorted({**rows, **own}.items()))
+        return tuple(row for _, row in sorted(self._daemonsets.items()))
 
     def daemonsets_of(self, components: Iterable[str]) -> list[Daemonset]:
         """Returns the DaemonSets of EKS, of the fleet and of components, sorted by name."""
@@ -187,65 +170,18 @@ class Catalog:
         return [row for row in self.daemonsets if row.component in installed]
 
     @cached_property
-    def eks_registries(self) -> dict[str, EksRegistry]:
-        """Image registries of EKS add-ons by region."""
-        return {row.region: row for row in typed(EksRegistry, "registries", "eks")}
-
-    @cached_property
-    def kubernetes(self) -> dict[str, KubernetesVersion]:
-        """Kubernetes versions with their component requirements, by version."""
-        from gpuc.catalog.operations import KubernetesVersion
-
-        return {row.version: row for row in typed(KubernetesVersion, "versions", "kubernetes")}
-
-    @cached_property
-    def datapaths(self) -> dict[str, dict[str, DatapathFact]]:
-        """What the network policy engines match, by engine and subject."""
-        from gpuc.catalog.operations import DatapathFact
-
-        engines: dict[str, dict[str, DatapathFact]] = {}
-        for row in typed(DatapathFact, "datapaths", "datapaths"):
-            engines.setdefault(row.engine, {})[row.subject] = row
-        return engines
-
-    @cached_property
     def nccl(self) -> Nccl:
         """Variables of NCCL and of the EFA plugin, recommended and harmful settings, and requests of pods with EFA."""
-        from gpuc.catalog.operations import EfaPod, Nccl, NcclVariable, NcclVerdict
+        from gpuc.catalog.operations import Nccl
 
-        return Nccl(
-            verdicts=tuple(typed(NcclVerdict, "nccl", "verdicts")),
-            variables={row.name: row for row in typed(NcclVariable, "nccl", "variables")},
-            pod=typed(EfaPod, "nccl", "pod")[0],
-        )
-
-    @cached_property
-    def xids(self) -> dict[int, Xid]:
-        """XID error codes of the GPU driver by number."""
-        from gpuc.catalog.operations import Xid
-
-        return {row.xid: row for row in typed(Xid, "xids", "xids")}
-
-    @cached_property
-    def dcgm_metrics(self) -> dict[str, DcgmMetric]:
-        """Fields of the DCGM exporter by name."""
-        from gpuc.catalog.operations import DcgmMetric
-
-        return {row.name: row for row in typed(DcgmMetric, "dcgm", "metrics")}
-
-    @cached_property
-    def time_zones(self) -> dict[str, TimeZone]:
-        """Time zones with their offsets from UTC, by name."""
-        from gpuc.catalog.operations import TimeZone
-
-        return {row.name: row for row in typed(TimeZone, "time_zones", "zones")}
+        (pod,) = typed("nccl", "pod")
+        return Nccl(tuple(typed("nccl", "verdicts")), by_key("nccl", "variables"), pod)
 
     @cached_property
     def kubelet(self) -> Kubelet:
         """Resources that the virtual machine, the kubelet and the system reserve on a node."""
-        from gpuc.catalog.operations import Kubelet
-
-        (kubelet,) = typed(Kubelet, "kubelet", "kubelet")
+        kubelet: Kubelet
+        (kubelet,) = typed("kubelet", "kubelet")
         return kubelet
 
 

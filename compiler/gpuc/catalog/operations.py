@@ -148,6 +148,8 @@ class DcgmMetric:
     help: str
     """Help text without commas, because the list is comma-separated."""
     source: Sources
+    is_added: bool = False
+    """Whether gpuc exports the field in addition to the default list, for alerts or dashboards."""
 
 
 @dataclass(frozen=True, slots=True)

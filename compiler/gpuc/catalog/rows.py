@@ -6,58 +6,79 @@ import json
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from gpuc.catalog import records
 from gpuc.diagnostics.finding import DeclarationError
 from gpuc.diagnostics.spelling import nearest
 
 FOLDER = Path(__file__).parent
 
-Record = TypeVar("Record")
+_TABLES = {
+    ("datapaths", "datapaths"): ("operations.DatapathFact", ("engine", "subject")),
+    ("dcgm", "metrics"): ("operations.DcgmMetric", ("name",)),
+    ("ec2", "families"): ("ec2.Ec2Family", ("family",)),
+    ("ec2", "unpublished"): ("ec2.UnpublishedTypes", ("family",)),
+    ("gpus", "gpus"): ("records.Gpu", ("id",)),
+    ("images", "images"): ("records.Image", ("id",)),
+    ("instances", "instances"): ("records.InstanceType", ("type",)),
+    ("instances", "unsupported"): ("records.UnsupportedInstance", ("type",)),
+    ("kubelet", "kubelet"): ("operations.Kubelet", ()),
+    ("mig", "profiles"): ("records.MigProfile", ("set", "profile")),
+    ("mig", "sets"): ("records.MigProfileSet", ("id",)),
+    ("nccl", "pod"): ("operations.EfaPod", ()),
+    ("nccl", "variables"): ("operations.NcclVariable", ("name",)),
+    ("nccl", "verdicts"): ("operations.NcclVerdict", ("name", "value")),
+    ("nulls", "nulls"): ("records.NullField", ("component", "version", "kind", "value")),
+    ("prices", "prices"): ("prices.FamilyPrices", ("family",)),
+    ("registries", "eks"): ("records.EksRegistry", ("region",)),
+    ("releases", "components"): ("records.Release", ("set", "component")),
+    ("releases", "daemonsets"): ("records.Daemonset", ("name",)),
+    ("releases", "operands"): ("records.Operand", ("operator", "operand")),
+    ("reserved_keys", "keys"): ("reserved_keys.ReservedKey", ("key",)),
+    ("time_zones", "zones"): ("operations.TimeZone", ("name",)),
+    ("versions", "kubernetes"): ("operations.KubernetesVersion", ("version",)),
+    ("xids", "xids"): ("operations.Xid", ("xid",)),
+}
+"""The record type, as module and class of this package, and the identifying fields of each table, by file and table."""
 
 
 @cache
+def _table(file: str, table: str) -> tuple[type, tuple[str, ...]]:
+    """Returns the record type and the identifying fields of a table, and imports the module of the record type."""
+    path, keys = _TABLES[file, table]
+    module, _, name = path.partition(".")
+    record_type: type = getattr(import_module(f"{__package__}.{module}"), name)
+    return record_type, keys
+
+
 def tables() -> dict[tuple[str, str], tuple[type, tuple[str, ...]]]:
     """Returns record type and identifying fields of each table, by file name without .json and name of the table."""
-    from gpuc.catalog import ec2, operations, prices
-
-    return {
-        ("datapaths", "datapaths"): (operations.DatapathFact, ("engine", "subject")),
-        ("dcgm", "metrics"): (operations.DcgmMetric, ("name",)),
-        ("ec2", "families"): (ec2.Ec2Family, ("family",)),
-        ("ec2", "unpublished"): (ec2.UnpublishedTypes, ("family",)),
-        ("gpus", "gpus"): (records.Gpu, ("id",)),
-        ("images", "images"): (records.Image, ("id",)),
-        ("instances", "instances"): (records.InstanceType, ("type",)),
-        ("instances", "unsupported"): (records.UnsupportedInstance, ("type",)),
-        ("kubelet", "kubelet"): (operations.Kubelet, ()),
-        ("mig", "profiles"): (records.MigProfile, ("set", "profile")),
-        ("mig", "sets"): (records.MigProfileSet, ("id",)),
-        ("nccl", "pod"): (operations.EfaPod, ()),
-        ("nccl", "variables"): (operations.NcclVariable, ("name",)),
-        ("nccl", "verdicts"): (operations.NcclVerdict, ("name", "value")),
-        ("nulls", "nulls"): (records.NullField, ("component", "version", "kind", "value")),
-        ("prices", "prices"): (prices.FamilyPrices, ("family",)),
-        ("registries", "eks"): (records.EksRegistry, ("region",)),
-        ("releases", "components"): (records.Release, ("set", "component")),
-        ("releases", "daemonsets"): (records.Daemonset, ("name",)),
-        ("releases", "operands"): (records.Operand, ("operator", "operand")),
-        ("time_zones", "zones"): (operations.TimeZone, ("name",)),
-        ("versions", "kubernetes"): (operations.KubernetesVersion, ("version",)),
-        ("xids", "xids"): (operations.Xid, ("xid",)),
-    }
+    return {names: _table(*names) for names in _TABLES}
 
 
-def typed(record_type: type[Record], file: str, table: str) -> list[Record]:
-    """Returns the rows of a table as records of the given type, with JSON arrays as tuples.
+def by_key(file: str, table: str) -> dict[Any, Any]:
+    """Returns the records of a table by their identifying field; by two fields, the records are in nested maps."""
+    _, (*outer, last) = _table(file, table)
+    found: dict[Any, Any] = {}
+    for row in typed(file, table):
+        rows = found
+        for name in outer:
+            rows = rows.setdefault(getattr(row, name), {})
+        rows[getattr(row, last)] = row
+    return found
+
+
+def typed(file: str, table: str) -> list[Any]:
+    """Returns the rows of a table as records of its type, with JSON arrays as tuples.
 
     Raises:
         DeclarationError: when a required key is missing from a row, or a key of a row is unknown. The types of values
             are not checked, because every run of gpuc reads the tables. `errors` checks them.
     """
+    record_type, _ = _table(file, table)
     typed_rows = []
     for row in read(file)[table]:
         try:
@@ -85,7 +106,7 @@ def read(file: str) -> dict[str, Any]:
 
 def errors() -> Iterator[str]:
     """Yields the errors of all rows: wrong keys, wrong types of values, and sources that the file does not declare."""
-    for file, table in tables():
+    for file, table in _TABLES:
         for row in read(file)[table]:
             yield from row_errors(file, table, row)
 
@@ -93,7 +114,7 @@ def errors() -> Iterator[str]:
 def row_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
     """Yields the errors of one row, one sentence for each key."""
     yield from _key_errors(file, table, row)
-    hints = get_type_hints(tables()[file, table][0])
+    hints = get_type_hints(_table(file, table)[0])
     for key, value in row.items():
         if key in hints and not _fits(value, hints[key]):
             yield f'{_location(file, table, row)}: "{key}" is {json.dumps(value)}, expected {_type_name(hints[key])}'
@@ -106,7 +127,7 @@ def row_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
 
 def _key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
     """Yields an error for each missing required key, and for each key that the record type does not have."""
-    known = fields(tables()[file, table][0])
+    known = fields(_table(file, table)[0])
     for field in known:
         if field.name not in row and field.default is MISSING and field.default_factory is MISSING:
             yield f'{_location(file, table, row)}: key "{field.name}" is missing'
@@ -117,7 +138,7 @@ def _key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
 
 
 def _location(file: str, table: str, row: dict[str, Any]) -> str:
-    name = " ".join(str(row.get(key, "")) for key in tables()[file, table][1]).strip()
+    name = " ".join(str(row.get(key, "")) for key in _table(file, table)[1]).strip()
     return f'catalog/{file}.json, table "{table}", row {name or json.dumps(row)}'
 
 

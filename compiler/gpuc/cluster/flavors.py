@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gpuc.catalog.reserved_keys import is_by_cloud
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import from_objects
@@ -11,7 +12,6 @@ from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import NODE_POOL, normal
 from gpuc.kubernetes.quota import Key
-from gpuc.kubernetes.reserved_keys import is_by_cloud
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import GPU
 from gpuc.objects.object_set import ObjectSet, dig, items, labels

@@ -2,62 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import components
+from gpuc.emit.component import Component, components
 
 
-@dataclass(frozen=True)
-class ChartKeys:
-    """The keys of the chart of a component. All mappings are empty for the charts that a spec adds."""
-
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    relied_defaults: Mapping[str, str] = field(default_factory=dict)
-    ineffective: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    ineffective_because: str = ""
-
-    def reason(self, path: Path) -> str:
-        """Returns why the cluster needs a value of gpuc: the reason of the longest known path; empty for none."""
-        known = [key for key in self.reasons if _starts_with(path, key)]
-        return self.reasons[max(known, key=len)] if known else ""
-
-    def relied(self, path: Path, value: Any) -> Iterator[tuple[Path, str]]:
-        """Yields path and reason of each default of the chart that a value of the spec replaces.
-
-        Args:
-            path: the path of a value that gpuc does not have.
-            value: the value of the spec, perhaps a map with more values.
-        """
-        for key, reason in self.relied_defaults.items():
-            if found := next((leaf for leaf in _leaves(value, path) if _overlaps(leaf, key)), None):
-                yield found[: len(key.split("."))], reason
-
-    def without_effect(self, path: Path, value: Any) -> Iterator[Path]:
-        """Yields the paths of all values without effect in a value of the spec; one path for a map without effect."""
-        parts = (self._part_without_effect(leaf, len(path)) for leaf in _leaves(value, path))
-        yield from dict.fromkeys(part for part in parts if part)
-
-    def _part_without_effect(self, leaf: Path, shortest: int) -> Path:
-        """Returns the shortest part of a path below which no value has an effect; empty if the path has an effect."""
-        for key, effective in self.ineffective.items():
-            if _starts_with(leaf, key):
-                lengths = range(max(len(key.split(".")), shortest), len(leaf) + 1)
-                parts = (leaf[:length] for length in lengths)
-                return next((part for part in parts if not any(_overlaps(part, used) for used in effective)), ())
-        return ()
+def component_of(name: str) -> Component:
+    """Returns a component; for a chart that a spec adds, a component about whose keys gpuc knows nothing."""
+    return next((component for component in components() if component.name == name), Component(name=name, wave=0))
 
 
-def chart_keys(name: str) -> ChartKeys:
-    """Returns the keys of the chart of a component."""
-    for component in components():
-        if component.name == name:
-            return ChartKeys(
-                component.reasons, component.relied_defaults, component.ineffective, component.ineffective_because
-            )
-    return ChartKeys()
+def reason(component: Component, path: Path) -> str:
+    """Returns why the cluster needs a value of gpuc: the reason of the longest known path; empty for none."""
+    known = [key for key in component.reasons if _starts_with(path, key)]
+    return component.reasons[max(known, key=len)] if known else ""
+
+
+def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path, str]]:
+    """Yields path and reason of each default of the chart that a value of the spec replaces.
+
+    Args:
+        path: the path of a value that gpuc does not have.
+        value: the value of the spec, perhaps a map with more values.
+    """
+    for key, why in component.relied_defaults.items():
+        if found := next((leaf for leaf in _leaves(value, path) if _overlaps(leaf, key)), None):
+            yield found[: len(key.split("."))], why
+
+
+def without_effect(component: Component, path: Path, value: Any) -> Iterator[Path]:
+    """Yields the paths of all values without effect in a value of the spec; one path for a map without effect."""
+    parts = (_part_without_effect(component, leaf, len(path)) for leaf in _leaves(value, path))
+    yield from dict.fromkeys(part for part in parts if part)
+
+
+def _part_without_effect(component: Component, leaf: Path, shortest: int) -> Path:
+    """Returns the shortest part of a path below which no value has an effect; empty if the path has an effect."""
+    for key, effective in component.ineffective.items():
+        if _starts_with(leaf, key):
+            lengths = range(max(len(key.split(".")), shortest), len(leaf) + 1)
+            parts = (leaf[:length] for length in lengths)
+            return next((part for part in parts if not any(_overlaps(part, used) for used in effective)), ())
+    return ()
 
 
 def _leaves(value: Any, path: Path) -> Iterator[Path]:

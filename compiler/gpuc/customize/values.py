@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpuc.customize.chart_keys import chart_keys
+from gpuc.customize.chart_keys import component_of, reason, relied, without_effect
 from gpuc.customize.merge import is_same, merge_patch
 from gpuc.customize.uses import uses
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
@@ -71,7 +71,7 @@ class ComponentValues:
             return values
         self._merged.add(values.component)
         refused = list(unprintable(settings.values, allows_null=True))
-        self._unprintable += [(values.component, path, reason) for path, reason in refused]
+        self._unprintable += [(values.component, path, problem) for path, problem in refused]
         if refused:
             return values
         merge = _Merge(values)
@@ -97,8 +97,8 @@ class ComponentValues:
                 message = f"gpuc writes no values file for {component}; components with a values file: {known}"
                 fix = f"write {suggestion}" if suggestion and suggestion not in self.settings else ""
                 yield NO_CHART.at(values_path(component), message, fix=fix, on_key=True)
-        for component, path, reason in self._unprintable:
-            yield UNPRINTABLE.at((*values_path(component), *path), f"values of {component}: {place(path)}: {reason}")
+        for component, path, problem in self._unprintable:
+            yield UNPRINTABLE.at((*values_path(component), *path), f"values of {component}: {place(path)}: {problem}")
         for component, path in self._same:
             message = f"values of {component}: {place(path)}: the entry changes nothing"
             yield SAME.at((*values_path(component), *path), message, fix=f"remove {place(path)}")
@@ -108,11 +108,11 @@ class ComponentValues:
             why = "; ".join(text for text in texts if text) or _UNKNOWN
             yield _derived(change.component, change.path, f"{what} {_shown(change.old)} of gpuc; {why}")
         for component, path, value in self._added:
-            keys = chart_keys(component)
-            for at, reason in keys.relied(path, value):
-                yield _derived(component, at, f"replaces a default of the chart that gpuc relies on: {reason}")
-            for at in keys.without_effect(path, value):
-                message = f"values of {component}: {place(at)} has no effect: {keys.ineffective_because}"
+            chart = component_of(component)
+            for at, why in relied(chart, path, value):
+                yield _derived(component, at, f"replaces a default of the chart that gpuc relies on: {why}")
+            for at in without_effect(chart, path, value):
+                message = f"values of {component}: {place(at)} has no effect: {chart.ineffective_because}"
                 yield INEFFECTIVE.at((*values_path(component), *at), message, on_key=True)
 
 
@@ -121,8 +121,8 @@ _UNKNOWN = "gpuc did not find the value in other objects; objects can rely on th
 
 def _because(change: _Replaced) -> str:
     """Returns why the cluster needs the value of gpuc, as a part of a message; empty if gpuc has no text."""
-    reason = chart_keys(change.component).reason(change.path)
-    return f"reason of gpuc: {reason}" if reason else ""
+    why = reason(component_of(change.component), change.path)
+    return f"reason of gpuc: {why}" if why else ""
 
 
 def _derived(component: str, path: Path, message: str) -> Finding:

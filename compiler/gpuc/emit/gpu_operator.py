@@ -67,20 +67,6 @@ The operator ignores an NVIDIADriver object unless the ClusterPolicy enables the
 Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates, controllers/nvidiadriver_controller.go
 """
 
-EXTRA_METRICS = (
-    "DCGM_FI_PROF_GR_ENGINE_ACTIVE",
-    "DCGM_FI_PROF_PIPE_TENSOR_ACTIVE",
-    "DCGM_FI_PROF_DRAM_ACTIVE",
-    "DCGM_FI_DEV_FB_USED",
-    "DCGM_EXP_XID_ERRORS_COUNT",
-    "DCGM_FI_DEV_ECC_DBE_VOL_TOTAL",
-    "DCGM_FI_DEV_ROW_REMAP_FAILURE",
-)
-"""Metrics of the DCGM exporter in addition to its defaults: activity (also of MIG devices), memory, and GPU errors.
-
-No alert uses memory, tensor and memory activity, and uncorrected errors, which are for dashboards.
-"""
-
 
 def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values, the ClusterPolicy, and the GPU gate."""
@@ -184,8 +170,8 @@ def metric_list(cluster: Cluster) -> str:
     A custom list replaces the default list of the DCGM exporter, so the custom list contains the default metrics too.
     """
     metrics = cluster.catalog.dcgm_metrics
-    names = sorted({name for name, metric in metrics.items() if metric.default} | set(EXTRA_METRICS))
-    return "".join(f"{name}, {metrics[name].type}, {metrics[name].help}\n" for name in names)
+    exported = (metrics[name] for name in sorted(metrics) if metrics[name].default or metrics[name].is_added)
+    return "".join(f"{metric.name}, {metric.type}, {metric.help}\n" for metric in exported)
 
 
 COMPONENT = Component(

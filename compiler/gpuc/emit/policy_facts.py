@@ -7,7 +7,7 @@ from typing import Any
 
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
-from gpuc.kubernetes.controllers import JOB_CONTROLLER, KINDS, UPSTREAM, user
+from gpuc.kubernetes.controllers import INTEGRATIONS, JOB_CONTROLLER, UPSTREAM, user
 from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
 
@@ -160,7 +160,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.grace_seconds": _grace_seconds,
     "cluster.controllers": lambda cluster, _: controllers(cluster),
     "cluster.kueue": lambda cluster, _: kueue_user(cluster),
-    "cluster.queued_kinds": lambda cluster, _: [KINDS[name] for name in cluster.frameworks],
+    "cluster.queued_kinds": lambda cluster, _: [INTEGRATIONS[name].kind for name in cluster.frameworks],
     "tenant.gpu_queues": lambda _, tenant: _queues(tenant, gpu=True),
     "tenant.cpu_queues": lambda _, tenant: _queues(tenant, gpu=False),
     "tenant.resources": _resources,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 JOB_CONTROLLER = "kube-system/job-controller"
 """The ServiceAccount of Kubernetes' Job controller.
@@ -17,41 +17,50 @@ cmd/kubeadm/app/phases/controlplane/manifests.go, plugin/pkg/auth/authorizer/rba
 open-policy-agent/gatekeeper issue 529 (userInfo of a pod that a controller creates)
 """
 
-KINDS: Mapping[str, str] = {
-    "batch/job": "Job",
-    "jobset.x-k8s.io/jobset": "JobSet",
-    "trainer.kubeflow.org/trainjob": "TrainJob",
-    "kubeflow.org/mpijob": "MPIJob",
-    "kubeflow.org/pytorchjob": "PyTorchJob",
-    "ray.io/rayjob": "RayJob",
-    "ray.io/raycluster": "RayCluster",
-    "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
-    "pod": "Pod",
-    "deployment": "Deployment",
-    "statefulset": "StatefulSet",
+JOBSET: Final = "jobset.x-k8s.io/jobset"
+
+
+class Integration(NamedTuple):
+    """A kind of workloads that Kueue can manage."""
+
+    kind: str
+    controller: str = ""
+    """The program that users install for the kind, in words; empty for a kind of Kubernetes."""
+    account: str = ""
+    """The ServiceAccount of the controller in upstream's manifests."""
+
+
+INTEGRATIONS: Mapping[str, Integration] = {
+    "batch/job": Integration("Job"),
+    # kubernetes-sigs/jobset v0.12.0 config/default/kustomization.yaml. The chart names it jobset-controller.
+    JOBSET: Integration("JobSet", "JobSet", "jobset-system/jobset-controller-manager"),
+    # kubeflow/trainer v2.2.1 manifests/overlays/manager/kustomization.yaml, manifests/base/rbac/service_account.yaml
+    "trainer.kubeflow.org/trainjob": Integration(
+        "TrainJob", "Kubeflow Trainer", "kubeflow-system/kubeflow-trainer-controller-manager"
+    ),
+    # kubeflow/mpi-operator v0.8.2 deploy/v2beta1/mpi-operator.yaml
+    "kubeflow.org/mpijob": Integration("MPIJob", "the MPI operator", "mpi-operator/mpi-operator"),
+    # kubeflow/training-operator v1.9.3 manifests/overlays/standalone, manifests/base/rbac/service-account.yaml
+    "kubeflow.org/pytorchjob": Integration(
+        "PyTorchJob", "the Kubeflow Training Operator", "kubeflow/training-operator"
+    ),
+    # ray-project/kuberay v1.6.2 helm-chart/kuberay-operator/templates/_helpers.tpl: the name of the release. Upstream
+    # names no namespace.
+    "ray.io/rayjob": Integration("RayJob", "KubeRay", "kuberay-operator/kuberay-operator"),
+    "ray.io/raycluster": Integration("RayCluster", "KubeRay", "kuberay-operator/kuberay-operator"),
+    # kubernetes-sigs/lws v0.9.0 config/default/kustomization.yaml. The chart has the same names.
+    "leaderworkerset.x-k8s.io/leaderworkerset": Integration(
+        "LeaderWorkerSet", "LeaderWorkerSet", "lws-system/lws-controller-manager"
+    ),
+    "pod": Integration("Pod"),
+    "deployment": Integration("Deployment"),
+    "statefulset": Integration("StatefulSet"),
 }
-"""The kind that each framework of Kueue manages.
+"""The kinds by the framework of Kueue: API group and singular name, or only the name for kinds of Kubernetes.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs
 """
-
-JOBSET: Final = "jobset.x-k8s.io/jobset"
-UPSTREAM: Mapping[str, str] = {
-    # kubernetes-sigs/jobset v0.12.0 config/default/kustomization.yaml. The chart names it jobset-controller.
-    JOBSET: "jobset-system/jobset-controller-manager",
-    # kubeflow/trainer v2.2.1 manifests/overlays/manager/kustomization.yaml, manifests/base/rbac/service_account.yaml
-    "trainer.kubeflow.org/trainjob": "kubeflow-system/kubeflow-trainer-controller-manager",
-    # kubeflow/mpi-operator v0.8.2 deploy/v2beta1/mpi-operator.yaml
-    "kubeflow.org/mpijob": "mpi-operator/mpi-operator",
-    # kubeflow/training-operator v1.9.3 manifests/overlays/standalone, manifests/base/rbac/service-account.yaml
-    "kubeflow.org/pytorchjob": "kubeflow/training-operator",
-    # ray-project/kuberay v1.6.2 helm-chart/kuberay-operator/templates/_helpers.tpl: the name of the release. Upstream
-    # names no namespace.
-    "ray.io/rayjob": "kuberay-operator/kuberay-operator",
-    "ray.io/raycluster": "kuberay-operator/kuberay-operator",
-    # kubernetes-sigs/lws v0.9.0 config/default/kustomization.yaml. The chart has the same names.
-    "leaderworkerset.x-k8s.io/leaderworkerset": "lws-system/lws-controller-manager",
-}
+UPSTREAM: Mapping[str, str] = {name: row.account for name, row in INTEGRATIONS.items() if row.account}
 """The ServiceAccount of the controller in upstream's manifests, by framework."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gpuc.kubernetes.controllers import INTEGRATIONS
 from gpuc.kubernetes.node_pool import HOSTNAME, ZONE
 
 GROUP = "kueue.x-k8s.io"
@@ -35,10 +36,7 @@ With this integration and manageJobsWithoutQueueName: true, Kueue gates every po
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset},
 ImplicitlyEnabledFrameworkNames; pkg/controller/jobs/pod/pod_webhook.go, Default
 """
-SPEC_FRAMEWORKS = POD_FRAMEWORKS | {
-    *(BATCH_JOB, "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob"),
-    *("kubeflow.org/pytorchjob", "ray.io/rayjob", "ray.io/raycluster"),
-}
+SPEC_FRAMEWORKS = frozenset(INTEGRATIONS)
 """The frameworks that a spec can name."""
 FRAMEWORKS = SPEC_FRAMEWORKS | {
     *("kubeflow.org/tfjob", "kubeflow.org/jaxjob", "kubeflow.org/paddlejob", "kubeflow.org/xgboostjob"),

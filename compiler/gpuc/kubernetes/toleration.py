@@ -21,12 +21,20 @@ class Taint:
 
     key: str
     value: str
-    effect: str
+    effect: str = "NoSchedule"
     index: int = 0
     """The index of the taint in its list."""
 
     def __str__(self) -> str:
         return f"{self.key}{'=' if self.value else ''}{self.value}:{self.effect}"
+
+    def document(self) -> dict[str, str]:
+        """Returns the taint as an entry of spec.taints of a node."""
+        return {"key": self.key, "value": self.value, "effect": self.effect}
+
+    def toleration(self) -> dict[str, str]:
+        """Returns the toleration that matches only this taint."""
+        return {"key": self.key, "operator": "Equal", "value": self.value, "effect": self.effect}
 
     @property
     def keeps_off(self) -> bool:

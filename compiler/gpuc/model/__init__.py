@@ -2,7 +2,7 @@
 
 from gpuc.model.cluster import Cluster
 from gpuc.model.gpu_pool import GpuPool
-from gpuc.model.pool import Pool, Taint
+from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
 from gpuc.model.resolve import resolve
 from gpuc.model.tenant import Namespace, Profile, Tenant
@@ -17,7 +17,6 @@ __all__ = [
     "PoolQuota",
     "Profile",
     "Queue",
-    "Taint",
     "Tenant",
     "resolve",
 ]

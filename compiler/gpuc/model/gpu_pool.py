@@ -5,18 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuc.catalog.records import Gpu, InstanceType, MigProfileSet
+from gpuc.catalog.records import Gpu, MigProfileSet
 from gpuc.kubernetes.amounts import Amounts, round_down, scale
-from gpuc.model.names import (
-    GPU,
-    GPU_TAINT_VALUE,
-    GPUS_TAINT,
-    MIG_CONFIG_LABEL,
-    MODE_KEY,
-    OPERANDS_LABEL,
-    PLUGIN_CONFIG_LABEL,
-)
-from gpuc.model.pool import Pool, Taint
+from gpuc.kubernetes.toleration import Taint
+from gpuc.model.names import GPU, GPU_TAINT_VALUE, MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
+from gpuc.model.pool import Pool
 from gpuc.model.sharing import Sharing
 
 
@@ -28,34 +21,6 @@ class GpuPool(Pool):
     profiles: MigProfileSet
     """The MIG profiles of the GPUs. Empty if the GPUs do not support MIG."""
     sharing: Sharing
-
-    @property
-    def is_gpu(self) -> bool:
-        return True
-
-    @property
-    def pins_cpus(self) -> bool:
-        """Whether the kubelet pins cores: true for training pools with exclusive GPUs."""
-        return self.spec.purpose == "training" and self.sharing.kind == "exclusive"
-
-    @property
-    def mig_by_operator(self) -> bool:
-        return self.sharing.kind == "mig" and self.image.mig == "operator"
-
-    @property
-    def mig_by_user_data(self) -> bool:
-        return self.sharing.kind == "mig" and self.image.mig == "user-data"
-
-    @property
-    def reports_gpus(self) -> bool:
-        return self.image.id == "al2023"
-
-    def advertised(self, instance: InstanceType) -> dict[str, int]:
-        return {**self.sharing.gpu_resources(instance.gpu_count), **super().advertised(instance)}
-
-    @property
-    def gpu_resource_names(self) -> tuple[str, ...]:
-        return tuple(self.sharing.gpu_resources(self.gpus_per_node))
 
     @cached_property
     def portions(self) -> dict[str, Amounts]:
@@ -92,19 +57,6 @@ class GpuPool(Pool):
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
         return (Taint(GPU, GPU_TAINT_VALUE), Taint(MODE_KEY, self.sharing.mode), *super().taints)
-
-    @property
-    def startup_labels(self) -> dict[str, str]:
-        """Labels of new nodes that the GPU gate removes.
-
-        Pods of the GPU Operator tolerate the startup taint. They would use the GPUs while user data changes the MIG
-        mode, and the change would fail.
-        """
-        return {OPERANDS_LABEL: "false"} if self.mig_by_user_data else {}
-
-    @property
-    def gpu_taints(self) -> tuple[Taint, ...]:
-        return (Taint(GPUS_TAINT, "pending"),)
 
     @property
     def boot_minutes(self) -> int:

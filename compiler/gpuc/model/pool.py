@@ -12,9 +12,10 @@ from gpuc.catalog.records import Daemonset, Image, InstanceType
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale, smallest
 from gpuc.kubernetes.kueue import LEVEL_LABELS, level_label, topology_name
-from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL, TENANT_KEY
+from gpuc.kubernetes.toleration import Taint
+from gpuc.model.names import EFA, GPUS_TAINT, HUGEPAGES, OPERANDS_LABEL, POOL_LABEL, TENANT_KEY
 from gpuc.model.node import predicted_allocatable
-from gpuc.model.sharing import Sharing
+from gpuc.model.sharing import Kind, Sharing
 from gpuc.spec.pools import Pool as PoolSpec
 
 GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB = 10, 32
@@ -41,23 +42,6 @@ GP3_THROUGHPUT, GP3_IOPS, IOPS_PER_MIB = 125, 3000, 4
 
 Source: Amazon EBS User Guide, general purpose SSD volumes, gp3 volume performance
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Taint:
-    """A node taint."""
-
-    key: str
-    value: str
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
-
-    def document(self) -> dict[str, str]:
-        """Returns the taint as an entry of spec.taints of a node."""
-        return {"key": self.key, "value": self.value, "effect": self.effect}
-
-    def toleration(self) -> dict[str, str]:
-        """Returns the toleration that matches only this taint."""
-        return {"key": self.key, "operator": "Equal", "value": self.value, "effect": self.effect}
 
 
 CILIUM_TAINT = Taint("node.cilium.io/agent-not-ready", "true", "NoExecute")
@@ -90,7 +74,11 @@ class Pool:
 
     @property
     def is_gpu(self) -> bool:
-        return False
+        return self.sharing is not None
+
+    @property
+    def sharing_kind(self) -> Kind | None:
+        return self.sharing.kind if self.sharing else None
 
     @property
     def has_efa(self) -> bool:
@@ -198,8 +186,8 @@ class Pool:
 
     @property
     def pins_cpus(self) -> bool:
-        """Whether the kubelet pins cores for containers and aligns the cores with GPUs."""
-        return False
+        """Whether the kubelet pins cores and aligns them with GPUs: true for training pools with exclusive GPUs."""
+        return self.spec.purpose == "training" and self.sharing_kind == "exclusive"
 
     @property
     def uses_instance_store(self) -> bool:
@@ -224,21 +212,21 @@ class Pool:
     @property
     def mig_by_operator(self) -> bool:
         """Whether the MIG manager of the GPU Operator partitions the GPUs, after the node has joined the cluster."""
-        return False
+        return self.sharing_kind == "mig" and self.image.mig == "operator"
 
     @property
     def mig_by_user_data(self) -> bool:
         """Whether user data partitions the GPUs, while the node joins the cluster."""
-        return False
+        return self.sharing_kind == "mig" and self.image.mig == "user-data"
 
     @property
     def reports_gpus(self) -> bool:
         """Whether user data checks the GPUs, and writes a report for the GPU gate."""
-        return False
+        return self.is_gpu and self.image.id == "al2023"
 
     def advertised(self, instance: InstanceType) -> dict[str, int]:
         """Returns the extended resources and huge pages of a node of the instance type; huge pages in bytes."""
-        resources: dict[str, int] = {}
+        resources = self.sharing.gpu_resources(instance.gpu_count) if self.sharing else {}
         if self.has_efa:
             resources[EFA] = instance.efa
             if self.hugepages_bytes:
@@ -253,7 +241,7 @@ class Pool:
     @property
     def gpu_resource_names(self) -> tuple[str, ...]:
         """The names of the resources for GPUs, MIG slices or GPU shares."""
-        return ()
+        return tuple(self.sharing.gpu_resources(self.gpus_per_node)) if self.sharing else ()
 
     @property
     def hugepages_bytes(self) -> int:
@@ -327,13 +315,17 @@ class Pool:
 
     @property
     def startup_labels(self) -> dict[str, str]:
-        """Labels of new nodes that the GPU gate removes."""
-        return {}
+        """Labels of new nodes that the GPU gate removes.
+
+        Pods of the GPU Operator tolerate the startup taint. They would use the GPUs while user data changes the MIG
+        mode, and the change would fail.
+        """
+        return {OPERANDS_LABEL: "false"} if self.mig_by_user_data else {}
 
     @property
     def gpu_taints(self) -> tuple[Taint, ...]:
         """Taints that keep pods off a GPU node until it advertises its resources. Node agents tolerate these taints."""
-        return ()
+        return (Taint(GPUS_TAINT, "pending"),) if self.is_gpu else ()
 
     @property
     def startup_taints(self) -> tuple[Taint, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest
 from gpuc.policy.facts import FACTS, SETTINGS
 from gpuc.policy.library import VARIABLE
@@ -44,14 +44,15 @@ def check_definitions(
         denied: the names of the denied examples that create an object.
     """
     if policy.subject is not None and policy.subject not in subjects:
-        yield _unknown(("subject",), "subject", policy.subject, subjects)
+        yield unknown_name(VALUE, ("subject",), "there is no subject", policy.subject, subjects)
     yield from _facts(policy)
     yield from _settings(policy, source)
     yield from _sample(policy, source)
     names = list(denied)
     for index, row in enumerate(policy.violations):
         if row.example not in names:
-            yield _unknown(("violations", index, "example"), "denied example", row.example, names)
+            path = ("violations", index, "example")
+            yield unknown_name(VALUE, path, "there is no denied example", row.example, names)
 
 
 def check_use(policy: PolicyFile, shared: Mapping[str, str]) -> Iterator[Finding]:
@@ -79,11 +80,15 @@ def _unused(path: Path, message: str) -> Finding:
     return UNUSED.at(path, message, on_key=True)
 
 
-def _unknown(path: Path, noun: str, name: str, known: Collection[str]) -> Finding:
+def unknown_name(rule: Rule, path: Path, message: str, name: str, known: Collection[str]) -> Finding:
+    """Returns the finding about an unknown name, with the known names and the most similar one."""
     suggestion = nearest(name, known)
-    choices = f"expected one of {', '.join(known)}" if known else "expected none"
     fix = f"replace {name} by {suggestion}" if suggestion else ""
-    return VALUE.at(path, f"there is no {noun} {name}; {choices}", fix=fix)
+    return rule.at(path, f"{message} {name}; {_expected(known)}", fix=fix)
+
+
+def _expected(names: Collection[str]) -> str:
+    return f"expected one of {', '.join(names)}" if names else "expected none"
 
 
 def _known_facts(policy: PolicyFile) -> list[str]:
@@ -94,10 +99,7 @@ def _facts(policy: PolicyFile) -> Iterator[Finding]:
     known = _known_facts(policy)
     for name, entry in policy.parameters.items():
         if entry.fact not in known:
-            suggestion = nearest(entry.fact, known)
-            message = f"there is no fact {entry.fact}; expected one of {', '.join(known)}"
-            fix = f"replace {entry.fact} by {suggestion}" if suggestion else ""
-            yield FACT.at(("parameters", name, "from"), message, fix=fix)
+            yield unknown_name(FACT, ("parameters", name, "from"), "there is no fact", entry.fact, known)
 
 
 def _settings(policy: PolicyFile, source: Source) -> Iterator[Finding]:
@@ -112,8 +114,8 @@ def _settings(policy: PolicyFile, source: Source) -> Iterator[Finding]:
 def _sample(policy: PolicyFile, source: Source) -> Iterator[Finding]:
     for name in policy.sample:
         if name not in policy.parameters:
-            known = f"expected one of {', '.join(policy.parameters)}" if policy.parameters else "expected none"
-            yield SAMPLE.at(("sample", name), f"there is no parameter {name}; {known}", on_key=True)
+            message = f"there is no parameter {name}; {_expected(policy.parameters)}"
+            yield SAMPLE.at(("sample", name), message, on_key=True)
     missing = [name for name in policy.parameters if name not in policy.sample]
     if missing:
         path: Path = ("sample",) if "sample" in source.tree else ("parameters", missing[0])

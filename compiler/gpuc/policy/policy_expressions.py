@@ -8,9 +8,8 @@ from typing import Any
 
 from gpuc.cel.type_check import Checked, Problem, check_expression
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
-from gpuc.diagnostics.spelling import nearest
 from gpuc.documents.scalar_text import mark_in_string
-from gpuc.policy.policy_checks import PARAMETER, validation_expressions
+from gpuc.policy.policy_checks import PARAMETER, unknown_name, validation_expressions
 from gpuc.policy.policy_file import GIVEN, PolicyFile
 from gpuc.source import Source
 
@@ -53,10 +52,8 @@ def _problems(
         yield _at(problem.offset, EXPRESSION.at(path, problem.message, fix=_fix(problem)), expression, source, text)
     for match in PARAMETER.finditer(expression):
         if match[1] not in policy.parameters:
-            known = f"expected one of {', '.join(policy.parameters)}" if policy.parameters else "expected none"
-            suggestion = nearest(match[1], policy.parameters)
-            fix = f"replace {match[1]} by {suggestion}" if suggestion else ""
-            finding = UNKNOWN_PARAMETER.at(path, f"the policy has no parameter {match[1]}; {known}", fix=fix)
+            message = "the policy has no parameter"
+            finding = unknown_name(UNKNOWN_PARAMETER, path, message, match[1], policy.parameters)
             yield _at(match.start(1), finding, expression, source, text)
 
 

@@ -4,45 +4,35 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 from gpuc.catalog.schemas.deduplicate import Deduplicator
-from gpuc.catalog.schemas.structural import Schema, strict
+from gpuc.catalog.schemas.structural import Schema, strict, with_parts
+from gpuc.kubernetes.resource_name import plural
 
 VERSIONS = ("1.33", "1.34", "1.35", "1.36")
-EMITTED = {
-    "v1": {
-        "ConfigMap": "configmaps", "LimitRange": "limitranges", "Namespace": "namespaces", "Pod": "pods",
-        "ResourceQuota": "resourcequotas", "Service": "services", "ServiceAccount": "serviceaccounts",
-    },
-    "apps/v1": {"DaemonSet": "daemonsets", "Deployment": "deployments"},
-    "batch/v1": {"Job": "jobs"},
-    "flowcontrol.apiserver.k8s.io/v1": {"FlowSchema": "flowschemas"},
-    "networking.k8s.io/v1": {"NetworkPolicy": "networkpolicies"},
-    "policy/v1": {"PodDisruptionBudget": "poddisruptionbudgets"},
-    "rbac.authorization.k8s.io/v1": {
-        "ClusterRole": "clusterroles", "ClusterRoleBinding": "clusterrolebindings",
-        "Role": "roles", "RoleBinding": "rolebindings",
-    },
-    "scheduling.k8s.io/v1": {"PriorityClass": "priorityclasses"},
-}  # fmt: skip
-"""Kinds that gpuc writes."""
-OFTEN = {
-    "v1": {
-        "PersistentVolume": "persistentvolumes", "PersistentVolumeClaim": "persistentvolumeclaims", "Secret": "secrets",
-    },
-    "admissionregistration.k8s.io/v1": {
-        "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
-        "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
-        "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
-        "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
-    },
-    "apps/v1": {"ReplicaSet": "replicasets", "StatefulSet": "statefulsets"},
-    "autoscaling/v2": {"HorizontalPodAutoscaler": "horizontalpodautoscalers"},
-    "batch/v1": {"CronJob": "cronjobs"},
-    "networking.k8s.io/v1": {"Ingress": "ingresses", "IngressClass": "ingressclasses"},
-    "node.k8s.io/v1": {"RuntimeClass": "runtimeclasses"},
-    "storage.k8s.io/v1": {"StorageClass": "storageclasses"},
+EMITTED: dict[str, tuple[str, ...]] = {
+    "v1": ("ConfigMap", "LimitRange", "Namespace", "Pod", "ResourceQuota", "Service", "ServiceAccount"),
+    "apps/v1": ("DaemonSet", "Deployment"),
+    "batch/v1": ("Job",),
+    "flowcontrol.apiserver.k8s.io/v1": ("FlowSchema",),
+    "networking.k8s.io/v1": ("NetworkPolicy",),
+    "policy/v1": ("PodDisruptionBudget",),
+    "rbac.authorization.k8s.io/v1": ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+    "scheduling.k8s.io/v1": ("PriorityClass",),
+}
+"""Kinds that gpuc writes, by apiVersion."""
+OFTEN: dict[str, tuple[str, ...]] = {
+    "v1": ("PersistentVolume", "PersistentVolumeClaim", "Secret"),
+    "admissionregistration.k8s.io/v1": (
+        "MutatingWebhookConfiguration", "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+    ),
+    "apps/v1": ("ReplicaSet", "StatefulSet"),
+    "autoscaling/v2": ("HorizontalPodAutoscaler",),
+    "batch/v1": ("CronJob",),
+    "networking.k8s.io/v1": ("Ingress", "IngressClass"),
+    "node.k8s.io/v1": ("RuntimeClass",),
+    "storage.k8s.io/v1": ("StorageClass",),
 }  # fmt: skip
 """Other common kinds. Only `gpuc lint` reads their tables."""
 _CLUSTER_SCOPED = {
@@ -101,12 +91,12 @@ _PATTERNS = {
 """Patterns for the keys of maps."""
 
 
-def builtin_tables(folder: Path, chosen: dict[str, dict[str, str]]) -> Schema:
+def builtin_tables(folder: Path, chosen: dict[str, tuple[str, ...]]) -> Schema:
     """Returns one table of built-in kinds for all Kubernetes versions. Equal definitions are stored once.
 
     Args:
         folder: kubernetes-json-schema of the package, with v<version>.0-local-strict/_definitions.json.
-        chosen: plural names by apiVersion and kind.
+        chosen: kinds by apiVersion.
     """
     deduplicator, numbers = Deduplicator(), {}
     for version in VERSIONS:
@@ -118,7 +108,7 @@ def builtin_tables(folder: Path, chosen: dict[str, dict[str, str]]) -> Schema:
     table: Schema = {"kinds": {version: {} for version in VERSIONS}}
     for (version, api, kind), number in numbers.items():
         table["kinds"][version][f"{api}/{kind}"] = {
-            "plural": chosen[api][kind],
+            "plural": plural(api.rpartition("/")[0], kind),
             "namespaced": kind not in _CLUSTER_SCOPED,
             "schema": deduplicator.expanded(number),
         }
@@ -153,13 +143,7 @@ class _Resolver:
     def _resolved(self, schema: Schema) -> Schema:
         if "$ref" in schema:
             return self._definition(schema["$ref"].rpartition("/")[2])
-        resolved: dict[str, Any] = dict(schema)
-        if "properties" in schema:
-            resolved["properties"] = {name: self._resolved(child) for name, child in schema["properties"].items()}
-        for word in ("items", "additionalProperties"):
-            if isinstance(schema.get(word), dict):
-                resolved[word] = self._resolved(schema[word])
-        return resolved
+        return with_parts(schema, lambda part, _: self._resolved(part))
 
     @staticmethod
     def _refined(short: str, schema: Schema) -> Schema:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from gpuc.catalog.schemas.structural import Schema
+from gpuc.catalog.schemas.structural import Schema, with_parts
 
 _MIN_LENGTH = 60
 """Minimum length in characters of a schema that is moved to $defs."""
@@ -20,6 +19,7 @@ class Deduplicator:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._nodes: list[Schema] = []
+        """The schemas by number. The value of $ref is the number of a subschema."""
         self._uses: list[int] = []
         self._labels: list[str] = []
         self._names: dict[int, str] = {}
@@ -28,38 +28,26 @@ class Deduplicator:
 
     def add(self, schema: Schema, label: str) -> int:
         """Adds a schema and returns its number. The label becomes the name of the schema in `definitions`."""
-        node = {word: self._children(word, value, label) for word, value in sorted(schema.items())}
+        children: list[int] = []
+
+        def numbered(part: Schema, name: str) -> Schema:
+            children.append(self.add(part, name or label))
+            return {"$ref": children[-1]}
+
+        node = with_parts(schema, numbered)
         text = json.dumps(node, sort_keys=True)
         if text not in self._numbers:
             self._numbers[text] = len(self._nodes)
             self._nodes.append(node)
             self._uses.append(0)
             self._labels.append(label)
-            for child in _numbers(node):
+            for child in children:
                 self._uses[child] += 1
         return self._numbers[text]
 
-    def _children(self, word: str, value: Any, label: str) -> Any:
-        if word == "properties":
-            return {name: self.add(child, name) for name, child in sorted(value.items())}
-        if word in {"items", "additionalProperties", "not", "propertyNames"} and isinstance(value, dict):
-            return {"": self.add(value, label)}
-        if word in {"allOf", "anyOf", "oneOf"}:
-            return [self.add(part, label) for part in value]
-        return value
-
     def expanded(self, number: int) -> Schema:
         """Returns the schema with this number. References replace the subschemas that have several uses."""
-        return {word: self._expand(word, value) for word, value in self._nodes[number].items()}
-
-    def _expand(self, word: str, value: Any) -> Any:
-        if word == "properties":
-            return {name: self._inline_or_reference(child) for name, child in value.items()}
-        if word in {"items", "additionalProperties", "not", "propertyNames"} and isinstance(value, dict):
-            return self._inline_or_reference(value[""])
-        if word in {"allOf", "anyOf", "oneOf"}:
-            return [self._inline_or_reference(part) for part in value]
-        return value
+        return with_parts(self._nodes[number], lambda part, _: self._inline_or_reference(part["$ref"]))
 
     def _inline_or_reference(self, number: int) -> Schema:
         if number in self._names:
@@ -78,15 +66,6 @@ class Deduplicator:
             name = f"{label}{count}"
         self._names[number] = name
         return name
-
-
-def _numbers(node: Schema) -> list[int]:
-    numbers: list[int] = list(node.get("properties", {}).values())
-    single = ("items", "additionalProperties", "not", "propertyNames")
-    numbers.extend(node[word][""] for word in single if isinstance(node.get(word), dict))
-    for word in ("allOf", "anyOf", "oneOf"):
-        numbers.extend(node.get(word, []))
-    return numbers
 
 
 def deduplicated(schema: Schema) -> Schema:

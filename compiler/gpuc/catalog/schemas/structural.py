@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 Schema = dict[str, Any]
@@ -12,8 +13,27 @@ _KEYWORDS = (
     "propertyNames", "x-kubernetes-embedded-resource", "x-kubernetes-list-map-keys",
     "x-kubernetes-preserve-unknown-fields",
 )  # fmt: skip
+_BRANCHES = ("properties", "items", "allOf", "anyOf", "oneOf", "not")
+"""The keywords with the subschemas of a branch of anyOf, oneOf, allOf or not."""
 _QUANTITY = r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?"
 """The start of the pattern that controller-gen writes for resource.Quantity."""
+
+
+def with_parts(schema: Schema, convert: Callable[[Schema, str], Any]) -> Schema:
+    """Returns a schema whose direct subschemas are replaced, with keywords and properties in alphabetical order.
+
+    Args:
+        convert: returns the replacement of a subschema; its second argument is the name of the property, or empty.
+    """
+
+    def converted(word: str, value: Any) -> Any:
+        if word == "properties":
+            return {name: convert(child, name) for name, child in sorted(value.items())}
+        if word in ("items", "additionalProperties", "not", "propertyNames") and isinstance(value, dict):
+            return convert(value, "")
+        return [convert(part, "") for part in value] if word in ("allOf", "anyOf", "oneOf") else value
+
+    return {word: converted(word, value) for word, value in sorted(schema.items())}
 
 
 def strict(schema: Schema) -> Schema:
@@ -77,14 +97,5 @@ def _reject_unknown_fields(schema: Schema, result: Schema) -> None:
 
 def _alternative(schema: Schema) -> Schema:
     """Returns a branch of anyOf, oneOf, allOf or not. The outer schema rejects unknown fields, not the branch."""
-    result = {key: schema[key] for key in _KEYWORDS if key in schema}
-    if "properties" in schema:
-        result["properties"] = {name: _alternative(child) for name, child in schema["properties"].items()}
-    if isinstance(schema.get("items"), dict):
-        result["items"] = _alternative(schema["items"])
-    for word in ("allOf", "anyOf", "oneOf"):
-        if word in schema:
-            result[word] = [_alternative(part) for part in schema[word]]
-    if "not" in schema:
-        result["not"] = _alternative(schema["not"])
-    return result
+    kept = {key: schema[key] for key in (*_KEYWORDS, *_BRANCHES) if key in schema}
+    return with_parts(kept, lambda part, _: _alternative(part))

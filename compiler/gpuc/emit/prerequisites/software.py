@@ -15,21 +15,12 @@ from gpuc.emit.policy_facts import controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.argocd import argocd_url
+from gpuc.kubernetes.controllers import INTEGRATIONS
 from gpuc.manifest.manifest import Body, Values
 from gpuc.model import Cluster
 from gpuc.objects.object_set import group
 
 DELIVERY: Path = ("spec", "delivery")
-CONTROLLERS = {
-    "jobset.x-k8s.io/jobset": "JobSet",
-    "trainer.kubeflow.org/trainjob": "Kubeflow Trainer",
-    "kubeflow.org/mpijob": "the MPI operator",
-    "kubeflow.org/pytorchjob": "the Kubeflow Training Operator",
-    "ray.io/rayjob": "KubeRay",
-    "ray.io/raycluster": "KubeRay",
-    "leaderworkerset.x-k8s.io/leaderworkerset": "LeaderWorkerSet",
-}
-"""The controller of each kind, by the name of the Kueue integration: API group and singular name of the kind."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +61,7 @@ def prometheus(cluster: Cluster) -> Chapter:
 
 def job_controllers(cluster: Cluster) -> Chapter:
     """Returns the chapter about the controllers of the job kinds that Kueue manages and Kubernetes does not have."""
-    used = {name: CONTROLLERS[name] for name in cluster.frameworks if name in CONTROLLERS}
+    used = {name: title for name in cluster.frameworks if (title := INTEGRATIONS[name].controller)}
     rows: list[Row] = []
     for name, title in used.items():
         api_group, singular = name.split("/")

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from gpuc.kubernetes.reserved_keys import reserved_key as reservation
+from gpuc.catalog.reserved_keys import reserved_key as reservation
 from gpuc.model import Cluster
 from gpuc.rules import Findings, Found, rule
 
 
-@rule("MET001", source="compiler/gpuc/kubernetes/reserved_keys.py names the source of each key")
+@rule("MET001", source="compiler/gpuc/catalog/reserved_keys.json names the source of each key")
 def reserved_key(cluster: Cluster) -> Findings:
     """A program of the platform reads a label or an annotation of the spec.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gpuc.catalog.reserved_keys import is_free_label, reserved_domain
 from gpuc.diagnostics.finding import Related
-from gpuc.kubernetes.reserved_keys import is_free_label, reserved_domain
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.model.tags import KARPENTER_TAGS, TAGS_MAX, node_tags, tag_sections
