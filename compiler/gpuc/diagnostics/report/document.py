@@ -77,8 +77,6 @@ class Table:
     rows: Sequence[Sequence[Part]]
     gap: str = "  "
     """The text between two columns on a terminal."""
-    lead: str = ""
-    """The text before each row on a terminal."""
     longest: int = 1_000
     """The largest number of characters of a cell on a terminal, where a longer text is cut."""
 

@@ -87,4 +87,4 @@ def _rows(table: Table, style: Style) -> Iterator[str]:
             _painted(Span(padded(span.text, width), span.colour), style)
             for span, width in zip(row, widths, strict=True)
         ]
-        yield (table.lead + table.gap.join(cells)).rstrip(" ")
+        yield table.gap.join(cells).rstrip(" ")
