@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from gpuc.cli.arguments import parser_of
+from gpuc.cli.specs import find_root, is_below_specs, selected_or_all
 from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
 from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions, datapath_assumptions, statements
@@ -85,27 +85,15 @@ def _ranges(text: str) -> Ranges | None:
 def _is_manifest_path(argument: str) -> bool:
     """Returns whether an argument is a path of manifests: a folder, or a file outside of specs/."""
     path = Path(argument)
-    if path.is_dir():
-        return True
-    if not path.is_file():
-        return False
-    from gpuc.cli.specs import find_root
-
-    try:
-        specs = find_root(Path.cwd()) / "specs"
-    except UsageError:
-        return True
-    return not Path(os.path.normpath(Path.cwd() / path)).is_relative_to(specs)
+    return path.is_dir() or (path.is_file() and not is_below_specs(argument))
 
 
 def _prove_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
-    from gpuc.cli.specs import find_root, select
     from gpuc.diagnostics.finding import StageError
     from gpuc.pipeline.stages import compiled_spec
-    from gpuc.source import cluster_files
 
     root = find_root(Path.cwd())
-    for file in select(root, Path.cwd(), specs) or cluster_files(root):
+    for file in selected_or_all(root, specs):
         try:
             spec = compiled_spec(root, file)
         except StageError as error:

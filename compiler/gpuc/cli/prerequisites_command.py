@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpuc.cli.specs import find_root
+from gpuc.cli.specs import find_root, only_file
 from gpuc.diagnostics.report.console import print_document, write_stdout
 from gpuc.diagnostics.report.document import json_text, picked, position
-from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import first_names
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def run_prerequisites(arguments: list[str]) -> int:
 
     options: PrerequisitesOptions = parser_of("prerequisites").parse(arguments, PrerequisitesOptions())
     root = find_root(Path.cwd())
-    file = _file(root, options.spec)
+    file = only_file(root, [options.spec] if options.spec else [], "prerequisites")
     try:
         compiled = compiled_spec(root, file)
     except StageError as error:
@@ -66,18 +65,6 @@ def run_prerequisites(arguments: list[str]) -> int:
     else:
         print_document(_blocks(compiled, rows))
     return 0
-
-
-def _file(root: Path, spec: str | None) -> str:
-    from gpuc.cli.specs import select
-    from gpuc.source import cluster_files
-
-    files = select(root, Path.cwd(), [spec] if spec else []) or cluster_files(root)
-    if len(files) != 1:
-        raise UsageError(
-            f"specs/ has {len(files)} clusters; name one of them: {', '.join(Path(x).stem for x in files)}"
-        )
-    return files[0]
 
 
 def _rows(compiled: CompiledSpec) -> list[_Row]:

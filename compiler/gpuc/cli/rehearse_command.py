@@ -43,15 +43,14 @@ def run_rehearsal(arguments: list[str]) -> int:
         UsageError: for invalid arguments, patterns that match no test case, and missing programs.
     """
     from gpuc.cli.arguments import parser_of
-    from gpuc.cli.specs import find_root, select
+    from gpuc.cli.specs import find_root, selected_or_all
     from gpuc.rehearse.process import ProgramError
-    from gpuc.source import cluster_files
 
     options: RehearsalOptions = parser_of("rehearse").parse(arguments, RehearsalOptions())
     require_compatible_options(options)
     require_transition_options(options)
     root = find_root(Path.cwd())
-    files = select(root, Path.cwd(), options.specs) or cluster_files(root)
+    files = selected_or_all(root, options.specs)
     if options.keep and len(files) != 1 and not options.argocd:
         raise UsageError("--keep keeps one control plane running: name one spec")
     with report_files(options.output) as outputs:

@@ -59,6 +59,38 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
     return list(dict.fromkeys(_file(root, directory, spec) for spec in specs))
 
 
+def selected_or_all(root: Path, specs: Sequence[str]) -> list[str]:
+    """Returns the spec files of paths and cluster names, or all spec files of the fleet without them.
+
+    Raises:
+        UsageError: as `select`.
+    """
+    from gpuc.source import cluster_files
+
+    return select(root, Path.cwd(), specs) or cluster_files(root)
+
+
+def only_file(root: Path, specs: Sequence[str], command: str) -> str:
+    """Returns the spec file for a command about one cluster.
+
+    Raises:
+        UsageError: as `select`, and if the specs, or the fleet without them, are not one cluster.
+    """
+    files = selected_or_all(root, specs)
+    if len(files) != 1:
+        raise UsageError(f"gpuc {command} requires one cluster of {', '.join(Path(file).stem for file in files)}")
+    return files[0]
+
+
+def is_below_specs(argument: str) -> bool:
+    """Returns whether a path is in the folder specs/ of the fleet; False outside of a fleet."""
+    try:
+        specs = find_root(Path.cwd()) / "specs"
+    except UsageError:
+        return False
+    return Path(os.path.normpath(Path.cwd() / argument)).is_relative_to(specs)
+
+
 def current_catalog() -> Catalog:
     """Returns the catalog of the fleet that contains the current directory; gpuc's catalog outside of a fleet.
 

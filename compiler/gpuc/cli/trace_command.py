@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gpuc.cli.arguments import parser_of
 from gpuc.cli.refused import refused_specs
-from gpuc.cli.specs import current_catalog, find_root, select
+from gpuc.cli.specs import current_catalog, find_root, is_below_specs, only_file, select
 from gpuc.diagnostics.finding import Mark, Path, StageError
 from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
@@ -112,21 +112,13 @@ class Objects(NamedTuple):
 
 
 def _objects(inputs: list[str]) -> Objects:
-    paths = [argument for argument in inputs if os.path.exists(argument) and not _is_spec(argument)]
+    paths = [argument for argument in inputs if os.path.exists(argument) and not is_below_specs(argument)]
     if paths and len(paths) < len(inputs):
         raise UsageError("give a spec or manifests, not both")
     return _objects_in_files(paths) if paths else _objects_of_spec(inputs)
 
 
-def _is_spec(argument: str) -> bool:
-    try:
-        return File(argument).absolute().is_relative_to(find_root(File.cwd()) / "specs")
-    except UsageError:
-        return False
-
-
 def _objects_in_files(paths: list[str]) -> Objects:
-
     loaded = load_objects(paths)
     objects = ObjectSet(loaded.manifests, is_complete=False, catalog=current_catalog())
     return Objects(ClusterIndex(objects), loaded.locate, tuple(loaded.unread_summary))
@@ -134,13 +126,9 @@ def _objects_in_files(paths: list[str]) -> Objects:
 
 def _objects_of_spec(inputs: list[str]) -> Objects:
     from gpuc.pipeline.stages import compiled_spec
-    from gpuc.source import cluster_files
 
     root = find_root(File.cwd())
-    files = select(root, File.cwd(), inputs) or cluster_files(root)
-    if len(files) != 1:
-        raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
-    spec = compiled_spec(root, files[0])
+    spec = compiled_spec(root, only_file(root, inputs, "trace"))
     return Objects(index_of(spec.cluster, spec.synced, spec.charts), spec.locate)
 
 

@@ -31,6 +31,11 @@ Part: TypeAlias = str | Span | Mark
 Line: TypeAlias = Part | tuple[Part, ...]
 
 
+def parts_of(line: Line) -> tuple[Part, ...]:
+    """Returns the parts of a line."""
+    return line if isinstance(line, tuple) else (line,)
+
+
 def strong(text: str, colour: str = "1") -> Span:
     """Returns a part of a line that stands out."""
     return Span(text, colour, "**")

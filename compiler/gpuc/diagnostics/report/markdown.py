@@ -11,7 +11,19 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gpuc.diagnostics.finding import Mark
-from gpuc.diagnostics.report.document import Block, Code, Fold, Heading, Item, Line, Part, Span, Table, Wrapped
+from gpuc.diagnostics.report.document import (
+    Block,
+    Code,
+    Fold,
+    Heading,
+    Item,
+    Line,
+    Part,
+    Span,
+    Table,
+    Wrapped,
+    parts_of,
+)
 from gpuc.diagnostics.report.terminal import visible
 
 _BLOCK = re.compile(r"^(\d*)(?=[>+.)-])")
@@ -81,8 +93,7 @@ def _cell(part: Part) -> str:
 
 
 def _line(line: Line) -> str:
-    parts = line if isinstance(line, tuple) else (line,)
-    return _SEAM.sub(_BREAK, _JOIN.join(map(_part, parts))).replace(_JOIN, "")
+    return _SEAM.sub(_BREAK, _JOIN.join(map(_part, parts_of(line)))).replace(_JOIN, "")
 
 
 def _part(part: Part) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpuc.diagnostics.report.document import Block, Code, Fold, Heading, Item, Line, Part, Span, Table, Wrapped
+from gpuc.diagnostics.report.document import Block, Code, Fold, Heading, Item, Line, Span, Table, Wrapped, parts_of
 from gpuc.diagnostics.report.terminal import PLAIN, Style, column_width, padded, visible, wrapped
 from gpuc.diagnostics.words import shortened
 
@@ -37,13 +37,9 @@ def _line(line: Line, style: Style, colour: str = "") -> str:
     return "".join(_painted(span, style) for span in _spans(line, colour)).rstrip(" ")
 
 
-def _parts(line: Line) -> tuple[Part, ...]:
-    return line if isinstance(line, tuple) else (line,)
-
-
 def _spans(line: Line, colour: str = "") -> list[Span]:
     """Returns the visible texts of a line. The colour is for parts that have none."""
-    spans = [part if isinstance(part, Span) else Span(str(part)) for part in _parts(line)]
+    spans = [part if isinstance(part, Span) else Span(str(part)) for part in parts_of(line)]
     return [Span(visible(span.text), span.colour or colour) for span in spans]
 
 
@@ -53,7 +49,7 @@ def _painted(span: Span, style: Style) -> str:
 
 def _wrapped_line(line: Line, indent: int, style: Style) -> str:
     """Returns a line whose last part is broken at its line breaks and at the width."""
-    *parts, last = _parts(line)
+    *parts, last = parts_of(line)
     before = _spans(tuple(parts))
     text, colour = (last.text, last.colour) if isinstance(last, Span) else (str(last), "")
     first = sum(column_width(span.text) for span in before)
@@ -69,11 +65,11 @@ def _item(item: Item, style: Style) -> Iterator[str]:
     """Yields the lines of an item: the label and the line, and below them the place, the notes and the details."""
     label = _spans((item.label, "  ")) if item.label else []
     indent = len(item.lead) + (sum(column_width(span.text) for span in label) or 2)
-    yield _wrapped_line((item.lead, *label, *_parts(item.line)), indent, style)
+    yield _wrapped_line((item.lead, *label, *parts_of(item.line)), indent, style)
     if item.place:
         yield " " * indent + _line(item.place, style, "2")
     for note in (*item.notes, *item.details):
-        yield _wrapped_line((" " * indent, *_parts(note)), indent + 2, style)
+        yield _wrapped_line((" " * indent, *parts_of(note)), indent + 2, style)
 
 
 def _rows(table: Table, style: Style) -> Iterator[str]:
