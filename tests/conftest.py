@@ -6,6 +6,7 @@ import os
 import subprocess
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -54,10 +55,23 @@ def compiled_example(name: str) -> CompiledSpec:
     return compiled_spec(root_of(name), f"specs/{name}.yaml")
 
 
+@pytest.fixture(scope="session")
+def tree() -> dict[str, Any]:
+    """The merged production spec."""
+    return read(ROOT, "specs/prod-use1.yaml").tree
+
+
 @pytest.fixture
 def prod() -> Cluster:
     """The production cluster of the reference spec."""
     return example("prod-use1")
+
+
+@pytest.fixture
+def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands run in the root of this repository, and print no colours."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("NO_COLOR", "1")
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -16,25 +15,16 @@ from gpuc.admission.resource_quotas import quota_decisions
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from tests.conformance import random_admission
+from tests.values import changed, paths
 
 VALUES: tuple[Any, ...] = (None, True, -1, 2.5, "", "x", [], [None], ["x"], {}, {"a": None}, [[]], 10**30)
 ROUNDS = 400
 
 
-def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    rows = list(value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ())
-    return [path, *(below for key, child in rows for below in _paths(child, (*path, key)))]
-
-
 def _broken(random: Random, document: Any) -> Any:
     """Returns a copy of a document in which one value below the kind is another one."""
-    changed = deepcopy(document)
-    path = random.choice([path for path in _paths(document) if len(path) > 1 and path[0] != "metadata"])
-    owner = changed
-    for step in path[:-1]:
-        owner = owner[step]
-    owner[path[-1]] = random.choice(VALUES)
-    return changed
+    path = random.choice([path for path in paths(document) if len(path) > 1 and path[0] != "metadata"])
+    return changed(document, path, random.choice(VALUES))
 
 
 def _manifest(document: Any) -> Manifest:

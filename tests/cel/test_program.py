@@ -14,7 +14,7 @@ from cel_expr_python import cel
 
 from gpuc.cel.functions import declared
 from gpuc.cel.program import Failed, NotEvaluated, Program, Value, compiled
-from gpuc.cli.crds_command import run_crds
+from gpuc.cli.main import run_command
 from gpuc.policy.library import SOURCES
 
 ADMISSION = ("object", "oldObject", "request", "variables")
@@ -42,7 +42,7 @@ def of_definitions(shared: Path, folder: Path) -> list[str]:
     """Rules for new objects of all definitions of the reference data, and their messages."""
     found: dict[str, None] = {}
     for program in sorted(Path(shared, "upstream/crds").iterdir()):
-        assert run_crds(["import", str(program), "--into", str(folder / program.name)]) == 0
+        assert run_command(["crds", "import", str(program), "--into", str(folder / program.name)]) == 0
     for path in sorted(folder.rglob("*.json")):
         found |= dict.fromkeys(expressions(json.loads(path.read_text()).get("rules", {})))
     return [text for text in found if not re.search(r"\boldSelf\b", text)]

@@ -16,6 +16,7 @@ import pytest
 
 from gpuc.cli.main import main
 from gpuc.diagnostics.finding import DeclarationError, Finding, Mark, Severity
+from gpuc.diagnostics.report.result import Report
 
 ERROR = Finding("ZZZ001", Severity.ERROR, "wrong", (), Mark("specs/prod.yaml", 1, 1), cluster="prod")
 WARNING = Finding("ZZZ002", Severity.WARNING, "odd", (), Mark("specs/prod.yaml", 2, 1), cluster="prod")
@@ -34,18 +35,7 @@ class Pipeline:
         self.calls.append(arguments[:-1])
         if self.raises is not None:
             raise self.raises
-        outcome = ModuleType("outcome")
-        outcome.__dict__.update(
-            findings=self.findings,
-            failures=self.failures,
-            clusters=("prod",),
-            written=(),
-            removed=(),
-            unchanged=0,
-            changes=(),
-            lines=lambda mark: None,
-        )
-        return outcome
+        return Report(self.findings, ("prod",), failures=self.failures)
 
 
 @pytest.fixture
@@ -191,7 +181,7 @@ def test_a_run_that_fails_leaves_the_old_report(fleet: Path, pipeline: Pipeline)
         (KeyboardInterrupt(), 130, "interrupted"),
         (OSError(28, "No space left on device", "out/a"), 3, "cannot continue: No space left on device: out/a"),
         (DeclarationError("XYZ001 is declared in a and in b"), 3, "XYZ001 is declared in a and in b\n"),
-        (RuntimeError("boom\nbang"), 3, "internal error at cli/main.py:"),
+        (RuntimeError("boom\nbang"), 3, "internal error at cli/compile_command.py:"),
     ],
 )
 @pytest.mark.usefixtures("fleet")

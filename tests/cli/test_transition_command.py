@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from gpuc.cli.options import RehearsalOptions
-from gpuc.cli.transition_command import require_transition_options, run_transitions
+from gpuc.cli.rehearsal import RehearsalOptions, Reports, report_runs
+from gpuc.cli.transition_command import transitions
 from gpuc.diagnostics.report.output import ReportFile
+from gpuc.diagnostics.report.progress import Progress
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.process import ProgramError
 from gpuc.rehearse.transition import run
@@ -40,11 +41,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run_from(before: Path, root: Path, report: Path) -> None:
-    options = RehearsalOptions()
-    options.before = str(before)
+    options = RehearsalOptions(before=str(before))
     output = ReportFile("json", str(report))
     try:
-        run_transitions(root, FILES, None, options, [output], lambda step: None)  # type: ignore[arg-type]
+        runs, render = transitions(root, FILES, None, options, lambda step: None)  # type: ignore[arg-type]
+        report_runs(runs, options, Reports(render, "text", [output]), Progress(None))
     finally:
         output.discard()
 
@@ -72,7 +73,5 @@ def test_a_failure_leaves_the_reports_of_the_transitions_before(tmp_path: Path, 
 
 
 def test_from_without_a_name_is_not_a_rehearsal_of_one_state() -> None:
-    options = RehearsalOptions()
-    options.before, options.case = "", ["x"]
     with pytest.raises(UsageError, match="remove --case"):
-        require_transition_options(options)
+        RehearsalOptions(before="", case=["x"]).require_compatible()

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from gpuc.cluster.application import Application, Destination, application_in, normalized_url
+from gpuc.cluster.application import Application, Destination, application_in
 from gpuc.cluster.namespace import namespaces
+from gpuc.cluster.repository_url import normalized_url
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
 
@@ -30,11 +31,20 @@ def application(**spec: Any) -> Application:
         ({"sources": [CHART, FOLDER]}, [("spec", "sources", 0), ("spec", "sources", 1)]),
         ({"sources": [CHART], "source": FOLDER}, [("spec", "sources", 0)]),
         ({"sources": [], "source": FOLDER}, [("spec", "source")]),
+        ({"sourceHydrator": {}, "sources": [CHART], "source": FOLDER}, [("spec", "sourceHydrator", "syncSource")]),
         ({}, []),
     ],
 )
 def test_sources_come_before_the_single_source(spec: dict[str, Any], paths: list[tuple[str | int, ...]]) -> None:
     assert [source.path for source in application(**spec).sources] == paths
+
+
+def test_the_source_hydrator_writes_the_synced_folder() -> None:
+    dry, sync = {"repoURL": "https://a/dry", "path": "charts"}, {"targetBranch": "env/prod", "path": "prod"}
+    (source,) = application(sourceHydrator={"drySource": dry, "syncSource": sync}).sources
+    assert (source.url, source.revision, source.folder) == ("https://a/dry", "env/prod", "prod")
+    (source,) = application(sourceHydrator={"drySource": dry, "syncSource": {**sync, "repoURL": "https://b"}}).sources
+    assert source.url == "https://b"
 
 
 def test_an_application_set_has_its_sources_in_the_template() -> None:
@@ -68,10 +78,32 @@ def test_the_files_that_a_source_syncs(file: str, recursive: bool, expected: boo
         ("ssh://git@github.com/org/repo", "git@github.com/org/repo"),
         (" https://github.com/org/repo.git ", "https://github.com/org/repo"),
         ("https://github.com/org/repo/", "https://github.com/org/repo/"),
+        ("https://user:pass@github.com:443/org/*#main", "https://user:pass@github.com:443/org/*#main"),
+        ("https://github.com/org/a b/*", "https://github.com/org/a%20b/%2A"),
+        ("https://github.com/org/{a,b}?ref={a}", "https://github.com/org/%7Ba,b%7D?ref={a}"),
+        ("https://github.com:*/org/*", ""),
+        ("https://git hub.com/org", ""),
+        ("https://us er@github.com/org", ""),
+        ("https://github.com/%zz", ""),
+        ("*:org/repo", ""),
+        ("github.com:org/repo", "github.com:org/repo"),
+        ("https://", "https:"),
+        ("https:///org", "https:///org"),
+        ("file:/org", "file:/org"),
+        ("https://[::1]:8443/org", "https://[::1]:8443/org"),
+        ("oci://ghcr.io:1:2/org", "oci://ghcr.io:1:2/org"),
+        ("https://ghcr.io:1:2/org", ""),
+        ("a\nb", ""),
+        ("", ""),
     ],
 )
 def test_forms_of_a_url(url: str, expected: str) -> None:
     assert normalized_url(url) == expected
+
+
+def test_an_invalid_url_is_equal_only_to_itself() -> None:
+    (source,) = application(source={"repoURL": "https://{{host}}/fleet"}).sources
+    assert source.repository == source.url
 
 
 def test_the_cluster_of_argo_cd_has_one_name() -> None:

@@ -1,6 +1,6 @@
 """What AppProjects permit, and what a change of an AppProject adds.
 
-The expected values are those of Argo CD v3.5.1: the functions IsSourcePermitted, isDestinationMatched and
+The expected values are those of Argo CD v3.5.7: the functions IsSourcePermitted, isDestinationMatched and
 IsGroupKindNamePermitted of pkg/apis/application/v1alpha1/app_project_types.go, with gobwas/glob v0.2.3.
 """
 
@@ -41,6 +41,10 @@ def project(**spec: Any) -> Project:
         (["*", "!https://bad.example.com/*"], "https://bad.example.com/org/repo", True),
         (["!https://bad.example.com/*"], "https://good.example.com/repo", True),
         (["!https://bad.example.com/*", "https://bad.example.com/repo"], "https://bad.example.com/repo", False),
+        (["https://github.com/org/["], "https://github.com/org/[", False),
+        (["https://github.com:*/org/*"], "https://github.com:443/org/repo", False),
+        (["https://*.com:443/org/*"], "https://github.com:443/org/repo", True),
+        (["https://github.com/*/a b"], "https://github.com/org/a b", False),
         (["!*"], "https://github.com/org/repo", True),
         (["!**"], "https://github.com/org/repo", False),
         ([], "https://github.com/org/repo", False),
@@ -57,6 +61,8 @@ def test_repositories_that_are_permitted(patterns: list[str], url: str, expected
         ([("https://b", "", "red")], False),
         ([("https://a", "", "blue")], False),
         ([("", "prod", "r*")], True),
+        ([("", "prod", "[^r]ed")], True),
+        ([("", "[^r]rod", "red")], False),
         ([("", "prod", "re*ed")], True),
         ([("https://b", "prod", "{red,blue}")], True),
         ([("*", "", "*"), ("*", "", "!red")], False),
@@ -118,6 +124,21 @@ def test_cluster_scoped_kinds_can_have_a_name_and_be_denied() -> None:
     assert added_kinds(named, every, namespaced=False) == [KindName(*role.values())]
     assert added_kinds(denied, every, namespaced=False) == [KindName(*role.values())]
     assert not added_kinds(every, named, namespaced=False)
+
+
+def test_a_set_of_signs_has_the_meaning_of_go() -> None:
+    others, marks = (project(namespaceResourceWhitelist=[{"group": "", "kind": kind}]) for kind in ("[^P]od", "[!P]od"))
+    kinds = [KindName("", kind) for kind in ("Pod", "Tod", "!od")]
+    assert [others.permits_kind(kind, namespaced=True) for kind in kinds] == [False, True, True]
+    assert [marks.permits_kind(kind, namespaced=True) for kind in kinds] == [True, False, True]
+
+
+@pytest.mark.parametrize("pattern", ["?", "[!a]"])
+def test_a_pattern_of_one_sign_matches_no_sign(pattern: str) -> None:
+    every = project(destinations=[{"server": "*", "namespace": pattern}])
+    assert [every.permits_destination(Destination("https://a", "", name)) for name in ("", "b", "bb")] == [
+        True, True, False,
+    ]  # fmt: skip
 
 
 def test_a_kind_is_not_denied_by_an_exclamation_mark() -> None:

@@ -8,7 +8,7 @@ from gpuc.cluster.queue import from_objects, inactive_reason
 from gpuc.kubernetes.quota import Quota
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.rules.queues.cohort_shares_nothing import shared_nothing
+from gpuc.rules.queues.borrowing import shared_nothing
 
 API = "kueue.x-k8s.io/v1beta2"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.alerts import promtool
 from tests.alerts.case import rules
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conftest import EXAMPLES
 
 
@@ -35,18 +35,16 @@ def main(_: Sequence[str]) -> int:
     if program is None:
         print(f"not run: {promtool.MISSING}")
         return 0
-    passed = failed = rule_count = case_count = 0
     with tempfile.TemporaryDirectory() as folder:
-        for check in checks(program, Path(folder)):
-            failed, passed = failed + bool(check.problem), passed + (not check.problem)
-            number, kind = check.note.replace(",", "").split()[:2]
-            rule_count += int(number) if kind == "rules" else 0
-            case_count += int(number) if kind == "cases" else 0
-            print(f"{'FAILED' if check.problem else 'passed'}  {check.name} ({check.note})", flush=True)
-            if check.problem:
-                print("    " + check.problem.replace("\n", "\n    "), flush=True)
-    print(f"{rule_count} rules, {case_count} cases: {passed} checks passed, {failed} failed", flush=True)
-    return int(failed > 0)
+        return report(checks(program, Path(folder)), _numbers)
+
+
+def _numbers(results: Sequence[CheckResult]) -> str:
+    counts = {"rules": 0, "cases": 0}
+    for result in results:
+        number, kind = result.note.replace(",", "").split()[:2]
+        counts[kind] += int(number)
+    return f"{counts['rules']} rules, {counts['cases']} cases: "
 
 
 if __name__ == "__main__":

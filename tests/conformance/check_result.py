@@ -1,7 +1,8 @@
-"""The result of a conformance check."""
+"""The results of conformance checks, and the lines about them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -15,3 +16,21 @@ class CheckResult:
     """The differences; empty if the check passed."""
     note: str = ""
     """Further information for the log, such as the number of objects."""
+
+
+def report(checks: Iterable[CheckResult], subject: Callable[[Sequence[CheckResult]], str] = lambda _: "") -> int:
+    """Prints each result as soon as it is known, then the numbers; returns 1 if a check failed.
+
+    Args:
+        subject: returns what the checks compared, as the beginning of the last line.
+    """
+    results = []
+    for check in checks:
+        results.append(check)
+        note = f" ({check.note})" if check.note else ""
+        print(f"{'FAILED' if check.problem else 'passed'}  {check.name}{note}", flush=True)
+        if check.problem:
+            print("    " + check.problem.replace("\n", "\n    "), flush=True)
+    failed = sum(bool(check.problem) for check in results)
+    print(f"{subject(results)}{len(results) - failed} checks passed, {failed} failed", flush=True)
+    return int(failed > 0)

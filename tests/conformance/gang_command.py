@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance import gang_lost_node
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conformance.gang_pods import Pod, gang_job, missing_requirement, network, publish, ranks_of, start
 
 LATE_SECONDS = 180
@@ -93,13 +93,7 @@ def main(arguments: Sequence[str]) -> int:
     if reason := missing_requirement():
         print(f"not run: the gang command with a real torchrun: {reason}")
         return 0
-    results = []
-    for result in checks(*map(int, arguments[:1])):
-        results.append(result)
-        print(f"{'FAILED' if result.problem else 'passed'}  {result.name}\n{result.problem}".rstrip(), flush=True)
-    failed = sum(bool(result.problem) for result in results)
-    print(f"{len(results) - failed} checks passed, {failed} failed", flush=True)
-    return int(failed > 0)
+    return report(checks(*map(int, arguments[:1])))
 
 
 if __name__ == "__main__":

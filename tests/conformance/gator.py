@@ -91,17 +91,16 @@ def _violating_objects(cluster: Cluster) -> Iterator[tuple[str, str, Object]]:
     """Descriptions, violated constraints and objects; every object has a unique name."""
     emitted = {manifest.name for manifest in _manifests(gatekeeper(cluster))}
     number = 0
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            factory = WorkloadFactory(cluster, tenant, namespace)
-            for sample in violations(factory):
-                constraint = emitted_name(factory, sample.policy)
-                # gator reviews objects without an operation, as the audit does: a pod with a nodeName is running.
-                is_running = "nodeName" in sample.document.get("spec", {})
-                if constraint in emitted and not is_running and sample.policy not in POLICIES_ON_USERS:
-                    number += 1
-                    sample.document["metadata"]["name"] = f"violating-{number}"
-                    yield f"{namespace.name} {sample.policy} {sample.name}", constraint, sample.document
+    for tenant, namespace in cluster.namespaces:
+        factory = WorkloadFactory(cluster, tenant, namespace)
+        for sample in violations(factory):
+            constraint = emitted_name(factory, sample.policy)
+            # gator reviews objects without an operation, as the audit does: a pod with a nodeName is running.
+            is_running = "nodeName" in sample.document.get("spec", {})
+            if constraint in emitted and not is_running and sample.policy not in POLICIES_ON_USERS:
+                number += 1
+                sample.document["metadata"]["name"] = f"violating-{number}"
+                yield f"{namespace.name} {sample.policy} {sample.name}", constraint, sample.document
 
 
 def _violations(gator: Path, file: Path, documents: Iterable[Object]) -> dict[str, set[str]]:

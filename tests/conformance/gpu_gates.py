@@ -17,23 +17,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpuc.emit.gpu_gate import NAME, NODE_NAME_KEY, REPORT, gate_user, gpu_gate
-from gpuc.manifest.cache_folder import cache_folder
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, MIG_CONFIG_LABEL, OPERANDS_LABEL
 from gpuc.rehearse.client import Client, Object
-from gpuc.rehearse.plane.kubernetes import start_api_server, start_etcd
 from gpuc.rehearse.plane.site import Site
-from gpuc.rehearse.process import run_folder, stop
 from gpuc.rehearse.programs import find_programs
 from gpuc.tools.selection import OTHERS
-from tests.conformance.check_result import CheckResult
+from tests.conformance.bare_api_server import bare_plane
+from tests.conformance.check_result import CheckResult, report
 from tests.conftest import example
 from tests.emit.gpu_node import Node
 
 POOLS = (("prod-use1", "serve-a100"), ("prod-use1", "train-h100"), ("infer-euw1", "models-a100"))
 """MIG by user data; complete GPUs with EFA; MIG by the GPU Operator."""
-READY_SECONDS = 120
 
 
 @dataclass
@@ -150,12 +147,7 @@ def life_of(gate: Gate) -> Iterator[str]:
 def checks(program: Path) -> Iterator[CheckResult]:
     """Starts etcd and an API server, and yields a result for each pool."""
     with ExitStack() as stack:
-        site = Site(find_programs(), stack.enter_context(run_folder(Path(cache_folder("rehearse")))))
-        stack.callback(lambda: stop(reversed(site.processes)))
-        etcd, url = start_etcd(site)
-        etcd.wait_ready(READY_SECONDS)
-        start_api_server(site, url).wait_ready(READY_SECONDS)
-        client = Client(site.url, site.authority.file, site.admin)
+        site, client = stack.enter_context(bare_plane(find_programs()))
         cluster = example("prod-use1")
         namespace = cluster.components["gpu-operator"].namespace
         client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
@@ -200,12 +192,7 @@ def main(arguments: Sequence[str]) -> int:
     if not program.exists():
         print("not run: the GPU gate with a real kubectl: run `gpuc tools --nodeadm`")
         return 0
-    results = list(checks(program))
-    for result in results:
-        print(f"{'FAILED' if result.problem else 'passed'}  {result.name}{': ' * bool(result.problem)}{result.problem}")
-    failed = sum(bool(result.problem) for result in results)
-    print(f"{len(results) - failed} checks passed, {failed} failed")
-    return int(failed > 0)
+    return report(checks(program))
 
 
 if __name__ == "__main__":

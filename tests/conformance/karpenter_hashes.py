@@ -27,9 +27,10 @@ from gpuc.plan.change import Pair
 from gpuc.plan.node_hash import hashed_fields
 from gpuc.tools.selection import OTHERS
 from tests.conformance import karpenter_requirements
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conftest import EXAMPLES, HUB_CLUSTERS
 from tests.pipeline.memory import compile_tree, source
+from tests.values import changed, walk, without
 
 KUBERNETES = "1.35"
 KINDS = ("NodePool", "EC2NodeClass")
@@ -51,21 +52,21 @@ def objects(kind: str) -> Iterator[Manifest]:
 
 def edits(body: Body, schema: Mapping[str, Any]) -> Iterator[Edit]:
     """Yields the edits of an object."""
-    for path, value in list(_nodes(body["spec"], ("spec",))):
+    for path, value in list(walk(body["spec"], ("spec",))):
         name = ".".join(map(str, path))
         if len(path) > 1:
-            yield f"without {name}", _removed(body, path)
+            yield f"without {name}", without(body, path)
         if isinstance(value, list) and len(value) > 1:
-            yield f"{name} in another order", _set(body, path, value[::-1])
+            yield f"{name} in another order", changed(body, path, value[::-1])
         if not isinstance(value, dict | list):
-            yield f"another {name}", _set(body, path, _other(_schema_at(schema, path), value))
+            yield f"another {name}", changed(body, path, _other(_schema_at(schema, path), value))
             for text in _respelled(value):
-                yield f"{name} as {text}", _set(body, path, text)
+                yield f"{name} as {text}", changed(body, path, text)
         if isinstance(value, dict):
             known = _schema_at(schema, path).get("properties", {})
             for key in known.keys() - value.keys():
                 for number, added in enumerate(_values(schema, known[key], key)):
-                    yield f"{name}.{key} added ({number})", _set(body, (*path, key), added)
+                    yield f"{name}.{key} added ({number})", changed(body, (*path, key), added)
 
 
 def compared(program: Path, manifest: Manifest) -> tuple[int, list[str]]:
@@ -74,8 +75,8 @@ def compared(program: Path, manifest: Manifest) -> tuple[int, list[str]]:
     after = [replace(manifest, body=body) for _, body in found]
     first, *others = hashes(program, [manifest, *after])
     problems = []
-    for (name, _), changed, real in zip(found, after, others, strict=True):
-        fields = hashed_fields(Pair(manifest, changed))
+    for (name, _), edited, real in zip(found, after, others, strict=True):
+        fields = hashed_fields(Pair(manifest, edited))
         if bool(fields) != (first != real):
             answer = "does not change" if first == real else "changes"
             problems.append(f"{manifest} {name}: the real hash {answer}")
@@ -115,37 +116,12 @@ def _schema(manifest: Manifest) -> Mapping[str, Any]:
 
 def _complete(body: Body, schema: Mapping[str, Any]) -> Body:
     """Returns the body with all fields of its schema. Maps and lists with items keep their values."""
-    for path, value in list(_nodes(body, ())):
+    for path, value in list(walk(body)):
         if isinstance(value, dict):
             for key, inner in _schema_at(schema, path).get("properties", {}).items():
                 if key not in value:
-                    body = _set(body, (*path, key), next(_values(schema, inner, key)))
+                    body = changed(body, (*path, key), next(_values(schema, inner, key)))
     return body
-
-
-def _nodes(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, Any]]:
-    yield path, value
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield from _nodes(child, (*path, key))
-
-
-def _set(body: Body, path: FieldPath, value: Any) -> Body:
-    copy = deepcopy(body)
-    node: Any = copy
-    for step in path[:-1]:
-        node = node[step]
-    node[path[-1]] = value
-    return copy
-
-
-def _removed(body: Body, path: FieldPath) -> Body:
-    copy = deepcopy(body)
-    node: Any = copy
-    for step in path[:-1]:
-        node = node[step]
-    del node[path[-1]]
-    return copy
 
 
 def _schema_at(schema: Mapping[str, Any], path: FieldPath) -> Mapping[str, Any]:
@@ -218,13 +194,7 @@ def main(arguments: Sequence[str]) -> int:
         print("not run: drift with the real Karpenter: run `gpuc tools --karpenter-hash`")
         return 0
     results = [*checks(program), *karpenter_requirements.checks(program, list(objects("NodePool"))[:-1])]
-    for result in results:
-        print(f"{'FAILED' if result.problem else 'passed'}  {result.name} ({result.note})")
-        if result.problem:
-            print("    " + result.problem.replace("\n", "\n    "))
-    failed = sum(bool(result.problem) for result in results)
-    print(f"{', '.join(result.note for result in results)}; {len(results) - failed} checks passed, {failed} failed")
-    return int(failed > 0)
+    return report(results, lambda done: f"{', '.join(result.note for result in done)}; ")
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from gpuc.rehearse.plane.kwok import READY_AFTER
 from gpuc.rehearse.plane.site import Settings
 from gpuc.rehearse.sample_workloads import distinct_factories
 from gpuc.rehearse.suites.serving import available_pool, replicated
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conformance.shared_plane import kueue_configuration, shared_control_plane
 from tests.conftest import ROOT
 
@@ -145,10 +145,7 @@ def _deployment(context: RehearsalContext, name: str, delay: float) -> Object:
 def main() -> int:
     """Runs the test; returns 1 if a check fails."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    results = list(checks(lambda line: print(line, flush=True)))
-    for result in results:
-        print(f"{'FAILED' if result.problem else 'passed'} {result.name} ({result.note}) {result.problem}")
-    return int(any(result.problem for result in results))
+    return report(checks(lambda line: print(line, flush=True)))
 
 
 if __name__ == "__main__":

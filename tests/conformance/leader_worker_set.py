@@ -26,10 +26,11 @@ from gpuc.rehearse.outcome import Request, classify_response
 from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
 from gpuc.rehearse.substitute import replacement_objects
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conformance.lws_controller import FRAMEWORK, NAME_LABEL, crds, start_lws
 from tests.conformance.shared_plane import compiled, shared_control_plane
-from tests.pipeline.memory import changed, source
+from tests.pipeline.memory import source
+from tests.values import changed
 
 EXAMPLE, QUEUE, POOL = "infer-euw1", "retrieval", "models-a100"
 API, KIND = "leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"
@@ -340,13 +341,7 @@ def main(arguments: Sequence[str]) -> int:
     except MissingProgramsError as error:
         print(f"not run: LeaderWorkerSets with the real controller: {error}")
         return 0
-    results = []
-    for result in checks(lws, lambda line: print(f"    {line}", file=sys.stderr, flush=True)):
-        results.append(result)
-        print(f"{'FAILED' if result.problem else 'passed'}  {result.name}\n{result.problem}".rstrip(), flush=True)
-    failed = sum(bool(result.problem) for result in results)
-    print(f"{len(results) - failed} checks passed, {failed} failed", flush=True)
-    return int(failed > 0)
+    return report(checks(lws, lambda line: print(f"    {line}", file=sys.stderr, flush=True)))
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ import yaml
 
 from gpuc.emit.nodes.user_data import user_data
 from gpuc.tools.selection import OTHERS
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 from tests.emit.gpu_node import parts
 
@@ -92,12 +92,7 @@ def main(arguments: Sequence[str]) -> int:
     if not program.exists():
         print("not run: NodeConfigs with the real nodeadm: run `gpuc tools --nodeadm`")
         return 0
-    results = list(checks(program))
-    for result in results:
-        print(f"{'FAILED' if result.problem else 'passed'}  {result.name}{': ' * bool(result.problem)}{result.problem}")
-    failed = sum(bool(result.problem) for result in results)
-    print(f"{len(results) - failed} checks passed, {failed} failed")
-    return int(failed > 0)
+    return report(checks(program))
 
 
 if __name__ == "__main__":

@@ -115,17 +115,16 @@ def targets(cluster: Cluster) -> dict[str, list[Target]]:
 
 
 def _targets(cluster: Cluster) -> Iterator[Target]:
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            for queue in (part for owner in namespace.queues for part in owner.cluster_queues):
-                for quota in queue.pool_quotas:
-                    nodes = min(_nodes(quota.pool, quota.nominal), quota.pool.nodes_max)
-                    yield Target(tenant, namespace, quota.pool, queue.name, nodes, _queued_kinds(cluster))
-                    if not quota.pool.is_gpu:
-                        yield Target(tenant, namespace, quota.pool, "", nodes, ("Deployment", "StatefulSet", "Pod"))
-            for own in namespace.quotas:
-                nodes = min(_nodes(own.pool, own.amounts), own.pool.nodes_max)
-                yield Target(tenant, namespace, own.pool, "", nodes, ("Deployment", "StatefulSet", "Pod"))
+    for tenant, namespace in cluster.namespaces:
+        for queue in (part for owner in namespace.queues for part in owner.cluster_queues):
+            for quota in queue.pool_quotas:
+                nodes = min(_nodes(quota.pool, quota.nominal), quota.pool.nodes_max)
+                yield Target(tenant, namespace, quota.pool, queue.name, nodes, _queued_kinds(cluster))
+                if not quota.pool.is_gpu:
+                    yield Target(tenant, namespace, quota.pool, "", nodes, ("Deployment", "StatefulSet", "Pod"))
+        for own in namespace.quotas:
+            nodes = min(_nodes(own.pool, own.amounts), own.pool.nodes_max)
+            yield Target(tenant, namespace, own.pool, "", nodes, ("Deployment", "StatefulSet", "Pod"))
 
 
 def _queued_kinds(cluster: Cluster) -> tuple[str, ...]:

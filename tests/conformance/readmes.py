@@ -30,7 +30,7 @@ from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.programs import Programs, find_programs
 from gpuc.tools.selection import OTHERS
 from tests.conformance.bare_api_server import READY_SECONDS, bare_plane
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conformance.readme_fields import Fields
 from tests.conformance.readme_objects import has_cilium, objects, placeholders, running_syncs
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, root_of
@@ -260,12 +260,7 @@ def _kubeconfig(site: Site, folder: Path) -> Path:
 def main() -> int:
     crds = os.environ.get("GPUC_SHARED")
     folder = Path(crds) / "upstream" / "crds" if crds else None
-    failed = 0
-    for result in checks(find_programs(), folder, sys.argv[1:] or CLUSTERS):
-        failed += bool(result.problem)
-        print(f"{'FAILED' if result.problem else 'passed'}  {result.name} ({result.note})", flush=True)
-        print("".join(f"    {line}\n" for line in result.problem.splitlines()), end="", flush=True)
-    return int(failed > 0)
+    return report(checks(find_programs(), folder, sys.argv[1:] or CLUSTERS))
 
 
 if __name__ == "__main__":

@@ -22,12 +22,13 @@ from gpuc.admission.validation import validation_errors, with_defaults
 from gpuc.objects.pods import JOB_NAME
 from gpuc.rehearse.client import ApiError, Client, is_true
 from gpuc.rehearse.programs import Programs, find_programs
-from tests.admission.validation.bases import BASES, Case, Steps, put
+from tests.admission.validation.bases import BASES, Case, put
 from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
 from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
 from tests.conformance.bare_api_server import READY_SECONDS, bare_api_server, dry_run
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conformance.shared_plane import upstream_crds
+from tests.values import paths
 
 Object = dict[str, Any]
 _CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -106,7 +107,7 @@ def _variant_differences(client: Client, custom: set[str], counts: Counter[str])
         if case.field is not None or not _is_served(case, custom):
             continue
         document = case.document()
-        for path in _places(document):
+        for path in paths(document):
             for value in _VALUES if path not in _KEPT else ():
                 variant = deepcopy(document)
                 put(variant, path, value)
@@ -132,13 +133,6 @@ def _difference(client: Client, name: str, document: Object, counts: Counter[str
     else:
         counts["different"] += 1
         yield f"{name}: API server {str(answer)[:400] if is_refused else 'allows it'}; gpuc: {_text(decisions)}"
-
-
-def _places(value: Any, path: Steps = ()) -> Iterator[Steps]:
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, child in children:
-        yield (*path, step)
-        yield from _places(child, (*path, step))
 
 
 def _default_differences(client: Client) -> Iterator[str]:
@@ -203,13 +197,7 @@ def _text(decisions: list[Decision]) -> str:
 
 def main() -> int:
     """Runs the comparison; returns 1 if it finds a difference."""
-    failed = False
-    for check in checks(find_programs(), upstream_crds()):
-        print(f"{'FAILED' if check.problem else 'passed'}  {check.name} ({check.note})")
-        if check.problem:
-            print(check.problem)
-        failed = failed or bool(check.problem)
-    return int(failed)
+    return report(checks(find_programs(), upstream_crds()))
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from tests.conformance import (
     transitions,
     undetected_mutations,
 )
-from tests.conformance.check_result import CheckResult
+from tests.conformance.check_result import CheckResult, report
 from tests.conformance.interrupted_rehearsals import interruptions
 from tests.conformance.rehearsals import rehearse
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, ROOT, example
@@ -49,16 +49,8 @@ def main(arguments: Sequence[str]) -> int:
     except MissingProgramsError as error:
         print(f"make conformance cannot start: {error}", file=sys.stderr)
         return 1
-    passed = failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for check in _checks(programs, Path(folder), _crds(), "--long" in arguments):
-            failed, passed = failed + bool(check.problem), passed + (not check.problem)
-            note = f" ({check.note})" if check.note else ""
-            print(f"{'FAILED' if check.problem else 'passed'}  {check.name}{note}", flush=True)
-            if check.problem:
-                print("    " + check.problem.replace("\n", "\n    "), flush=True)
-    print(f"{passed} checks passed, {failed} failed", flush=True)
-    return int(failed > 0)
+        return report(_checks(programs, Path(folder), _crds(), "--long" in arguments))
 
 
 def _checks(programs: Programs, folder: Path, crds: Path | None, is_long: bool) -> Iterator[CheckResult]:

@@ -18,8 +18,9 @@ from gpuc.plan.state import state_after
 from gpuc.rehearse.transition.run import compiled_from
 from gpuc.source import Source
 from tests.conftest import EXAMPLES, root_of
-from tests.pipeline.memory import changed, leaves, source
+from tests.pipeline.memory import leaves, source
 from tests.pipeline.other_values import ABSENT, other
+from tests.values import changed, without
 
 FILE = Path(__file__).with_name("transition_edits.yaml")
 CLUSTER = "prod-use1"
@@ -77,13 +78,7 @@ def leaf_edits() -> Iterator[Edit]:
         tree = source(cluster).tree
         for path, value in leaves(tree):
             name = f"{cluster} {'.'.join(map(str, path))}"
-            if path[-1] in ABSENT:
-                parent: Any = tree
-                for step in path[:-1]:
-                    parent = parent[step]
-                after = changed(tree, path[:-1], {key: value for key, value in parent.items() if key != path[-1]})
-            else:
-                after = changed(tree, path, other(path, value))
+            after = without(tree, path) if path[-1] in ABSENT else changed(tree, path, other(path, value))
             yield Edit(name, cluster, example_state(cluster, tree), example_state(cluster, after))
 
 

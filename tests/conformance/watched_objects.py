@@ -6,7 +6,6 @@ import http.client
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from types import TracebackType
 from typing import Self
 
 from gpuc.rehearse.client import ApiError, Client, Object
@@ -34,9 +33,7 @@ class WatchedObjects:
             threading.Thread(target=self._follow, args=(kind,), daemon=True).start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stopped.set()
 
     def find(self, kind: Kind, uid: str) -> Object | None:

@@ -19,13 +19,7 @@ def _queue(draft: Draft, name: str | None) -> bool:
 
 def _foreign_queue(draft: Draft) -> bool:
     own = set(draft.target.namespace.local_queues)
-    names = [
-        name
-        for tenant in draft.cluster.tenants
-        for namespace in tenant.namespaces
-        for name in namespace.local_queues
-        if name not in own
-    ]
+    names = [name for _, namespace in draft.cluster.namespaces for name in namespace.local_queues if name not in own]
     return bool(names) and _queue(draft, draft.random.choice(names))
 
 

@@ -59,6 +59,19 @@ def pointer(path: tuple[str | int, ...]) -> str:
 
 
 @st.composite
+def maps(draw: st.DrawFn, known: list[tuple[str | int, ...]]) -> dict[str, Any]:
+    """A map with values at some of the paths."""
+    made: dict[str, Any] = {}
+    for path in draw(st.lists(st.sampled_from(known), min_size=1, max_size=3)):
+        node = made
+        for step in path[:-1]:
+            inner = node.setdefault(str(step), {})
+            node[str(step)] = node = inner if isinstance(inner, dict) else {}
+        node[str(path[-1])] = draw(DATA)
+    return made
+
+
+@st.composite
 def patches(draw: st.DrawFn) -> dict[str, Any]:
     """A patch of one object or of all objects of a kind."""
     manifests = [item for item in plain() if isinstance(item, Manifest) and "/workloads/" not in item.file]
@@ -66,18 +79,11 @@ def patches(draw: st.DrawFn) -> dict[str, Any]:
     target: dict[str, Any] = {"kind": manifest.kind, "name": draw(st.sampled_from([manifest.name, "*"]))}
     known = [path for path in paths(manifest.document()) if path]
     if draw(st.booleans()):
-        patch: Any = {}
-        for path in draw(st.lists(st.sampled_from(known), min_size=1, max_size=3)):
-            node = patch
-            for step in path[:-1]:
-                inner = node.setdefault(str(step), {})
-                node[str(step)] = node = inner if isinstance(inner, dict) else {}
-            node[str(path[-1])] = draw(DATA)
-        return {"target": target, "patch": patch}
+        return {"target": target, "patch": draw(maps(known))}
     operations = draw(
         st.lists(st.sampled_from(["add", "remove", "replace", "move", "copy", "test"]), min_size=1, max_size=3)
     )
-    patch = []
+    patch: list[dict[str, Any]] = []
     for name in operations:
         operation: dict[str, Any] = {"op": name, "path": pointer(draw(st.sampled_from(known)))}
         if name in ("move", "copy"):
@@ -116,14 +122,7 @@ def component_values(draw: st.DrawFn) -> dict[str, Any]:
     """Values at known and unknown paths of a component."""
     values = draw(st.sampled_from([item for item in plain() if isinstance(item, Values)]))
     known = [path for path in paths(values.body) if path]
-    added: dict[str, Any] = {}
-    for path in draw(st.lists(st.sampled_from(known), min_size=1, max_size=3)):
-        node = added
-        for step in path[:-1]:
-            inner = node.setdefault(str(step), {})
-            node[str(step)] = node = inner if isinstance(inner, dict) else {}
-        node[str(path[-1])] = draw(DATA)
-    return {values.component: {"values": added}}
+    return {values.component: {"values": draw(maps(known))}}
 
 
 @settings(max_examples=40, derandomize=True)

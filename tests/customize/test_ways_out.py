@@ -10,7 +10,8 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from gpuc.pipeline.pipeline import Outcome, compile_specs
+from gpuc.diagnostics.report.result import Report
+from gpuc.pipeline.pipeline import compile_specs
 from tests.conftest import HUB
 
 SPEC = "specs/vega-prod.yaml"
@@ -54,7 +55,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def compiled(root: Path, added: str = "") -> Outcome:
+def compiled(root: Path, added: str = "") -> Report:
     """The result of a compile of vega-prod with more keys below `spec`."""
     if added:
         reader = YAML()

@@ -30,8 +30,14 @@ def one(text: str) -> object:
         ("yes", True),
         ("Off", False),
         ("~", None),
-        ("y", "y"),
-        ("N", "N"),
+        ("y", True),
+        ("N", False),
+        ("On", True),
+        ("NO", False),
+        ("nO", "nO"),
+        ("'y'", "y"),
+        ("!!str n", "n"),
+        (".4_", ".4_"),
         ("0o17", 15),
         ("089", 89.0),
         ("010", 8),
@@ -55,6 +61,31 @@ def one(text: str) -> object:
 )
 def test_scalars_have_the_types_that_kubernetes_reads(text: str, value: object) -> None:
     assert one(f"a: {text}") == {"a": value}
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("y", "true"),
+        ("off", "false"),
+        ("'y'", "y"),
+        ("!!str n", "n"),
+        ("010", "8"),
+        ("+5", "5"),
+        ("1.10", "1.1"),
+        ("1e6", "1e+06"),
+        ("2026-11-21", "2026-11-21"),
+        ("x: &a on\n*a ", "true"),
+    ],
+)
+def test_keys_have_the_text_that_kubernetes_reads(key: str, expected: str) -> None:
+    found = one(f"{key}: 1")
+    assert isinstance(found, dict) and list(found)[-1] == expected
+
+
+def test_keys_of_different_words_can_be_the_same_key() -> None:
+    assert [str(found.mark) for found in read("yes: 1\non: 2\n", "f.yaml").findings] == ["f.yaml:2:1"]
+    assert mark_of("a: {010: x}\n", 0, "a", "8", on_key=True) == "f.yaml:1:5"
 
 
 def test_aliases_and_merge_keys_are_expanded() -> None:
@@ -126,7 +157,7 @@ def test_any_text_is_read_or_reported(text: str) -> None:
 
 
 @settings(max_examples=300)
-@given(st.text(alphabet="ab:-[]{}&*!|>'\"\n #,?%@0.<~", max_size=120))
+@given(st.text(alphabet="ab:-[]{}&*!|>'\"\n #,?%@0.<~\x85\u2028\ufeff\0\ud800", max_size=120))
 def test_any_punctuation_is_read_or_reported(text: str) -> None:
     found = read(text, "f.yaml")
     for index, _ in found.documents:

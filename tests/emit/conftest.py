@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpuc.catalog import load
 from gpuc.model import Cluster, resolve
-from gpuc.source import read
 from gpuc.spec.cluster import ClusterSpec
 
-ROOT = Path(__file__).parents[2]
 FILE = "specs/prod-use1.yaml"
 
 Change = Callable[[dict[str, Any]], object]
 """A function that changes the value of `spec` in a merged tree, in place."""
-
-
-@pytest.fixture(scope="session")
-def tree() -> dict[str, Any]:
-    return read(ROOT, FILE).tree
 
 
 @pytest.fixture(scope="session")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 
 from gpuc.emit import emit
-from gpuc.manifest.manifest import Artifact, Manifest
+from gpuc.manifest.manifest import Artifact, Manifest, Text
 from tests.conftest import example
 
 
 @cache
 def artifacts(name: str) -> tuple[Artifact, ...]:
     return tuple(emit(example(name)))
+
+
+def readme(written: Iterable[Artifact]) -> str:
+    """Returns the README of a cluster."""
+    (text,) = (part.text for part in written if isinstance(part, Text) and part.file.endswith("README.md"))
+    return text
 
 
 def manifests(name: str, folder: str = "") -> list[Manifest]:

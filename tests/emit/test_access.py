@@ -16,10 +16,11 @@ from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.isolation.access import findings as access_findings
 from gpuc.isolation.access.permissions import Grant, granted_permissions
 from gpuc.lint.checks import findings as lint_findings
-from gpuc.manifest.manifest import Artifact, Manifest, Text
+from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.objects.object_set import emitted
 from gpuc.source import Source
 from gpuc.spec.parse import parse
+from tests.emit import fleet
 from tests.pipeline.memory import compile_tree, source
 
 CLUSTER = "vega-prod"
@@ -248,7 +249,7 @@ def test_a_wrong_service_account_has_a_sentence_without_a_pattern(name: str, rol
 def test_the_readme_has_a_safe_command_for_each_service_account() -> None:
     role = "arn:aws:iam::111122223333:role/teams/nlp+a=b,c.d@e_f-g"
     _, artifacts = compiled(tenants=accounts("loader.v1", role))
-    (text,) = (part.text for part in artifacts if isinstance(part, Text) and part.file.endswith("README.md"))
+    text = fleet.readme(artifacts)
     commands = [
         shlex.split(command.replace("\\\n", " "))
         for command in re.findall(r"aws eks create-pod-identity-association(?:.*\\\n)*.*", text)

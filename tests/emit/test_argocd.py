@@ -70,12 +70,7 @@ def synced(name: str) -> list[Manifest]:
 
 
 def readme(name: str) -> str:
-    (text,) = (
-        artifact.text
-        for artifact in fleet.artifacts(name)
-        if isinstance(artifact, Text) and artifact.file.endswith("README.md")
-    )
-    return text
+    return fleet.readme(fleet.artifacts(name))
 
 
 def wave_of(manifest: Manifest) -> int:

@@ -8,17 +8,16 @@ from typing import Any
 import pytest
 
 from gpuc.emit.argocd import argocd
-from gpuc.manifest.manifest import Text
 from gpuc.model import Cluster
 from tests.conftest import EXAMPLES, example
+from tests.emit import fleet
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 each_example = pytest.mark.parametrize("name", EXAMPLES)
 
 
 def readme(cluster: Cluster) -> str:
-    (text,) = (part.text for part in argocd(cluster) if isinstance(part, Text) and part.file.endswith("README.md"))
-    return text
+    return fleet.readme(argocd(cluster))
 
 
 @each_example

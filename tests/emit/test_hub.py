@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from gpuc.emit.argocd import argocd
-from gpuc.manifest.manifest import Manifest, Text
+from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
+from tests.emit import fleet
 from tests.emit.conftest import Change
 
 HUB = {"server": "https://kubernetes.default.svc", "namespace": "argocd"}
@@ -24,10 +25,7 @@ def delivered(variant: Variant, **destination: str) -> tuple[dict[str, Manifest]
     """Returns the Argo CD objects by name, and the README, of a cluster with this destination."""
     changed = variant(lambda spec: spec["delivery"].update(destination={**destination, "namespace": "argocd"}))
     artifacts = list(argocd(changed))
-    (readme,) = (
-        artifact.text for artifact in artifacts if isinstance(artifact, Text) and artifact.file.endswith("README.md")
-    )
-    return {manifest.name: manifest for manifest in artifacts if isinstance(manifest, Manifest)}, readme
+    return {part.name: part for part in artifacts if isinstance(part, Manifest)}, fleet.readme(artifacts)
 
 
 def spec(objects: dict[str, Manifest], name: str) -> Any:

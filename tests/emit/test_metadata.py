@@ -18,7 +18,7 @@ from gpuc.pipeline.stages import compile_source
 from gpuc.source import read
 from tests.conftest import CUSTOM, EXAMPLES
 from tests.emit.fleet import manifests
-from tests.pipeline.memory import changed
+from tests.values import changed
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 OWNER = "example.com/owner"

@@ -12,7 +12,7 @@ from gpuc.emit.alerts import alerts
 from gpuc.emit.alerts.nodes import metric_resource
 from gpuc.emit.gpu_operator import metric_list
 from gpuc.emit.monitoring import monitoring
-from gpuc.manifest.manifest import Manifest, Text, Values
+from gpuc.manifest.manifest import Manifest, Values
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 
@@ -128,11 +128,7 @@ def test_resources_are_spelled_as_kube_state_metrics_does() -> None:
 
 @each_example
 def test_labels_that_alerts_join_on_are_asked_for_in_the_readme(name: str) -> None:
-    (readme,) = (
-        artifact.text
-        for artifact in fleet.artifacts(name)
-        if isinstance(artifact, Text) and artifact.file.endswith("README.md")
-    )
+    readme = fleet.readme(fleet.artifacts(name))
     allowed = set(re.findall(r"allowlist=nodes=\[(.*?)\]", readme)[0].split(","))
     used = {label for rule in rules(name) for label in re.findall(r"\blabel_(?!replace)(\w+)", rule["expr"])}
     assert used == {metric_resource(label) for label in allowed}
@@ -161,11 +157,7 @@ def test_an_alert_says_what_is_lost_and_what_to_do(name: str) -> None:
 
 @each_example
 def test_the_readme_lists_the_alerts_with_their_metrics(name: str) -> None:
-    (readme,) = (
-        artifact.text
-        for artifact in fleet.artifacts(name)
-        if isinstance(artifact, Text) and artifact.file.endswith("README.md")
-    )
+    readme = fleet.readme(fleet.artifacts(name))
     rows = dict(re.findall(r"^\| (Gpuc\w+) \| .*? \| (.*) \|$", readme, re.MULTILINE))
     assert rows.keys() == {rule["alert"] for rule in rules(name)}
     used = {metric for cell in rows.values() for metric in cell.split(", ")} - {"none"}

@@ -105,7 +105,7 @@ def test_selected_namespaces_exist(reference: Cluster) -> None:
 
 
 def test_a_tenant_selects_no_other_tenant(reference: Cluster) -> None:
-    owner = {space.name: tenant.name for tenant in reference.tenants for space in tenant.namespaces}
+    owner = {space.name: tenant.name for tenant, space in reference.namespaces}
     seen = set()
     for policy, peer in peers(reference):
         selected = peer.get("namespaceSelector", {}).get("matchLabels", {}).get("gpuc.dev/tenant")

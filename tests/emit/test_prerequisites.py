@@ -15,12 +15,12 @@ from gpuc.diagnostics.finding import Finding
 from gpuc.emit.argocd import argocd
 from gpuc.emit.prerequisites import prerequisites
 from gpuc.emit.prerequisites.record import wrapped
-from gpuc.manifest.manifest import Text
 from gpuc.model import Cluster
 from gpuc.needs import contradictions, findings, needs_of
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.spec.cloud import Aws
 from tests.conftest import EXAMPLES, root_of
+from tests.emit import fleet
 from tests.extra.fleet import SPEC, checked, compiled, write_fleet, write_manifest
 from tests.readme.check import only_reads, program_problems
 
@@ -35,8 +35,7 @@ def example(name: str) -> CompiledSpec:
 
 
 def readme(cluster: Cluster) -> str:
-    (text,) = (part.text for part in argocd(cluster) if isinstance(part, Text) and part.file.endswith("README.md"))
-    return text
+    return fleet.readme(argocd(cluster))
 
 
 def chapter(text: str, title: str) -> str:

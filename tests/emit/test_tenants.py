@@ -55,9 +55,7 @@ def test_everything_fits_the_schemas(variant: Variant, role: str) -> None:
 def test_a_quota_counts_each_extended_resource_of_the_cluster_once(reference: Cluster) -> None:
     advertised = {name for pool in reference.pools for name in pool.advertised_names}
     quotas = quotas_of(reference)
-    assert [quota.namespace for quota in quotas] == [
-        space.name for tenant in reference.tenants for space in tenant.namespaces
-    ]
+    assert [quota.namespace for quota in quotas] == [space.name for _, space in reference.namespaces]
     for quota in quotas:
         extended = [key for key in quota.body["spec"]["hard"] if "/" in key or "hugepages" in key]
         assert set(extended) - {"count/jobs.batch"} == {f"requests.{name}" for name in advertised}
@@ -77,19 +75,18 @@ def test_no_quota_refuses_what_kueue_admits(reference: Cluster) -> None:
         for manifest in kueue(reference)
         if isinstance(manifest, Manifest) and manifest.kind == "ClusterQueue"
     }
-    for tenant in reference.tenants:
-        for namespace in tenant.namespaces:
-            owed: dict[str, Any] = {}
-            for name in namespace.local_queues:
-                for flavor in queues[name].body["spec"]["resourceGroups"][0]["flavors"]:
-                    for resource in flavor["resources"]:
-                        nominal = parse_quantity(resource["nominalQuota"])
-                        owed[resource["name"]] = owed.get(resource["name"], 0) + nominal
-            (quota,) = quotas_of(reference, namespace.name)
-            hard = quota.body["spec"]["hard"]
-            for name, amount in owed.items():
-                assert parse_quantity(hard[f"requests.{name}"]) >= amount
-            assert not [key for key in hard if key.startswith("limits.")], "Kueue does not count limits"
+    for _, namespace in reference.namespaces:
+        owed: dict[str, Any] = {}
+        for name in namespace.local_queues:
+            for flavor in queues[name].body["spec"]["resourceGroups"][0]["flavors"]:
+                for resource in flavor["resources"]:
+                    nominal = parse_quantity(resource["nominalQuota"])
+                    owed[resource["name"]] = owed.get(resource["name"], 0) + nominal
+        (quota,) = quotas_of(reference, namespace.name)
+        hard = quota.body["spec"]["hard"]
+        for name, amount in owed.items():
+            assert parse_quantity(hard[f"requests.{name}"]) >= amount
+        assert not [key for key in hard if key.startswith("limits.")], "Kueue does not count limits"
 
 
 def test_c4_a_pool_without_kueue_is_counted_by_the_namespaces_that_use_it(reference: Cluster) -> None:
@@ -176,34 +173,31 @@ def test_only_queued_kinds_of_jobs_can_be_created(variant: Variant) -> None:
 
 
 def test_groups_are_bound_to_the_role_of_their_namespace(reference: Cluster) -> None:
-    for tenant in reference.tenants:
-        for namespace in tenant.namespaces:
-            (role,) = objects(reference, "Role", namespace.name)
-            (binding,) = objects(reference, "RoleBinding", namespace.name)
-            assert (binding.body["roleRef"]["kind"], binding.body["roleRef"]["name"]) == ("Role", role.name)
-            (members,) = tenant.members
-            assert role.name == f"gpuc-{members.spec.role}"
-            assert [subject["name"] for subject in binding.body["subjects"]] == members.spec.groups
+    for tenant, namespace in reference.namespaces:
+        (role,) = objects(reference, "Role", namespace.name)
+        (binding,) = objects(reference, "RoleBinding", namespace.name)
+        assert (binding.body["roleRef"]["kind"], binding.body["roleRef"]["name"]) == ("Role", role.name)
+        (members,) = tenant.members
+        assert role.name == f"gpuc-{members.spec.role}"
+        assert [subject["name"] for subject in binding.body["subjects"]] == members.spec.groups
 
 
 def test_namespaces_carry_who_they_belong_to_and_a_pinned_security_level(reference: Cluster) -> None:
-    for tenant in reference.tenants:
-        for namespace in tenant.namespaces:
-            (found,) = (manifest for manifest in objects(reference, "Namespace") if manifest.name == namespace.name)
-            assert found.labels["gpuc.dev/tenant"] == tenant.name
-            assert found.labels["gpuc.dev/cost-centre"] == tenant.spec.cost_centre
-            assert found.labels["gpuc.dev/environment"] == "prod"
-            for mode in ("enforce", "audit", "warn"):
-                assert found.labels[f"pod-security.kubernetes.io/{mode}"] == namespace.spec.pod_security
-                assert found.labels[f"pod-security.kubernetes.io/{mode}-version"] == "v1.35"
+    for tenant, namespace in reference.namespaces:
+        (found,) = (manifest for manifest in objects(reference, "Namespace") if manifest.name == namespace.name)
+        assert found.labels["gpuc.dev/tenant"] == tenant.name
+        assert found.labels["gpuc.dev/cost-centre"] == tenant.spec.cost_centre
+        assert found.labels["gpuc.dev/environment"] == "prod"
+        for mode in ("enforce", "audit", "warn"):
+            assert found.labels[f"pod-security.kubernetes.io/{mode}"] == namespace.spec.pod_security
+            assert found.labels[f"pod-security.kubernetes.io/{mode}-version"] == "v1.35"
 
 
 def test_local_queues_reach_every_cluster_queue_of_the_tenant(reference: Cluster) -> None:
-    for tenant in reference.tenants:
-        for namespace in tenant.namespaces:
-            found = objects(reference, "LocalQueue", namespace.name)
-            assert [manifest.name for manifest in found] == list(namespace.local_queues)
-            assert [manifest.body["spec"]["clusterQueue"] for manifest in found] == list(namespace.local_queues)
+    for _, namespace in reference.namespaces:
+        found = objects(reference, "LocalQueue", namespace.name)
+        assert [manifest.name for manifest in found] == list(namespace.local_queues)
+        assert [manifest.body["spec"]["clusterQueue"] for manifest in found] == list(namespace.local_queues)
 
 
 def test_a_namespace_comes_first_and_its_queues_last(reference: Cluster) -> None:

@@ -45,10 +45,7 @@ def pool_of(name: str, job: Manifest) -> Pool:
 
 def place_of(name: str, job: Manifest) -> tuple[Tenant, Namespace]:
     return next(
-        (tenant, namespace)
-        for tenant in example(name).tenants
-        for namespace in tenant.namespaces
-        if namespace.name == job.namespace
+        (tenant, namespace) for tenant, namespace in example(name).namespaces if namespace.name == job.namespace
     )
 
 

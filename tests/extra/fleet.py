@@ -7,7 +7,8 @@ from pathlib import Path
 from gpuc.cli.init import fleet_files
 from gpuc.cli.init_settings import Settings
 from gpuc.diagnostics.finding import Finding
-from gpuc.pipeline.pipeline import Outcome, check_specs, compile_specs
+from gpuc.diagnostics.report.result import Report
+from gpuc.pipeline.pipeline import check_specs, compile_specs
 from gpuc.spec.platform import OWN_SERVER
 
 SPEC = "specs/dev-use1.yaml"
@@ -50,7 +51,7 @@ def checked(root: Path) -> tuple[Finding, ...]:
     return outcome.findings
 
 
-def compiled(root: Path) -> Outcome:
+def compiled(root: Path) -> Report:
     """The result of `gpuc compile`, which must have no error."""
     outcome = compile_specs(root, None, root, lambda step: None)
     assert outcome.failures == () and not any(finding.is_error for finding in outcome.findings), outcome.findings

@@ -25,6 +25,7 @@ data:
       lines
   yes: "on"
   mode: "0644"
+  "y": "n"
 """
 DEPLOYMENT = """\
 kind: Deployment
@@ -72,11 +73,13 @@ def test_objects_keep_their_values_and_the_order_of_their_fields(fleet: Path) ->
     assert compiled(fleet).findings == ()
     text = config("search-lab")
     assert documents(fleet, "extra/search/web.yaml") == list(
-        yaml.safe_load_all(f"{text.replace('yes:', chr(34) + 'yes' + chr(34) + ':')}---\n{DEPLOYMENT}")
+        yaml.safe_load_all(f"{text.replace('yes:', chr(34) + 'true' + chr(34) + ':')}---\n{DEPLOYMENT}")
     )
     first, second = documents(fleet, "extra/search/web.yaml")
-    assert list(first["data"]) == ["zeta", "alpha", "yes", "mode"] and list(second)[:2] == ["kind", "apiVersion"]
+    assert list(first["data"]) == ["zeta", "alpha", "true", "mode", "y"] and list(second)[:2] == ["kind", "apiVersion"]
     assert list(first["metadata"]["labels"]) == ["zone", "app"]
+    printed = (fleet / "out/dev-use1/extra/search/web.yaml").read_text()
+    assert '"y": "n"' in printed, "for Kubernetes, y and n without quotes are booleans"
 
 
 def test_the_lock_names_the_files_of_users(fleet: Path) -> None:

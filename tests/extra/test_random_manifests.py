@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -22,6 +21,7 @@ from gpuc.pipeline.stages import compile_source
 from gpuc.source import Source, read
 from gpuc.synth.printer import Printer
 from tests.extra.fleet import FOLDER, SPEC, write_fleet
+from tests.values import changed, paths, without
 
 OBJECTS: list[dict[str, Any]] = list(
     yaml.safe_load_all("""
@@ -88,33 +88,18 @@ ODD = st.sampled_from(
 )
 
 
-def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths of all values below a value."""
-    found = [path] if path else []
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, child in children:
-        found += paths(child, (*path, step))
-    return found
-
-
 @st.composite
 def texts(draw: st.DrawFn) -> str:
     """A manifest with some changed, removed or repeated values, and perhaps with changed characters."""
     documents = []
     for _ in range(draw(st.integers(1, 3))):
-        data = deepcopy(draw(st.sampled_from(OBJECTS)))
+        data = draw(st.sampled_from(OBJECTS))
         for _ in range(draw(st.integers(0, 3))):
-            known = paths(data)
+            known = list(paths(data))
             if not known:
                 break
-            *above, step = draw(st.sampled_from(known))
-            parent: Any = data
-            for key in above:
-                parent = parent[key]
-            if draw(st.booleans()):
-                parent[step] = draw(ODD)
-            else:
-                del parent[step]
+            path = draw(st.sampled_from(known))
+            data = changed(data, path, draw(ODD)) if draw(st.booleans()) else without(data, path)
         documents.append(json.dumps(data) if draw(st.booleans()) else yaml.safe_dump(data))
     text = "\n---\n".join(documents)
     for _ in range(draw(st.integers(0, 2))):

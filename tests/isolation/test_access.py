@@ -12,7 +12,7 @@ import pytest
 
 from gpuc.isolation.access import findings
 from gpuc.isolation.access.permissions import BUILTIN, FORBIDDEN, Grant
-from gpuc.lint.checks import shared_members
+from gpuc.lint.checks.isolation import shared_members
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
 from tests.isolation.cases import complete, namespace, synced, tree

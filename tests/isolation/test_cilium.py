@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.catalog import load
-from gpuc.cli.isolation_command import run_isolation
+from gpuc.cli.main import run_command
 from gpuc.isolation import dns_egress
 from gpuc.isolation.assumptions import Basis, assumptions
 from gpuc.isolation.proof import Reachability, State, opened_services, verdicts
@@ -160,5 +160,5 @@ def test_gpuc_isolation_reads_files_with_cilium_policies_only(
     closed = "{endpointSelector: {}, ingress: [{}], egress: [{}]}"
     file = tmp_path / "policies.yaml"
     file.write_text(cilium("red", closed) + cilium("blue", closed), encoding="utf-8")
-    assert run_isolation([str(file)]) == 0
+    assert run_command(["isolation", str(file)]) == 0
     assert "2 ordered pairs: 2 blocked" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.catalog import load
-from gpuc.cli.isolation_command import run_isolation
+from gpuc.cli.main import run_command
 from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Basis, datapath_assumptions
 from gpuc.isolation.proof import Reachability
@@ -28,7 +28,7 @@ def written(folder: Path, text: str) -> str:
 
 def test_the_examples_are_proven(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    assert run_isolation(["--format", "json"]) == 0
+    assert run_command(["isolation", "--format", "json"]) == 0
     proofs = json.loads(capsys.readouterr().out)["proofs"]
     assert {proof["name"] for proof in proofs} == set(EXAMPLES)
     for proof in proofs:
@@ -42,13 +42,13 @@ def test_c3_the_report_lists_the_facts_about_the_engine(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    assert run_isolation(["prod-use1"]) == 0
+    assert run_command(["isolation", "prod-use1"]) == 0
     output = capsys.readouterr().out
     assert "Facts about the engine vpc-cni" in output
     assert "Service kubernetes has no selector" in output
     assert "source: aws/amazon-network-policy-controller-k8s v1.1.7 pkg/resolvers/endpoints.go" in output
     assert "checked   no tenant can write Endpoints or EndpointSlices" in output
-    assert run_isolation(["train-usw2", "--format", "json"]) == 0
+    assert run_command(["isolation", "train-usw2", "--format", "json"]) == 0
     proof = json.loads(capsys.readouterr().out)["proofs"][0]
     assert proof["engine"] == "cilium"
     assert len(proof["facts"]) == len(load().datapaths["cilium"])
@@ -58,7 +58,7 @@ def test_the_report_lists_public_addresses_names_and_gateways(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(HUB)
-    assert run_isolation(["vega-prod"]) == 0
+    assert run_command(["isolation", "vega-prod"]) == 0
     output = capsys.readouterr().out
     for line in (
         "api from gateways of Cilium: TCP 8000 (api-serving)",
@@ -70,7 +70,7 @@ def test_the_report_lists_public_addresses_names_and_gateways(
         "connections to the internet from tenant nlp, and from the internet to tenant api",
     ):
         assert line in output
-    assert run_isolation(["vega-prod", "--format", "json"]) == 0
+    assert run_command(["isolation", "vega-prod", "--format", "json"]) == 0
     (proof,) = json.loads(capsys.readouterr().out)["proofs"]
     assert {"tenant": "nlp", "direction": "egress", "peers": ["the internet"], "ports": "TCP 443",
             "namespaces": ["nlp-lab", "nlp-train"]} in proof["public"]  # fmt: skip
@@ -80,7 +80,7 @@ def test_s4_the_report_names_the_ranges_from_which_health_checks_come(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(HUB)
-    assert run_isolation(["vega-prod"]) == 0
+    assert run_command(["isolation", "vega-prod"]) == 0
     output = capsys.readouterr().out
     claim = "only load balancers have addresses in 10.40.32.0/24, 10.40.33.0/24, from which their health checks come"
     assert f"declared  {claim}" in output
@@ -88,7 +88,7 @@ def test_s4_the_report_names_the_ranges_from_which_health_checks_come(
     world = "{ipBlock: {cidr: 0.0.0.0/0, except: [10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10]}}"
     rules = f"{{podSelector: {{}}, ingress: [{{from: [{world}, {{ipBlock: {{cidr: 10.9.0.0/24}}}}]}}]}}"
     file = written(tmp_path, namespace("red", "r") + namespace("blue", "b") + policy("red", rules))
-    assert run_isolation([file]) == 1, "nothing isolates blue"
+    assert run_command(["isolation", file]) == 1, "nothing isolates blue"
     output = capsys.readouterr().out
     assert "assumed   only load balancers have addresses in 10.9.0.0/24" in output, "no spec declares it"
     assert "the address ranges in rules contain no pods\n" in output, "load balancers may be in a range of ingress"
@@ -97,11 +97,11 @@ def test_s4_the_report_names_the_ranges_from_which_health_checks_come(
 def test_private_ranges_are_not_public(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     private = "[{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: 0.0.0.0/0, except: [0.0.0.0/1, 128.0.0.0/2]}}]"
     text = namespace("red", "red") + policy("red", f"{{podSelector: {{}}, egress: [{{to: {private}}}]}}")
-    run_isolation([written(tmp_path, text)])
+    run_command(["isolation", written(tmp_path, text)])
     assert "red to 192.0.0.0/2: all ports (red)" in capsys.readouterr().out
     private = "[{ipBlock: {cidr: 10.0.0.0/8}}, {ipBlock: {cidr: 192.168.0.0/16}}]"
     text = namespace("red", "red") + policy("red", f"{{podSelector: {{}}, egress: [{{to: {private}}}]}}")
-    run_isolation([written(tmp_path, text)])
+    run_command(["isolation", written(tmp_path, text)])
     assert "Public addresses" not in capsys.readouterr().out
 
 
@@ -126,7 +126,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}]
 
 
 def test_a_committed_tree_is_proven(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_isolation([str(ROOT / "out/prod-use1")]) == 0
+    assert run_command(["isolation", str(ROOT / "out/prod-use1")]) == 0
     output = capsys.readouterr().out
     assert "6 ordered pairs: 6 blocked" in output
     assert "assumed   NetworkPolicies are enforced" in output
@@ -137,7 +137,7 @@ def test_an_open_pair_names_rules_and_ports(tmp_path: Path, capsys: pytest.Captu
         namespace("blue", "b") + namespace("red", "r") + policy("red", OPEN_IN, "in") + policy("blue", OPEN_OUT, "out")
     )
     file = written(tmp_path, text + policy("blue", DENY, "deny"))
-    assert run_isolation([file]) == 1
+    assert run_command(["isolation", file]) == 1
     output = capsys.readouterr().out
     assert "OPEN b -> r: TCP 80" in output
     lines = (tmp_path / "tree.yaml").read_text(encoding="utf-8").splitlines()
@@ -145,7 +145,7 @@ def test_an_open_pair_names_rules_and_ports(tmp_path: Path, capsys: pytest.Captu
     assert f"egress   NetworkPolicy blue/out, spec.egress[0].to[0], {file}:{outward}:" in output
     assert f"ingress  NetworkPolicy red/in, spec.ingress[0].from[0], {file}:{inward}:" in output
     assert output.endswith("The proof does not hold; open pairs: 1 of 2.\n")
-    assert run_isolation([file, "--format", "json"]) == 1
+    assert run_command(["isolation", file, "--format", "json"]) == 1
     pairs = json.loads(capsys.readouterr().out)["proofs"][0]["pairs"]
     assert [(pair["from"], pair["to"], pair["state"]) for pair in pairs] == [("b", "r", "open"), ("r", "b", "blocked")]
     assert pairs[0]["ways"][0]["ingress"] == {
@@ -167,8 +167,8 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: devs}]
 """
     closed = namespace("blue", "b") + namespace("red", "r") + policy("red", DENY) + policy("blue", DENY)
-    assert run_isolation([written(tmp_path, closed)]) == 0
-    assert run_isolation([written(tmp_path, closed + binding)]) == 1
+    assert run_command(["isolation", written(tmp_path, closed)]) == 0
+    assert run_command(["isolation", written(tmp_path, closed + binding)]) == 1
     assert "broken    no tenant can change NetworkPolicies" in capsys.readouterr().out
 
 
@@ -177,17 +177,17 @@ def test_tenants_by_another_label_and_by_namespace(tmp_path: Path, capsys: pytes
         "gpuc.dev/tenant", "team"
     )
     file = written(tmp_path, spaces + policy("red", DENY))
-    assert run_isolation([file]) == 0
+    assert run_command(["isolation", file]) == 0
     assert "2 tenants (every namespace is a tenant)" in capsys.readouterr().out
-    assert run_isolation([file, "--tenant-label", "team"]) == 0
+    assert run_command(["isolation", file, "--tenant-label", "team"]) == 0
     assert "1 tenants (by label team)" in capsys.readouterr().out
     with pytest.raises(UsageError, match=r"no Namespace in .* has the label crew"):
-        run_isolation([file, "--tenant-label", "crew"])
+        run_command(["isolation", file, "--tenant-label", "crew"])
 
 
 def test_many_tenants_fit_a_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "".join(namespace(f"team-{number}", f"t{number}") + policy(f"team-{number}", DENY) for number in range(30))
-    assert run_isolation([written(tmp_path, text)]) == 0
+    assert run_command(["isolation", written(tmp_path, text)]) == 0
     output = capsys.readouterr().out
     assert "870 ordered pairs: 870 blocked" in output
     assert max(map(len, output.splitlines())) < 160
@@ -218,9 +218,9 @@ def test_the_usual_mistakes_are_named_by_their_rules(
     spec, rule = MISTAKES[mistake]
     closed = namespace("blue", "b") + namespace("red", "r") + policy("red", DENY, "deny") + policy("blue", DENY, "deny")
     out = policy("blue", "{podSelector: {}, policyTypes: [Egress], egress: [{}]}", "out")
-    assert run_isolation([written(tmp_path, closed + out)]) == 0
+    assert run_command(["isolation", written(tmp_path, closed + out)]) == 0
     capsys.readouterr()
-    assert run_isolation([written(tmp_path, closed + out + policy("red", spec, "mistake"))]) == 1
+    assert run_command(["isolation", written(tmp_path, closed + out + policy("red", spec, "mistake"))]) == 1
     output = capsys.readouterr().out
     (line,) = (line for line in output.splitlines() if line.strip().startswith("ingress "))
     assert "NetworkPolicy red/mistake" in line
@@ -233,7 +233,7 @@ def test_policies_that_forget_a_direction_or_stand_elsewhere_leave_it_open(
     spaces = namespace("blue", "b") + namespace("red", "r")
     no_egress = policy("blue", "{podSelector: {}, ingress: []}")
     elsewhere = policy("default", DENY)
-    assert run_isolation([written(tmp_path, spaces + no_egress + elsewhere)]) == 1
+    assert run_command(["isolation", written(tmp_path, spaces + no_egress + elsewhere)]) == 1
     output = capsys.readouterr().out
     assert "OPEN b -> r: all ports" in output
     assert "namespace blue has no egress policy" in output
@@ -249,13 +249,13 @@ def test_a_range_is_judged_by_where_pods_have_their_addresses(
     file = written(
         tmp_path, namespace("blue", "b") + namespace("red", "r") + policy("blue", both) + policy("red", both)
     )
-    assert run_isolation([file]) == 0
+    assert run_command(["isolation", file]) == 0
     assert "the addresses of pods are unknown; rules allow 10.0.0.0-10.255.255.255" in capsys.readouterr().out
-    assert run_isolation([file, "--pod-cidrs", "10.0.0.0/16, fd00::/64"]) == 1
+    assert run_command(["isolation", file, "--pod-cidrs", "10.0.0.0/16, fd00::/64"]) == 1
     assert "OPEN b -> r: all ports" in capsys.readouterr().out
-    assert run_isolation([file, "--pod-cidrs", "192.168.0.0/16"]) == 0
+    assert run_command(["isolation", file, "--pod-cidrs", "192.168.0.0/16"]) == 0
     with pytest.raises(UsageError, match="--pod-cidrs requires IP ranges"):
-        run_isolation([file, "--pod-cidrs", "10.0.0"])
+        run_command(["isolation", file, "--pod-cidrs", "10.0.0"])
 
 
 def test_what_could_not_be_read_breaks_the_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -263,13 +263,13 @@ def test_what_could_not_be_read_breaks_the_proof(tmp_path: Path, capsys: pytest.
     closed = namespace("blue", "b") + namespace("red", "r") + policy("red", DENY) + policy("blue", DENY)
     file = written(tmp_path, closed)
     (tmp_path / "other.yaml").write_text("kind: [\n")
-    assert run_isolation([file]) == 0
+    assert run_command(["isolation", file]) == 0
     assert (
         capsys.readouterr()
         .out.splitlines()[-1]
         .startswith("The proof holds, if all assumptions without evidence are true")
     )
-    assert run_isolation([str(tmp_path)]) == 1
+    assert run_command(["isolation", str(tmp_path)]) == 1
     output = capsys.readouterr()
     assert "broken    gpuc can read every file" in output.out
     assert output.out.endswith("The proof does not hold; broken assumptions: 1.\n")
@@ -278,7 +278,7 @@ def test_what_could_not_be_read_breaks_the_proof(tmp_path: Path, capsys: pytest.
 
 def test_a_dozen_tenants_are_a_matrix_of_signs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "".join(namespace(f"ns-{number}", f"tenant-{number:02d}") for number in range(12))
-    assert run_isolation([written(tmp_path, text + policy("ns-1", DENY))]) == 1
+    assert run_command(["isolation", written(tmp_path, text + policy("ns-1", DENY))]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert ". blocked, d declared, X open" in lines
     assert " 2 tenant-01 .  -  .  .  .  .  .  .  .  .  .  ." in lines

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.isolation_command import run_isolation
+from gpuc.cli.main import run_command
 from gpuc.isolation import dns_egress
 from tests.isolation.cases import DENY, namespace, policy, tree
 
@@ -92,7 +92,7 @@ CLOSING = {
 def proven(folder: Path, text: str) -> int:
     file = folder / "tree.yaml"
     file.write_text(text, encoding="utf-8")
-    return run_isolation([str(file)])
+    return run_command(["isolation", str(file)])
 
 
 @pytest.mark.parametrize("kind", OPEN)

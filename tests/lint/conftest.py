@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.crds_command import run_crds
+from gpuc.cli.main import run_command
 
 
 @pytest.fixture(scope="session")
@@ -14,5 +14,5 @@ def upstream(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The imported tables of all CRDs of the reference data."""
     into = tmp_path_factory.mktemp("upstream") / "crds"
     for program in sorted((shared / "upstream/crds").iterdir()):
-        assert run_crds(["import", str(program), "--into", str(into)]) == 0, program.name
+        assert run_command(["crds", "import", str(program), "--into", str(into)]) == 0, program.name
     return into

@@ -108,7 +108,7 @@ CASES = {
         """\
         apiVersion: helm.toolkit.fluxcd.io/v2
         kind: HelmRelease
-        metadata: {name: a, namespace: n}
+        metadata: {name: a, namespace: ns}
         spec:
           chart: {spec: {chart: kueue, version: 0.19.2}}
           valuesFrom: [{kind: ConfigMap, name: more}]
@@ -116,7 +116,7 @@ CASES = {
         ---
         apiVersion: v1
         kind: ConfigMap
-        metadata: {name: more, namespace: n}
+        metadata: {name: more, namespace: ns}
         data:
           values.yaml: |
             enablePrometheus: 3

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gpuc.cli.crds_command import run_crds
-from gpuc.cli.main import main
+from gpuc.cli.main import main, run_command
 from gpuc.diagnostics.usage import UsageError
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint.crds.schemas import crd_findings, imported_table
@@ -34,7 +33,7 @@ def widget(spec: Any, **more: Any) -> str:
 
 def imported(folder: Path, *definitions: dict[str, Any]) -> Path:
     (folder / "definitions.yaml").write_text(yaml.safe_dump_all(definitions))
-    assert run_crds(["import", str(folder / "definitions.yaml"), "--into", str(folder / "crds")]) == 0
+    assert run_command(["crds", "import", str(folder / "definitions.yaml"), "--into", str(folder / "crds")]) == 0
     return folder / "crds"
 
 
@@ -54,7 +53,7 @@ def findings_of(folder: Path, text: str, unchecked: Counter[str] | None = None) 
 def test_tables_have_no_descriptions_and_imports_are_reproducible(upstream: Path, shared: Path, tmp_path: Path) -> None:
     for table in upstream.rglob("*.json"):
         assert '"description":"' not in table.read_text(), table.name
-    run_crds(["import", str(shared / "upstream/crds/kueue"), "--into", str(tmp_path)])
+    run_command(["crds", "import", str(shared / "upstream/crds/kueue"), "--into", str(tmp_path)])
     again = sorted(tmp_path.rglob("*.json"))
     assert [file.read_bytes() for file in again] == [
         (upstream / file.relative_to(tmp_path)).read_bytes() for file in again
@@ -228,9 +227,9 @@ def test_findings_have_the_message_and_field_path_of_the_rule(tmp_path: Path) ->
     told_by = {"messageExpression": "'no ' + self.a", "fieldPath": ".a"}
     spec = {"type": "object", "properties": {"a": TEXT, "b": TEXT}, **rule("self.a == 'x'", **told_by)}
     folder = imported(tmp_path, definition({"type": "object", "properties": {"spec": spec}}))
-    text = widget({"b": "1", "a": "y"})
+    text = widget({"b": "1", "a": "z"})
     ((_, line, message),) = findings_of(folder, text)
-    assert (message, text.splitlines()[line - 1].strip()) == ("no y", "a: y")
+    assert (message, text.splitlines()[line - 1].strip()) == ("no z", "a: z")
     ((_, _, message),) = findings_of(folder, widget({"b": "1"}))
     assert message.startswith("refused (Key not found"), "an error of the object refuses it"
 
@@ -275,7 +274,7 @@ def test_an_invalid_definition_is_reported_and_writes_nothing(
 ) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(yaml.safe_dump(definition(of_spec(), **broken)))
-    assert run_crds(["import", str(file), "--into", str(tmp_path / "a/b/crds")]) == 1
+    assert run_command(["crds", "import", str(file), "--into", str(tmp_path / "a/b/crds")]) == 1
     assert f"widgets.{GROUP}" in capsys.readouterr().err
     assert list(tmp_path.rglob("*.json")) == []
 
@@ -290,7 +289,7 @@ def test_an_endless_schema_is_reported(tmp_path: Path, capsys: pytest.CaptureFix
             deep = {"type": "object", "properties": {"a": deep}}
         list(imported_tables(definition(deep)))
     (tmp_path / "deep.yaml").write_text(json.dumps(definition(schema)))
-    assert run_crds(["import", str(tmp_path / "deep.yaml"), "--into", str(tmp_path / "crds")]) == 1
+    assert run_command(["crds", "import", str(tmp_path / "deep.yaml"), "--into", str(tmp_path / "crds")]) == 1
     assert "levels" in capsys.readouterr().err
 
 
@@ -313,11 +312,11 @@ def test_dumps_of_a_cluster_lists_and_versions_that_are_not_served(
     dump = {"apiVersion": "v1", "kind": "List", "items": [definition({}, versions=versions), {"kind": "ConfigMap"}]}
     (tmp_path / "dump.json").write_text(json.dumps(dump))
     words = ["import", str(tmp_path / "dump.json"), f"--into={tmp_path}/crds"]
-    assert run_crds(words) == 0
+    assert run_command(["crds", *words]) == 0
     assert sorted(file.name for file in (tmp_path / "crds").rglob("*.json")) == ["Widget_v1.json", "Widget_v2.json"]
     out = capsys.readouterr().out
     assert "2 schemas with 0 CEL rules" in out and "2 new, 0 changed" in out and "1 documents of other kinds" in out
-    assert run_crds(words) == 0
+    assert run_command(["crds", *words]) == 0
     assert "0 new, 0 changed" in capsys.readouterr().out
 
 
@@ -337,7 +336,7 @@ def test_invalid_arguments_are_reported(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=text):
-        run_crds(words)
+        run_command(["crds", *words])
 
 
 def test_lint_uses_the_imported_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,3 +188,22 @@ def test_repeated_objects_and_invalid_labels_are_findings(tmp_path: Path, capsys
     main(["lint", str(file), "--format", "json"])
     found = json.loads(capsys.readouterr().out)["findings"]
     assert [(finding["id"], finding["line"]) for finding in found] == [("LNT007", 3), ("LNT006", 7)]
+
+
+@pytest.mark.parametrize("value", ["5", "true"])
+def test_a_label_of_a_flavor_that_is_no_string_is_one_finding(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    pool = POOL.replace("  template:\n", f'  template:\n    metadata: {{labels: {{example.com/pool: "{value}"}}}}\n')
+    pool = pool.replace("    spec:\n", "    spec:\n      taints: [{key: nvidia.com/gpu, effect: NoSchedule}]\n")
+    (tmp_path / "pool.yaml").write_text(pool)
+    for written, expected in ((value, [("SCH002", 5, 34)]), (f'"{value}"', [("REF022", 5, 3)])):
+        (tmp_path / "flavor.yaml").write_text(f"""\
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ResourceFlavor
+metadata: {{name: gpu}}
+spec:
+  nodeLabels: {{example.com/pool: {written}}}
+""")
+        _, report = lint(capsys, str(tmp_path))
+        assert ids_and_places(report) == expected

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.cli.crds_command import run_crds
+from gpuc.cli.main import run_command
 from gpuc.lint.crds.schemas import crd_findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.objects.object_finding import ObjectFinding
@@ -26,7 +26,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cases")
     made = [definition(fields({"it": case.schema}), f"Case{number}") for number, case in enumerate(CASES)]
     (folder / "definitions.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
-    assert run_crds(["import", str(folder / "definitions.json"), "--into", str(folder / "crds")]) == 0
+    assert run_command(["crds", "import", str(folder / "definitions.json"), "--into", str(folder / "crds")]) == 0
     return folder / "crds"
 
 
@@ -58,7 +58,7 @@ def test_a_function_that_is_not_evaluated_is_named_when_it_is_imported(
 ) -> None:
     made = [definition(fields({"it": case.schema}), f"Case{number}") for number, case in enumerate(OF_ERRORS)]
     (tmp_path / "definitions.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": made}))
-    assert run_crds(["import", str(tmp_path / "definitions.json"), "--into", str(tmp_path / "crds")]) == 0
+    assert run_command(["crds", "import", str(tmp_path / "definitions.json"), "--into", str(tmp_path / "crds")]) == 0
     out = capsys.readouterr().out
     assert "lint will not evaluate 5 of the rules:" in out
     for name in ("all", "isSemver", "format.dns1123Label", "sets.contains", "isIP"):
@@ -110,7 +110,7 @@ def test_unusual_values_do_not_raise(tables: Path, value: Any) -> None:
 def test_a_text_that_cannot_be_converted_is_reported_as_unchecked(tmp_path: Path) -> None:
     span = {**TEXT, "format": "duration", **rule("self != duration('1s')")}
     (tmp_path / "definition.json").write_text(json.dumps(definition(fields({"it": span}))))
-    assert run_crds(["import", str(tmp_path / "definition.json"), "--into", str(tmp_path / "crds")]) == 0
+    assert run_command(["crds", "import", str(tmp_path / "definition.json"), "--into", str(tmp_path / "crds")]) == 0
     findings, unchecked = findings_of(tmp_path / "crds", "Widget", "2 weeks")
     assert findings == []
     assert list(unchecked) == ['the CEL rules of Widget w: gpuc cannot convert the duration "2 weeks"']

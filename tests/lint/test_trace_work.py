@@ -10,16 +10,10 @@ import pytest
 import yaml
 
 from gpuc.cli.main import main
-from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 QUEUE = "kueue.x-k8s.io/queue-name"
 TRAIN = {"gpuc.dev/pool": "train-h100"}
-
-
-@pytest.fixture(autouse=True)
-def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("NO_COLOR", "1")
 
 
 SLICES = {"mig1g": "nvidia.com/mig-1g.10gb", "mig2g": "nvidia.com/mig-2g.20gb", "gpu": "nvidia.com/gpu"}
@@ -234,6 +228,7 @@ HEAD = {"rayStartParams": {}, "template": {"spec": {"containers": [{"name": "hea
     [
         ("Deployment", service("Deployment", GPUS, 3), "only 2 of 3 replicas get quota at the same time"),
         ("Deployment", service("Deployment", GPUS, 2), ""),
+        ("Deployment", service("Deployment", {"containers": [{"name": "a", "image": "b"}]}, 2), ""),
         ("StatefulSet", service("StatefulSet", GPUS, 3), "current podset request (24)"),
         ("LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": GROUP}, "only 1 of 2 replicas get"),
         ("LeaderWorkerSet", {"replicas": 1, "leaderWorkerTemplate": GROUP}, ""),

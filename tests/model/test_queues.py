@@ -18,7 +18,7 @@ def pool_quota(cluster: Cluster, queue: str, pool: str) -> PoolQuota:
 
 
 def namespace(cluster: Cluster, name: str) -> Namespace:
-    return next(row for tenant in cluster.tenants for row in tenant.namespaces if row.name == name)
+    return next(row for _, row in cluster.namespaces if row.name == name)
 
 
 def namespace_quota(cluster: Cluster, name: str, pool: str) -> NamespaceQuota:
@@ -129,7 +129,7 @@ def test_lent_quota_does_not_depend_on_the_borrowing_limit(prod: Cluster) -> Non
 def test_quotas_do_not_exceed_the_capacity_of_pools(name: str) -> None:
     cluster = example(name)
     for pool in cluster.pools:
-        quotas = [quota for tenant in cluster.tenants for row in tenant.namespaces for quota in row.quotas]
+        quotas = [quota for _, row in cluster.namespaces for quota in row.quotas]
         queued = [pool_quota for queue in cluster.queues for pool_quota in queue.pool_quotas]
         promised = total(
             [

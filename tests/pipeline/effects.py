@@ -12,7 +12,6 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -25,8 +24,9 @@ from gpuc.pipeline.fleet_policies import fleet_policies
 from gpuc.pipeline.stages import compile_source
 from gpuc.spec.reference import EFFECTS, Steps, field_at, fields, path_text
 from tests.conftest import CUSTOM, HUB_CLUSTERS, root_of
-from tests.pipeline.memory import changed, leaves, source
+from tests.pipeline.memory import leaves, source
 from tests.pipeline.other_values import ABSENT, CANDIDATES, UNSET, other
+from tests.values import changed, value_at, without
 
 SPECS = ("prod-use1", *HUB_CLUSTERS[:1], "infer-euw1", "train-usw2", "custom-euc1")
 """The example specs, in the order in which the examples of fields are taken from them."""
@@ -84,7 +84,7 @@ def measured(steps: Steps) -> dict[str, Any] | None:
     found = {row for row in found if row[1]} or found  # the text of the page of the cluster is not in out/
     file = f"{root_of(spec).relative_to(CUSTOM.parents[1])}/specs/{spec}.yaml".removeprefix("./")
     _, length = field_at(path) or (steps, len(path))
-    return {"example": _at(source(spec).tree, path[:length]), "file": file, **_result(steps, found)}
+    return {"example": value_at(source(spec).tree, path[:length]), "file": file, **_result(steps, found)}
 
 
 def _inner(value: Any, key: str) -> Any:
@@ -104,9 +104,9 @@ def _of_leaf(spec: str, path: Path, value: Any) -> list[tuple[str, str, str]]:
     """
     tree = source(spec).tree
     trees = [] if path[-1] in ABSENT else [changed(tree, path, new) for new in _candidates(path, value)]
-    trees.append(_without(tree, path))
+    trees.append(without(tree, path))
     around = [length for length in range(len(path) - 1, 1, -1) if length > 3 or isinstance(path[length - 1], int)]
-    trees += [_without(tree, path[:length]) for length in around]
+    trees += [without(tree, path[:length]) for length in around]
     return next((found for found in (list(differences(spec, tree)) for tree in trees) if found), [])
 
 
@@ -284,23 +284,11 @@ def _keys(node: Any, steps: Steps) -> Iterator[str]:
         yield from _keys(node[steps[0]], steps[1:])
 
 
-def _at(tree: Any, path: Path) -> Any:
-    for step in path:
-        tree = tree[step]
-    return tree
-
-
-def _without(tree: dict[str, Any], path: Path) -> dict[str, Any]:
-    copy = deepcopy(tree)
-    del _at(copy, path[:-1])[path[-1]]
-    return copy
-
-
 def _with(tree: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
     """Returns the tree with a value at a path whose last maps may be absent."""
     for length in range(1, len(path)):
         try:
-            _at(tree, path[:length])
+            value_at(tree, path[:length])
         except KeyError:
             tree = changed(tree, path[:length], {})
     return changed(tree, path, value)

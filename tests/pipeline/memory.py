@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -29,16 +28,6 @@ def compile_tree(name: str, tree: dict[str, Any]) -> tuple[list[Finding], list[A
     except StageError as stop:
         return list(stop.findings), []
     return list(done.findings), list(done.artifacts)
-
-
-def changed(tree: dict[str, Any], path: Path, value: Any) -> dict[str, Any]:
-    """A copy of the tree with another value at the path."""
-    copy = deepcopy(tree)
-    node: Any = copy
-    for step in path[:-1]:
-        node = node[step]
-    node[path[-1]] = value
-    return copy
 
 
 def leaves(node: Any, path: Path = ()) -> list[tuple[Path, Any]]:

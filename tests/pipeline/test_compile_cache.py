@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.pipeline.pipeline import Outcome, compile_specs
+from gpuc.diagnostics.report.result import Report
+from gpuc.pipeline.pipeline import compile_specs
 from tests.conftest import ROOT
 
-Compile = Callable[[], Outcome]
+Compile = Callable[[], Report]
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def compiled(root: Path) -> Outcome:
+def compiled(root: Path) -> Report:
     return compile_specs(root, None, root, lambda step: None)
 
 

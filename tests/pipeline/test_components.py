@@ -13,7 +13,8 @@ from gpuc.cli.main import main
 from gpuc.emit.component import components, needed_components
 from gpuc.manifest.manifest import Artifact, Manifest, Text, Values
 from tests.conftest import EXAMPLES, ROOT, example
-from tests.pipeline.memory import changed, compile_tree, source
+from tests.pipeline.memory import compile_tree, source
+from tests.values import changed
 
 NAMES = [component.name for component in components()]
 CASES = [

@@ -24,6 +24,7 @@ from gpuc.source import Source, read
 from gpuc.spec.parse import parse
 from tests.conftest import EXAMPLES
 from tests.pipeline.memory import source as example
+from tests.values import value_at, walk
 
 ROOT = Path(__file__).parents[2]
 RULES = ROOT / "compiler/gpuc/rules"
@@ -47,13 +48,6 @@ def cases(folder: Path) -> list[Source]:
             (folder / "specs/case.yaml").write_text(HEAD + text)
             found.append(read(folder, "specs/case.yaml"))
     return found
-
-
-def walk(node: Any, path: SpecPath = ()) -> Iterator[tuple[SpecPath, Any]]:
-    yield path, node
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for step, child in children:
-        yield from walk(child, (*path, step))
 
 
 def wrong_type(parent: Any, step: Any) -> None:
@@ -88,11 +82,8 @@ def with_mistake(source: Source, plant: Callable[[Any, Any], None], chance: rand
     """A copy of a spec with one more mistake, or None if the mistake is impossible at the place."""
     tree = copy.deepcopy(source.tree)
     path = chance.choice([path for path, _ in walk(tree["spec"], ("spec",)) if len(path) > 1])
-    parent: Any = tree
-    for step in path[:-1]:
-        parent = parent[step]
     try:
-        plant(parent, path[-1])
+        plant(value_at(tree, path[:-1]), path[-1])
     except (KeyError, TypeError):
         return None
     return replace(source, tree=tree, raw={})

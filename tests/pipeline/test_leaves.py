@@ -9,8 +9,9 @@ import pytest
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Artifact, Manifest
-from tests.pipeline.memory import changed, compile_tree, leaves, read_by_controllers, reasons, source
+from tests.pipeline.memory import compile_tree, leaves, read_by_controllers, reasons, source
 from tests.pipeline.other_values import ABSENT, OTHER, other
+from tests.values import changed, without
 
 SPECS = ("prod-use1", "vega-prod")
 
@@ -30,10 +31,7 @@ def unchanged(spec: str) -> tuple[dict[str, Any], set[str], list[Any]]:
 )
 def test_a_changed_leaf_shows(spec: str, path: Path, value: Any) -> None:
     tree = source(spec).tree
-    if path[-1] in ABSENT:
-        tree = changed(tree, path[:-1], {k: v for k, v in parent(tree, path).items() if k != path[-1]})
-    else:
-        tree = changed(tree, path, other(path, value))
+    tree = without(tree, path) if path[-1] in ABSENT else changed(tree, path, other(path, value))
     findings, artifacts = compile_tree(spec, tree)
     before, before_reasons, before_deadlines = unchanged(spec)
     if findings:
@@ -53,10 +51,3 @@ def deadlines(artifacts: list[Artifact]) -> list[Any]:
     """Returns the deadlines of the example Jobs."""
     manifests = [artifact for artifact in artifacts if isinstance(artifact, Manifest) and artifact.kind == "Job"]
     return [manifest.body["spec"].get("activeDeadlineSeconds") for manifest in manifests]
-
-
-def parent(tree: dict[str, Any], path: Path) -> dict[str, Any]:
-    node: Any = tree
-    for step in path[:-1]:
-        node = node[step]
-    return dict(node)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +16,7 @@ from gpuc.pipeline.fleet_policies import FleetPolicies
 from gpuc.pipeline.stages import compile_source
 from tests.conftest import EXAMPLES
 from tests.pipeline.memory import source
+from tests.values import value_at, walk
 
 MUTATIONS = 300
 OTHER_WORDS: dict[str, list[Any]] = {
@@ -40,14 +40,6 @@ SAME_CAUSE = {"QTA009": "KUE105"}
 ClusterQueues, shares nothing."""
 
 
-def walk(node: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Every value of a tree with its path."""
-    yield path, node
-    children = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for step, child in children:
-        yield from walk(child, (*path, step))
-
-
 def key_of(path: Path) -> str:
     return path[-1] if isinstance(path[-1], str) else f"item of {path[-2]}"
 
@@ -67,9 +59,7 @@ def mutate(tree: dict[str, Any], values: dict[str, list[Any]], chance: random.Ra
     tree = copy.deepcopy(tree)
     for _ in range(chance.choice((1, 1, 1, 2, 3))):
         path, value = chance.choice([(path, value) for path, value in walk(tree["spec"], ("spec",)) if len(path) > 1])
-        parent: Any = tree
-        for step in path[:-1]:
-            parent = parent[step]
+        parent = value_at(tree, path[:-1])
         if chance.random() < 0.15:
             del parent[path[-1]]
         elif isinstance(value, int) and not isinstance(value, bool):

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from gpuc.diagnostics.finding import Finding
-from gpuc.pipeline.pipeline import Outcome, check_specs, compile_specs
+from gpuc.diagnostics.report.result import Report
+from gpuc.pipeline.pipeline import check_specs, compile_specs
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 
@@ -38,7 +39,7 @@ class Fleet:
             edit(whole["spec"])
         self.spec_file.write_text(yaml.safe_dump(whole, sort_keys=False))
 
-    def compile(self, into: Path | None = None) -> Outcome:
+    def compile(self, into: Path | None = None) -> Report:
         return compile_specs(self.root, None, into or self.root, lambda step: None)
 
     def check(self, fresh: bool = False) -> tuple[Finding, ...]:

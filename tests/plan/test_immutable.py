@@ -33,7 +33,7 @@ CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
     ("kind", "before", "after", "fields"),
     [
         ("batch/v1/Job", JOB, JOB.replace("image: a", "image: b"), ["spec.template.spec.containers.0.image"]),
-        ("batch/v1/Job", JOB, JOB.replace("pool: x", "pool: y"), ["spec.template.spec.nodeSelector.pool"]),
+        ("batch/v1/Job", JOB, JOB.replace("pool: x", "pool: z"), ["spec.template.spec.nodeSelector.pool"]),
         ("batch/v1/Job", "spec: {completions: 2}", "spec: {completions: 3}", ["spec.completions"]),
         ("batch/v1/Job", "spec: {}", "spec: {completionMode: Indexed}", ["spec.completionMode"]),
         ("batch/v1/Job", "spec: {}", "spec: {podFailurePolicy: {rules: []}}", ["spec.podFailurePolicy"]),
@@ -88,7 +88,7 @@ SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
 @pytest.mark.parametrize(
     ("kind", "before", "after"),
     [
-        ("batch/v1/Job", SUSPENDED, SUSPENDED.replace("pool: x", "pool: y")),
+        ("batch/v1/Job", SUSPENDED, SUSPENDED.replace("pool: x", "pool: z")),
         ("batch/v1/Job", "spec: {}", "spec: {completionMode: NonIndexed}"),
         ("batch/v1/Job", "spec: {parallelism: 1}", "spec: {parallelism: 2}"),
         (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -14,6 +13,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.plan.change import Pair
 from gpuc.plan.node_hash import hashed_fields
 from tests.pipeline.memory import compile_tree, source
+from tests.values import changed, without
 
 SPEC = ("spec", "template", "spec")
 ABSENT = object()
@@ -34,14 +34,7 @@ def hashed(kind: str, path: Path, value: Any) -> list[Path]:
 
 def with_field(before: Manifest, path: Path, value: Any) -> Manifest:
     """The object with another value of a field."""
-    body = deepcopy(before.body)
-    node: Any = body
-    for step in path[:-1]:
-        node = node[step]
-    if value is ABSENT:
-        del node[path[-1]]
-    else:
-        node[path[-1]] = value
+    body = without(before.body, path) if value is ABSENT else changed(before.body, path, value)
     return replace(before, body=body)
 
 

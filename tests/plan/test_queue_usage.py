@@ -24,6 +24,19 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     texts = {
         "before": "extends: [training.yaml]\n",
         "fewer": "extends: [training.yaml]\nspec: {queues: {red: {quota: {train: {nodes: 6}}}}}\n",
+        "three queues": """
+extends: [training.yaml]
+spec:
+  tenants:
+    green:
+      members: {groups: [green], role: edit}
+      costCentre: GREEN
+      isolation: network
+      namespaces: {green-train: {podSecurity: privileged}}
+  queues:
+    red: {quota: {train: {nodes: 9}, cpus: {nodes: 1}}}
+    green: {tenants: [green], cohort: all, quota: {train: {nodes: 1, borrow: 4}, cpus: {nodes: 1}}}
+""",
         "removed": "extends: [training.yaml]\n"
         "spec: {queues: {red: {tenants: [red, blue], quota: {train: {borrow: 0}}}, blue: null}}\n",
     }
@@ -46,6 +59,21 @@ def test_the_next_flavor_is_used_when_the_first_one_is_full(states: dict[str, An
     nodes = [(flavor, count // 8) for use in found for (flavor, name), count in use.usage.items() if name == GPU]
     assert nodes == [("train", 10), ("batch", 2), ("train", 6)]
     assert total_use(found, "red", ("train", GPU)) == 16 * 8
+
+
+def test_two_queues_do_not_borrow_the_same_quota(states: dict[str, Any]) -> None:
+    # Queues red and green use their own 9 nodes and 1 node. Queue blue lends 6 nodes: after red has borrowed 4 of them,
+    # green can borrow 2.
+    workloads = (
+        job("red-own", 9),
+        job("red-borrows", 4),
+        job("green-own", 1, "green", "green-train"),
+        job("green-borrows-3", 3, "green", "green-train"),
+        job("green-borrows-2", 2, "green", "green-train"),
+    )
+    found = uses(Change(states["three queues"], states["three queues"], workloads))
+    nodes = {use.manifest.name: use.usage.get(("train", GPU), 0) // 8 for use in found}
+    assert nodes == {"red-own": 9, "red-borrows": 4, "green-own": 1, "green-borrows-3": 0, "green-borrows-2": 2}
 
 
 def test_objects_without_a_known_queue_use_nothing(states: dict[str, Any]) -> None:

@@ -202,7 +202,7 @@ def test_the_schemas_of_gatekeeper_and_its_chart_hold(prod: Cluster) -> None:
 
 
 def test_the_fence_lets_our_own_network_policies_through(prod: Cluster) -> None:
-    owner = {namespace.name: tenant.name for tenant in prod.tenants for namespace in tenant.namespaces}
+    owner = {namespace.name: tenant.name for tenant, namespace in prod.namespaces}
     found = [
         manifest for manifest in tenants(prod) if isinstance(manifest, Manifest) and manifest.kind == "NetworkPolicy"
     ]

@@ -23,9 +23,7 @@ every_cluster = pytest.mark.parametrize("name", EXAMPLES)
 
 
 def factories(cluster: Cluster) -> Iterator[WorkloadFactory]:
-    return (
-        WorkloadFactory(cluster, tenant, namespace) for tenant in cluster.tenants for namespace in tenant.namespaces
-    )
+    return (WorkloadFactory(cluster, tenant, namespace) for tenant, namespace in cluster.namespaces)
 
 
 def broken(factory: WorkloadFactory, parameters: dict[str, Any], document: Object, name: str) -> set[str]:

@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.source import read
 from tests.conformance.shared_plane import compiled
+from tests.emit.conftest import Change
 from tests.pipeline.memory import source
-
-ROOT = Path(__file__).parents[2]
-FILE = "specs/prod-use1.yaml"
-
-Change = Callable[[dict[str, Any]], object]
-"""Changes the part under `spec` of a merged tree, in place."""
-
-
-@pytest.fixture(scope="session")
-def tree() -> dict[str, Any]:
-    return read(ROOT, FILE).tree
 
 
 def without_objects(cluster: Cluster) -> CompiledSpec:

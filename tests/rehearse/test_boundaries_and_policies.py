@@ -32,8 +32,7 @@ def case(cases: list[Case], *parts: str) -> Case:
 def test_every_policy_has_violations(prod: Cluster) -> None:
     violated = {
         sample.policy
-        for tenant in prod.tenants
-        for namespace in tenant.namespaces
+        for tenant, namespace in prod.namespaces
         for sample in violations(WorkloadFactory(prod, tenant, namespace))
     }
     assert violated == policies().keys()

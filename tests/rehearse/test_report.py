@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.arguments import parser_of
-from gpuc.cli.options import RehearsalOptions
-from gpuc.cli.rehearse_command import matches, run_rehearsal
+from gpuc.cli.commands import COMMANDS
+from gpuc.cli.main import run_command
+from gpuc.cli.parser import Parser
 from gpuc.diagnostics.finding import Mark
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.outcome import Outcome
 from gpuc.rehearse.result import LISTED, REPORT, LocatedResult, Problem, Result, outcome_text, summary
+from gpuc.rehearse.run import matches
 from gpuc.rehearse.runner import CaseResult
 from gpuc.rehearse.suites import Case
 from tests.conftest import ROOT
@@ -128,8 +129,8 @@ def test_a_pattern_is_a_glob_for_suite_and_name_or_a_part_of_it(pattern: str, is
 
 @pytest.mark.parametrize("option", ["--case", "--scene"])
 def test_patterns_select_cases_by_the_option_and_by_its_old_name(option: str) -> None:
-    options = parser_of("rehearse").parse(["prod-use1", option, "gangs", option, "efa"], RehearsalOptions())
-    assert options.case == ["gangs", "efa"]
+    options = Parser(COMMANDS["rehearse"]).parse(["prod-use1", option, "gangs", option, "efa"])
+    assert options["case"] == ["gangs", "efa"]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +149,7 @@ def test_invalid_arguments_are_reported_in_one_sentence(
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("GPUC_TOOLS", str(tmp_path))
     with pytest.raises(UsageError) as raised:
-        run_rehearsal(arguments)
+        run_command(["rehearse", *arguments])
     assert error in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -159,5 +160,5 @@ def test_findings_of_a_spec_with_errors_are_printed_and_no_rehearsal_starts(
     (tmp_path / "specs").mkdir()
     (tmp_path / "specs/lab.yaml").write_text("apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: lab}\n")
     monkeypatch.chdir(tmp_path)
-    assert run_rehearsal(["lab"]) == 1
+    assert run_command(["rehearse", "lab"]) == 1
     assert "specs/lab.yaml" in capsys.readouterr().out

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gpuc.cli.rehearse_command import run_rehearsal
+from gpuc.cli.main import run_command
 from gpuc.diagnostics.usage import UsageError
 from gpuc.rehearse.transition.result import (
     REPORT,
@@ -92,4 +92,4 @@ def test_an_unknown_format_is_an_error() -> None:
 )
 def test_options_that_exclude_each_other_are_refused(arguments: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        run_rehearsal(arguments)
+        run_command(["rehearse", *arguments])

@@ -52,10 +52,11 @@ def test_each_topic_has_a_title_and_rules() -> None:
 def test_help_texts_and_the_template_name_rules_that_exist() -> None:
     import re
 
-    from gpuc.cli.arguments import parser_of
+    from gpuc.cli.commands import COMMANDS
     from gpuc.cli.init import TEMPLATE
+    from gpuc.cli.parser import Parser
 
-    text = parser_of("explain").format_help() + (TEMPLATE / "common/README.md.j2").read_text("utf-8")
+    text = Parser(COMMANDS["explain"]).format_help() + (TEMPLATE / "common/README.md.j2").read_text("utf-8")
     ids = re.findall(r"\b[A-Z]{3}\d{3}\b", text)
     assert ids and set(ids) <= set(explain.every_rule())
 

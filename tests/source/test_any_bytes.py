@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 from gpuc.diagnostics.finding import StageError
 from gpuc.documents.composer import events
 from gpuc.source import read
+from gpuc.source.document import compose
 
 ROOT = pathlib.Path(__file__).parents[2]
 REFERENCE = (ROOT / "specs/prod-use1.yaml").read_bytes()
@@ -56,6 +57,14 @@ def test_random_bytes(root: pathlib.Path, data: bytes) -> None:
 @settings(max_examples=600)
 def test_random_yaml(root: pathlib.Path, pieces: list[str]) -> None:
     assert reads_or_reports(root, "".join(pieces).encode())
+
+
+@pytest.mark.parametrize("character", ["\x85", "\u2028", "\u2029", "\ufeff", "\0", "\x07", "\ud800"])
+@pytest.mark.parametrize("place", ["a: x{}y\n", "a: x{}y: z: w\n", "a: [{}\nb: c\n", "{}a: b: c\n", "a: 'b{}\n"])
+def test_a_text_with_a_character_that_files_cannot_have_is_composed_or_reported(place: str, character: str) -> None:
+    node, findings = compose(place.format(character), "f.yaml")
+    assert node or findings
+    assert all(finding.mark and finding.mark.line <= 3 for finding in findings)
 
 
 @given(st.integers(0, len(REFERENCE)), st.integers(0, 30), st.one_of(st.binary(max_size=6), st.sampled_from(PIECES)))

@@ -178,6 +178,27 @@ EDITS = {
         "  pools:\n", "---\n  pools:\n", ">---\n  pools",
         "a second document begins here; expected one document", "move the second document to another file",
     ),
+    "a second document after the end of the first one": (
+        "  pools:\n", "...\n# pools\n\n  pools:\n", "  >pools",
+        "a second document begins here; expected one document", "move the second document to another file",
+    ),
+    "a directive between two keys": (
+        "  pools:\n", "%YAML 1.2\n  pools:\n", ">%YAML",
+        "the file has a YAML directive; expected YAML 1.2 without directives", "remove the directive",
+    ),
+    "a directive between two entries": (
+        "  - base/eks.yaml", "  - base/eks.yaml\n%YAML 1.2\n  - b.yaml", ">%YAML",
+        "the file has a YAML directive; expected YAML 1.2 without directives", "remove the directive",
+    ),
+    "an anchor instead of a key": (
+        "      eksCluster:", "      &eksCluster:", ">&eksCluster",
+        "the key &eksCluster has an anchor or a tag; expected a string",
+        "remove the anchor or tag of key &eksCluster",
+    ),
+    "a colon after the last value of a map": (
+        "instances: 12}", "instances: 12:}", "12>:}",
+        "the text is not YAML: a colon is not allowed here: quote text with a colon, or check the indentation", "",
+    ),
     "a merge key": (
         "nodes: {max: 16}", "<<: {max: 16}", "><<: {max", "<< is a merge key; put shared content into a layer",
         "list the layer under extends and remove <<",

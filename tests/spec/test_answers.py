@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gpuc.diagnostics.finding import StageError
+from gpuc.diagnostics.finding import Finding, StageError
 from gpuc.source import read
 from gpuc.spec.base import SpecModel
 from gpuc.spec.parse import parse
@@ -84,17 +84,21 @@ IMAGE = "an AMI family (al2023, bottlerocket or al2), @ and a version, such as a
 PRUNE = "never, confirm (with a commit before the removal) or automatic (at the next sync)"
 
 
-def answers(root: Path, text: str) -> list[tuple[str, str]]:
-    """The findings of parsing a spec as line, column, id and message, with their fixes."""
+def found(root: Path, text: str) -> list[Finding]:
+    """The findings of parsing a spec."""
     (root / "specs").mkdir()
     (root / "specs/orion.yaml").write_text(text, encoding="utf-8")
     source = read(root, "specs/orion.yaml")
     with pytest.raises(StageError) as stop:
         parse(source)
-    found = [source.located(finding) for finding in stop.value.findings]
+    return [source.located(finding) for finding in stop.value.findings]
+
+
+def answers(root: Path, text: str) -> list[tuple[str, str]]:
+    """The findings as line, column, id and message, with their fixes."""
     return [
         (f"{finding.mark.line}:{finding.mark.column} {finding.id} {finding.message}", finding.fix)
-        for finding in found
+        for finding in found(root, text)
         if finding.mark
     ]
 
@@ -293,16 +297,11 @@ def test_one_mistake_has_one_complete_answer(tmp_path: Path, old: str, new: str,
 
 def test_a_fix_never_names_a_key_that_the_map_has(tmp_path: Path) -> None:
     text = SPEC.replace("    train:\n", "    CPU:\n").replace("{max: 2}", "{max: 2, maxx: 2}")
-    (tmp_path / "specs").mkdir()
-    (tmp_path / "specs/orion.yaml").write_text(text, encoding="utf-8")
-    source = read(tmp_path, "specs/orion.yaml")
-    with pytest.raises(StageError) as stop:
-        parse(source)
-    found = [source.located(finding) for finding in stop.value.findings]
-    assert {finding.fix for finding in found} == {""}
+    findings = found(tmp_path, text)
+    assert {finding.fix for finding in findings} == {""}
     assert sorted(
         (place.message, place.mark.line, place.mark.column)
-        for finding in found
+        for finding in findings
         for place in finding.related
         if place.mark
     ) == [("the key cpu of pools", 25, 5), ("the key max", 37, 15)]
@@ -310,8 +309,7 @@ def test_a_fix_never_names_a_key_that_the_map_has(tmp_path: Path) -> None:
 
 def test_two_unknown_keys_are_not_renamed_to_the_same_key(tmp_path: Path) -> None:
     text = SPEC.replace("      purpose: training", "      purpse: training\n      purpos: training")
-    found = answers(tmp_path, text)
-    assert [fix for _, fix in found if fix] == ["rename key purpse to purpose"]
+    assert [fix for _, fix in answers(tmp_path, text) if fix] == ["rename key purpse to purpose"]
 
 
 def subclasses(model: type[SpecModel]) -> set[type[SpecModel]]:

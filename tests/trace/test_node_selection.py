@@ -10,7 +10,6 @@ import pytest
 from gpuc.diagnostics.report.printer import printed
 from gpuc.trace import workload_of
 from gpuc.trace.report import Traced, blocks
-from tests.conftest import ROOT
 from tests.trace.test_nodes import (
     AWS,
     G6,
@@ -32,15 +31,10 @@ from tests.trace.test_nodes import (
 from tests.trace.test_nodes import job as small_job
 from tests.trace.test_whole_way import POD, failures, job, traced
 
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 CPU, MEMORY = "karpenter.k8s.aws/instance-cpu", "karpenter.k8s.aws/instance-memory"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 TERMS = ("affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
-
-
-@pytest.fixture(autouse=True)
-def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("NO_COLOR", "1")
 
 
 def with_terms(*terms: dict[str, Any]) -> Any:

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.trace_command import run_trace
+from gpuc.cli.main import run_command
 from gpuc.diagnostics.usage import UsageError
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 TRAINING = """
 apiVersion: jobset.x-k8s.io/v1alpha2
 kind: JobSet
@@ -40,14 +41,8 @@ spec:
 """
 
 
-@pytest.fixture(autouse=True)
-def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("NO_COLOR", "1")
-
-
 def traced(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    code = run_trace([*words])
+    code = run_command(["trace", *words])
     return code, capsys.readouterr().out
 
 
@@ -134,4 +129,4 @@ def test_every_template_that_gpuc_writes_gets_its_nodes(capsys: pytest.CaptureFi
 )
 def test_wrong_usage_is_reported(words: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        run_trace(words.split())
+        run_command(["trace", *words.split()])

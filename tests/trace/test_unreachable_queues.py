@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -17,6 +17,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 from tests.lint.checks.sound import unsound
+from tests.values import changed, paths
 
 Change = Callable[[Any], None]
 STRANGE = (None, True, 7, -1, 2.5, "", "x", "9" * 400, "1e999999", [], {}, [[]], [None], {"": None}, [{"key": []}])
@@ -149,14 +150,6 @@ def test_files_without_queues_are_ignored() -> None:
     assert reported([manifest for manifest in all_objects("prod-use1") if manifest.kind != "ClusterQueue"]) == []
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    if path:
-        yield path
-    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, child in steps:
-        yield from places(child, (*path, step))
-
-
 KINDS = (
     "ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology", "NodePool", "NodeOverlay", "EC2NodeClass",
     "LimitRange", "ResourceQuota", "Job", "DaemonSet",
@@ -169,16 +162,12 @@ def test_strange_values_at_any_place_break_nothing(name: str, kind: str) -> None
     first = next((manifest for manifest in all_objects(name) if manifest.kind == kind), None)
     if first is None:
         pytest.skip(f"{name} has no {kind}")
-    ends = list(places(first.body))
+    ends = list(paths(first.body))
     for number, path in enumerate(ends[:: max(1, len(ends) // 25)]):
-        body = deepcopy(first.body)
-        at: Any = body
-        for step in path[:-1]:
-            at = at[step]
-        at[path[-1]] = STRANGE[number % len(STRANGE)]
-        changed = [replace(manifest, body=body) if manifest is first else manifest for manifest in all_objects(name)]
+        broken_one = replace(first, body=changed(first.body, path, STRANGE[number % len(STRANGE)]))
+        tree = [broken_one if manifest is first else manifest for manifest in all_objects(name)]
         for is_complete in (True, False):
-            assert unsound(reported(changed, is_complete=is_complete), changed) == []
+            assert unsound(reported(tree, is_complete=is_complete), tree) == []
 
 
 def test_long_chains_and_circles_of_cohorts_end() -> None:

@@ -10,8 +10,9 @@ import pytest
 import yaml
 
 from gpuc.cli.main import main
-from tests.conftest import HUB, ROOT
+from tests.conftest import HUB
 
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 Object = dict[str, Any]
 JOB = yaml.safe_load("""
 apiVersion: batch/v1
@@ -32,12 +33,6 @@ spec:
           resources: {requests: {cpu: "1", memory: 1Gi}, limits: {cpu: "1", memory: 1Gi}}
           securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}
 """)
-
-
-@pytest.fixture(autouse=True)
-def in_the_fleet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setenv("NO_COLOR", "1")
 
 
 def job(**changes: Any) -> Object:

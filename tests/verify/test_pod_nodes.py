@@ -145,7 +145,7 @@ def test_b1_the_proof_covers_every_pod_of_a_component(name: str) -> None:
     if policy is not None:  # its operands: REF015
         body = {"spec": {**policy.body["spec"], "daemonsets": {"tolerations": []}}}
         objects = emitted([replace(policy, body=body) if item is policy else item for item in plain])
-        assert taints.OPERATOR_KEPT_OFF in {finding.rule for finding in taints.findings(Index(objects))}
+        assert taints.OPERATOR_KEPT_OFF in {finding.rule for finding in taints.findings(objects)}
 
 
 def test_b1_every_component_with_pods_names_their_nodes() -> None:

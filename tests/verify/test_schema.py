@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from gpuc import verify
 from gpuc.diagnostics.finding import Finding
+from gpuc.lint.checks.quotas.limit_ranges import limit_ranges
 from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_set import ObjectSet
 from gpuc.verify.fields.schema import schema_findings
+from gpuc.verify.subject import Subject
 from tests.verify.findings import verify_schemas
 
 ORIGIN = ("spec", "pools", "train-h100")
@@ -94,7 +98,15 @@ def test_parameters_are_checked_against_the_template_of_the_same_tree() -> None:
     assert ids(verify_schemas([declared, constraint(max="8")], "1.35")) == ["SCH002"]
     assert ids(verify_schemas([declared, constraint(max=8, min=1)], "1.35")) == ["SCH001"]
     assert ids(verify_schemas([declared, constraint(maximum=8)], "1.35")) == ["SCH001", "SCH003"]
-    assert ids(verify_schemas([constraint(max=8)], "1.35")) == ["SCH004"]
+    alone = Subject(ObjectSet([constraint(max=8)], is_complete=True), "1.35")
+    assert [finding.rule.id for finding in verify.findings(alone)] == ["REF008"]
+
+
+def test_a_limit_range_of_an_unknown_type_is_one_finding() -> None:
+    limit = {"type": "container", "max": {"cpu": "2"}}
+    manifest = Manifest("a.yaml", (), "v1", "LimitRange", "a", {"spec": {"limits": [limit]}}, "b")
+    assert ids(verify_schemas([manifest], "1.35")) == ["SCH002"]
+    assert list(limit_ranges(ObjectSet([manifest], is_complete=False))) == []
 
 
 def test_a_template_with_a_schema_that_is_invalid_is_reported() -> None:

@@ -101,6 +101,16 @@ def at_step(number: int, failure: Callable[[], None]) -> Callable[[str, str], No
     return hook
 
 
+def at_rename(renamed: str, failure: Callable[[], object]) -> Callable[[str, str], None]:
+    """A hook that causes the failure before a path gets its new content."""
+
+    def hook(verb: str, path: str) -> None:
+        if (verb, path) == ("rename", renamed):
+            failure()
+
+    return hook
+
+
 def count_steps(root: Path, wanted: Output) -> int:
     steps: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -153,11 +163,7 @@ def test_killed_while_it_recovers_the_third_run_still_ends_right(tmp_path: Path)
     root = prepared(tmp_path / "root")
 
     def killed_after_the_decision() -> None:
-        def hook(verb: str, path: str) -> None:
-            if verb == "rename" and path == A:
-                die()
-
-        tree.before_change = hook
+        tree.before_change = at_rename(A, die)
         write.write(root, [NEW])
 
     assert in_a_child(killed_after_the_decision) == -signal.SIGKILL
@@ -266,11 +272,7 @@ def test_what_someone_put_in_the_way_after_a_crash_is_not_overwritten(tmp_path: 
     write.write(tmp_path, [OLD])
 
     def killed() -> None:
-        def hook(verb: str, path: str) -> None:
-            if verb == "rename" and path == "out/prod/new/new.yaml":
-                die()
-
-        tree.before_change = hook
+        tree.before_change = at_rename("out/prod/new/new.yaml", die)
         write.write(tmp_path, [NEW])
 
     assert in_a_child(killed) == -signal.SIGKILL
@@ -401,12 +403,11 @@ def test_a_link_that_appears_while_writing_is_not_followed(tmp_path: Path, monke
     outside.mkdir()
     prepared(root)
 
-    def hook(verb: str, path: str) -> None:
-        if verb == "rename" and path == journal.JOURNAL:
-            (root / "out/prod/karpenter/pools").rename(root / "moved")
-            (root / "out/prod/karpenter/pools").symlink_to(outside)
+    def linked() -> None:
+        (root / "out/prod/karpenter/pools").rename(root / "moved")
+        (root / "out/prod/karpenter/pools").symlink_to(outside)
 
-    monkeypatch.setattr(tree, "before_change", hook)
+    monkeypatch.setattr(tree, "before_change", at_rename(journal.JOURNAL, linked))
     with pytest.raises(StageError) as stop:
         write.write(root, [NEW])
     assert ids(stop) == ["WRT002"]

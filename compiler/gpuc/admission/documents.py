@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.symbol_table import SymbolTable
@@ -16,15 +17,9 @@ CONTAINERS = ("initContainers", "containers")
 ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
 
 _TEMPLATES: dict[tuple[str, str], Path] = {
-    ("", "Pod"): (),
-    ("", "PodTemplate"): ("template",),
-    ("", "ReplicationController"): ("spec", "template"),
-    ("apps", "ReplicaSet"): ("spec", "template"),
-    ("apps", "Deployment"): ("spec", "template"),
-    ("apps", "StatefulSet"): ("spec", "template"),
-    ("apps", "DaemonSet"): ("spec", "template"),
-    ("batch", "Job"): ("spec", "template"),
-    ("batch", "CronJob"): ("spec", "jobTemplate", "spec", "template"),
+    (group, kind): tuple(filter(None, path.split(".")))
+    for group, _, kind, (path, *_) in ((*name.rpartition("/"), paths) for name, paths in TEMPLATES.items())
+    if group in ("", "apps", "batch")
 }
 """The path of the pod template in the built-in kinds that have one.
 
@@ -45,6 +40,10 @@ class PodPart(NamedTuple):
         for field in fields:
             for number, container in items(dig(self.spec, field)):
                 yield (*self.path, "spec", field, number), container
+
+    def containers_with_resources(self) -> Iterator[tuple[Path, Any]]:
+        """Yields the path and the value of every container that can have resources, init containers last."""
+        return self.containers(CONTAINERS[::-1])
 
 
 def api_group(document: Body) -> str:

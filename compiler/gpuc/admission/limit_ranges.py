@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any, NamedTuple
 
-from gpuc.admission.documents import CONTAINERS, container_name, in_namespace, is_pod, kind, namespace_of, pod_part
+from gpuc.admission.documents import PodPart, container_name, in_namespace, is_pod, kind, namespace_of, pod_part
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.quantity import quantity
@@ -81,7 +81,7 @@ def limit_range_decisions(objects: ObjectSet, request: Request) -> Iterator[Deci
         denials = [
             decision
             for path, limit in effective_limits(manifest)
-            for subject in _subjects(pod.spec, limit.get("type"))
+            for subject in _subjects(pod, limit.get("type"))
             for decision in _decisions(manifest, path, limit, subject)
         ]
         yield from denials or [Decision("allowed", str(manifest), "", manifest, ("spec", "limits"))]
@@ -116,17 +116,15 @@ def _different_defaults(manifests: list[Manifest]) -> Iterator[Decision]:
                     yield Decision("unknown", str(manifest), message, manifest, ("spec", "limits"))
 
 
-def _subjects(spec: Any, type_: Any) -> Iterator[_Subject]:
+def _subjects(pod: PodPart, type_: Any) -> Iterator[_Subject]:
     if type_ == "Pod":
-        requests, limits = (of_pod_in_limit_range(spec, side) for side in ("requests", "limits"))
+        requests, limits = (of_pod_in_limit_range(pod.spec, side) for side in ("requests", "limits"))
         yield _Subject("the pod", ("spec",), requests, limits)
     elif type_ == "Container":
-        for field in reversed(CONTAINERS):
-            for number, container in items(dig(spec, field)):
-                path: Path = ("spec", field, number)
-                resources = dig(container, "resources")
-                both = quantities(dig(resources, "requests")), quantities(dig(resources, "limits"))
-                yield _Subject(container_name(path, container), path, *both)
+        for path, container in pod.containers_with_resources():
+            resources = dig(container, "resources")
+            both = quantities(dig(resources, "requests")), quantities(dig(resources, "limits"))
+            yield _Subject(container_name(path, container), path, *both)
 
 
 def _decisions(manifest: Manifest, path: Path, limit: Body, subject: _Subject) -> Iterator[Decision]:

@@ -13,18 +13,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, Final
 
-from gpuc.admission.documents import api_group, kind, namespace_of
+from gpuc.admission.admission_rules import in_rules
+from gpuc.admission.policy_review import Reviews
 from gpuc.admission.request import Decision, Request
 from gpuc.catalog import load
 from gpuc.cluster.application import Delivery, Source
-from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
-from gpuc.kubernetes.resource_name import plural
-from gpuc.kubernetes.selector import matches
-from gpuc.manifest.manifest import Body
-from gpuc.objects.object_set import ObjectSet, dig, items, labels
-from gpuc.objects.selectors import selector
+from gpuc.objects.object_set import ObjectSet, dig, items
 
 _KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _MODELED_SERVICES = frozenset(("kueue-webhook-service", "gatekeeper-webhook-service"))
@@ -51,7 +47,7 @@ def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision
     """Yields an "unknown" decision for every webhook and every chart with webhooks that may decide about a request."""
     for configuration in (manifest for name in _KINDS for manifest in objects.of(ADMISSION_REGISTRATION, name)):
         for number, webhook in items(configuration.body.get("webhooks")):
-            if _service(webhook) not in _MODELED_SERVICES and _matches(objects, webhook, request.document):
+            if _service(webhook) not in _MODELED_SERVICES and _matches(objects, webhook, request):
                 path: Path = ("webhooks", number)
                 name = dig(webhook, "name")
                 message = f"gpuc does not call webhook {name} of {configuration}, which can deny the object"
@@ -76,45 +72,12 @@ def _service(webhook: Any) -> str:
     return str(dig(webhook, "clientConfig", "service", "name"))
 
 
-def _matches(objects: ObjectSet, webhook: Any, document: Body) -> bool:
+def _matches(objects: ObjectSet, webhook: Any, request: Request) -> bool:
     """Returns whether the API server can call a webhook for the creation of an object.
 
     matchConditions are not evaluated: the API server may skip the webhook because of one.
 
     Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/webhook/predicates
     """
-    is_exact = dig(webhook, "matchPolicy") == "Exact"
-    if not any(_rule_matches(rule, document, is_exact) for _, rule in items(dig(webhook, "rules"))):
-        return False
-    namespace = namespace_of(document)
-    own = namespaces(objects).known_labels(namespace) if namespace else None
-    by_namespace = dig(webhook, "namespaceSelector")
-    if by_namespace and own is not None and not matches(selector(by_namespace), own):
-        return False
-    wanted = dig(webhook, "objectSelector")
-    return not wanted or matches(selector(wanted), labels(dig(document, "metadata", "labels")))
-
-
-def _rule_matches(rule: Any, document: Body, is_exact: bool) -> bool:
-    """Returns whether a rule matches an object.
-
-    Args:
-        is_exact: whether the version has to match; otherwise the API server converts the object to another version.
-    """
-    group = api_group(document)
-    version = str(document.get("apiVersion") or "").rpartition("/")[2]
-    resource = plural(group, kind(document))
-    resources = {str(name).removesuffix("/*") for _, name in items(dig(rule, "resources"))}
-    is_namespaced = bool(namespace_of(document))
-    scope = dig(rule, "scope") or "*"
-    return (
-        bool({"*", "CREATE"} & _strings(rule, "operations"))
-        and bool({"*", group} & _strings(rule, "apiGroups"))
-        and (not is_exact or bool({"*", version} & _strings(rule, "apiVersions")))
-        and bool({"*", resource} & resources)
-        and scope in ("*", "Namespaced" if is_namespaced else "Cluster")
-    )
-
-
-def _strings(rule: Any, field: str) -> set[str]:
-    return {str(value) for _, value in items(dig(rule, field))}
+    rules = dig(webhook, "rules")
+    return bool(rules) and in_rules({**webhook, "resourceRules": rules}, objects.once(Reviews).of(request)) is not False

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
 from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part
-from gpuc.admission.pod_security_checks import NEWEST, Violation, checks
+from gpuc.admission.pod_security_checks import NEWEST, checks
 from gpuc.admission.request import Decision, Request
+from gpuc.admission.validation.field import Problem
 from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
@@ -39,7 +40,7 @@ class Level(NamedTuple):
         match = VERSION.fullmatch(self.version)
         return int(match[1]) if match and match[1] else NEWEST
 
-    def violations(self, pod: PodPart) -> list[Violation]:
+    def violations(self, pod: PodPart) -> list[Problem]:
         """Returns the violations of a pod."""
         if self.name == _PRIVILEGED:
             return []
@@ -102,7 +103,7 @@ def _decision(
     mode: str,
     namespace: str,
     manifest: Manifest | None,
-    violations: list[Violation],
+    violations: list[Problem],
 ) -> Decision:
     """Returns one decision with all violations."""
     verb = "enforces" if mode == "enforce" else "warns of"
@@ -113,7 +114,7 @@ def _decision(
         f"namespace {namespace} {verb} Pod Security {level.name} ({level.version}): {reasons}",
         manifest,
         _path(mode, manifest),
-        violations[0].path,
+        violations[0].field,
         "; ".join(dict.fromkeys(violation.fix for violation in violations)),
     )
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from gpuc.admission.request import Request
 from gpuc.catalog import schemas
 from gpuc.cluster.namespace import namespaces
+from gpuc.kubernetes.resource_name import plural
 from gpuc.kubernetes.selector import Invalid, matches
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels
@@ -101,9 +102,9 @@ class Reviews:
         self._objects = objects
         self._scopes: dict[str, NamespaceLabels] = {}
         self._plurals = {
-            (str(dig(crd.body, "spec", "group")), str(dig(crd.body, "spec", "names", "kind"))): str(plural)
+            (str(dig(crd.body, "spec", "group")), str(dig(crd.body, "spec", "names", "kind"))): str(name)
             for crd in objects.of("apiextensions.k8s.io", "CustomResourceDefinition")
-            if (plural := dig(crd.body, "spec", "names", "plural"))
+            if (name := dig(crd.body, "spec", "names", "plural"))
         }
 
     def of(self, request: Request) -> Review:
@@ -154,14 +155,7 @@ class Reviews:
         for kubernetes in reversed(schemas.builtin_versions()):
             if (table := schemas.table(api, kind, kubernetes)) is not None and table.plural:
                 return table.plural
-        return _plural(kind.lower())
-
-
-def _plural(kind: str) -> str:
-    """Returns the regular plural. Source: k8s.io/apimachinery v0.35 pkg/api/meta/restmapper.go (guess of the plural)"""
-    if kind.endswith("s"):
-        return f"{kind}es"
-    return f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+        return plural(group, kind)
 
 
 def _is_built_in(group: str) -> bool:

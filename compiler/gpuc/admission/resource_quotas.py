@@ -16,7 +16,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
-from gpuc.admission.documents import CONTAINERS, api_group, container_name, in_namespace, is_pod, kind
+from gpuc.admission.documents import api_group, container_name, in_namespace, is_pod, kind, pod_part
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.resource_name import resource_name
@@ -245,19 +245,17 @@ def missing_values(keys: Iterator[str], document: Body) -> Iterator[tuple[str, s
     If a ResourceQuota limits cpu or memory, each container needs the request or the limit; unless the pod has requests
     or limits for all of its containers together.
     """
-    spec = dig(document, "spec")
-    if pod_level(spec, "requests") or pod_level(spec, "limits"):
+    pod = pod_part(document)
+    if pod is None or pod_level(pod.spec, "requests") or pod_level(pod.spec, "limits"):
         return
     for key in keys:
         if key not in _REQUIRED:
             continue
         side, _, name = key.rpartition(".")
         side = side or "requests"
-        for field in reversed(CONTAINERS):
-            for number, container in items(dig(spec, field)):
-                path: Path = ("spec", field, number)
-                if name not in quantities(dig(container, "resources", side)):
-                    yield key, container_name(path, container), (*path, "resources", side, name)
+        for path, container in pod.containers_with_resources():
+            if name not in quantities(dig(container, "resources", side)):
+                yield key, container_name(path, container), (*path, "resources", side, name)
 
 
 def _pod_usage(spec: Any) -> Resources:

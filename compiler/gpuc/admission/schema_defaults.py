@@ -36,8 +36,7 @@ def with_schema_defaults(value: Any, schema: Any, definitions: Any = None) -> An
 
 def _resolved(schema: Any, definitions: Any) -> Any:
     """Returns the schema to which a reference leads, with the keywords beside the reference."""
-    reference = dig(schema, "$ref")
-    if not reference or not definitions:
+    if not definitions or not isinstance(schema, dict) or "$ref" not in schema:
         return schema
     own = {key: value for key, value in schema.items() if key != "$ref"}
-    return {**definitions[reference.rpartition("/")[2]], **own}
+    return {**definitions[schema["$ref"].rpartition("/")[2]], **own}

@@ -9,6 +9,8 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import (
+    EKS,
+    FLEET,
     Daemonset,
     EksRegistry,
     Gpu,
@@ -25,7 +27,7 @@ from gpuc.catalog.records import (
 from gpuc.catalog.rows import typed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gpuc.catalog.ec2 import Ec2Family, UnpublishedTypes
     from gpuc.catalog.operations import DatapathFact, DcgmMetric, Kubelet, KubernetesVersion, Nccl, TimeZone, Xid
@@ -178,6 +180,11 @@ class Catalog:
         rows = {row.name: row for row in typed(Daemonset, "releases", "daemonsets")}
         own = self.own.daemonsets if self.own else {}
         return tuple(row for _, row in sorted({**rows, **own}.items()))
+
+    def daemonsets_of(self, components: Iterable[str]) -> list[Daemonset]:
+        """Returns the DaemonSets of EKS, of the fleet and of components, sorted by name."""
+        installed = {EKS, FLEET, *components}
+        return [row for row in self.daemonsets if row.component in installed]
 
     @cached_property
     def eks_registries(self) -> dict[str, EksRegistry]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts
+
 Confidence = Literal["high", "medium", "low"]
 """Confidence in the facts of a row. A rule that uses a row of low confidence reports warnings, not errors."""
 Sources = tuple[str, ...]
@@ -223,6 +225,15 @@ class Daemonset:
     memory_mib: int
     source: Sources
     confidence: Confidence = "high"
+
+    @property
+    def requests(self) -> Amounts:
+        """The requests of the pod on a node."""
+        return {CPU: self.cpu_milli, MEMORY: self.memory_mib * MIB}
+
+    def runs_on(self, *, has_gpus: bool, has_efa: bool) -> bool:
+        """Returns whether the DaemonSet runs on nodes with or without GPUs and EFA."""
+        return {"all": True, "gpu": has_gpus, "efa": has_efa}[self.nodes]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,32 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.ec2 import Ec2Family
 from gpuc.catalog.records import InstanceType
 
-FAMILIES = "instance-families"
-TYPES = "instance-types"
-GPUS = "gpus"
-MIG = "mig"
-SUBJECTS = {
-    FAMILIES: "families of EC2 instance types",
-    TYPES: "EC2 instance types",
-    GPUS: "NVIDIA GPUs",
-    MIG: "MIG profiles of GPU boards with the same memory",
-    "images": "families of node images",
-    "daemonsets": "DaemonSets on nodes, and what a pod requests",
-    "releases": "release sets: components and their versions",
-    "kubernetes": "Kubernetes versions",
-    "policies": "admission policies",
-    "regions": "AWS regions with image registries of EKS add-ons",
-    "prices": "prices of the fleet",
-}
-"""Descriptions of the subjects, in the order of the list."""
+FAMILIES, TYPES, GPUS, MIG = "instance-families", "instance-types", "gpus", "mig"
 
 
 @dataclass(frozen=True)
@@ -44,10 +27,23 @@ class Entry:
     """The record of the catalog; the version of each component for a release set."""
 
 
+_Rows = Iterable[tuple[str, str, Any]]
+"""The name, the summary and the record of each row of a subject."""
+
+
 def entries(catalog: Catalog) -> Iterator[Entry]:
     """Yields all entries of the catalog, by subject and name. The sizes of a family are sorted by vCPUs."""
-    for subject in SUBJECTS:
-        yield from sorted(_READERS[subject](catalog), key=_order)
+    own = catalog.own
+    types = own.instances if own else {}
+    own_names = {TYPES: types, "images": own.images, "daemonsets": own.daemonsets} if own else {}
+    for subject, (_, rows_of) in _TABLE.items():
+        found = []
+        for name, summary, row in rows_of(catalog):
+            is_own = (
+                any(size.type in types for size in row) if subject == FAMILIES else name in own_names.get(subject, ())
+            )
+            found.append(Entry(subject, name, summary, is_own or subject == "prices", row))
+        yield from sorted(found, key=_order)
 
 
 def _order(entry: Entry) -> tuple[Any, ...]:
@@ -56,130 +52,108 @@ def _order(entry: Entry) -> tuple[Any, ...]:
     return (_natural(entry.name),)
 
 
-def _natural(name: str) -> tuple[tuple[bool, int, str], ...]:
+def _natural(name: str) -> list[tuple[bool, int, str]]:
     """Returns a sort key in which numbers are sorted by value: m6g comes before m10g."""
-    parts: list[str] = [""]
-    for character in name:
-        if parts[-1] and character.isdecimal() is not parts[-1][-1].isdecimal():
-            parts.append("")
-        parts[-1] += character
-    return tuple((not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts)
+    parts = re.findall(r"\d+|\D+", name)
+    return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
 
 
-def is_usable(catalog: Catalog, instance: InstanceType) -> bool:
-    """Returns whether node pools can use an instance type: it has no accelerators, or complete NVIDIA GPUs."""
-    family = catalog.ec2_families.get(instance.family)
-    return bool(instance.gpu_count) if instance.gpu else not (family and (family.gpu or family.accelerator))
-
-
-def _rows(catalog: Catalog) -> dict[str, list[InstanceType]]:
+def _instance_families(catalog: Catalog) -> dict[str, list[InstanceType]]:
     """Returns all instance types with figures, by family."""
     names = dict.fromkeys((*catalog.ec2_families, *(row.family for row in catalog.instances.values())))
     return {family: catalog.family(family) for family in names}
 
 
-def _families(catalog: Catalog) -> Iterator[Entry]:
-    own = catalog.own.instances if catalog.own else {}
-    for family, rows in _rows(catalog).items():
-        device = _device(catalog, rows[0], catalog.ec2_families.get(family))
+def _families(catalog: Catalog) -> _Rows:
+    for family, rows in _instance_families(catalog).items():
+        device = _device(catalog, rows[0])
         sizes = " ".join(row.type.partition(".")[2] for row in rows)
-        summary = f"{rows[0].arch}  {device}{'  ' if device else ''}{sizes}"
-        yield Entry(FAMILIES, family, summary, any(row.type in own for row in rows), rows)
+        yield family, f"{rows[0].arch}  {device}{'  ' if device else ''}{sizes}", rows
 
 
-def _device(catalog: Catalog, instance: InstanceType, family: Ec2Family | None) -> str:
-    other = (family.gpu or family.accelerator) if family is not None else ""
-    if is_usable(catalog, instance) or not (instance.gpu or other):
-        return instance.gpu
-    return f"{instance.gpu or other} (not supported)"
+def _device(catalog: Catalog, instance: InstanceType) -> str:
+    """Returns the GPU or accelerator of an instance type. Node pools use only complete NVIDIA GPUs."""
+    family = catalog.ec2_families.get(instance.family)
+    device = instance.gpu or (family.gpu or family.accelerator if family else "")
+    is_usable = bool(instance.gpu_count) if instance.gpu else not device
+    return device if is_usable else f"{device} (not supported)"
 
 
-def _types(catalog: Catalog) -> Iterator[Entry]:
-    own = catalog.own.instances if catalog.own else {}
-    for rows in _rows(catalog).values():
-        for row in rows:
-            yield Entry(TYPES, row.type, _figures(catalog, row), row.type in own, row)
+def _types(catalog: Catalog) -> _Rows:
+    for row in (row for rows in _instance_families(catalog).values() for row in rows):
+        parts = [row.arch, f"{row.vcpu} vCPU", f"{row.memory_mib / 1024:g} GiB", f"{row.pods} pods"]
+        if device := _device(catalog, row):
+            parts.append(f"{row.gpu_count} x {device}" if row.gpu_count else device)
+        yield row.type, ", ".join([*parts, f"{row.efa} EFA"] if row.efa else parts), row
 
 
-def _figures(catalog: Catalog, row: InstanceType) -> str:
-    parts = [row.arch, f"{row.vcpu} vCPU", f"{row.memory_mib / 1024:g} GiB", f"{row.pods} pods"]
-    device = _device(catalog, row, catalog.ec2_families.get(row.family))
-    parts += [f"{row.gpu_count} x {device}" if row.gpu_count else device] if device else []
-    parts += [f"{row.efa} EFA"] if row.efa else []
-    return ", ".join(parts)
-
-
-def _gpus(catalog: Catalog) -> Iterator[Entry]:
-    used: dict[str, list[str]] = {}
+def _gpus(catalog: Catalog) -> _Rows:
+    used: dict[str, dict[str, None]] = {}
     for row in catalog.instances.values():
-        if row.gpu and row.family not in used.setdefault(row.gpu, []):
-            used[row.gpu].append(row.family)
+        used.setdefault(row.gpu, {})[row.family] = None
     for gpu in catalog.gpus.values():
         families = f", in {' '.join(used[gpu.id])}" if gpu.id in used else ""
         mig = ", MIG" if gpu.id in catalog.profile_sets else ""
-        yield Entry(GPUS, gpu.id, f"{gpu.name}, {gpu.architecture}{mig}{families}", False, gpu)
+        yield gpu.id, f"{gpu.name}, {gpu.architecture}{mig}{families}", gpu
 
 
-def _mig(catalog: Catalog) -> Iterator[Entry]:
-    for row in {row.id: row for row in catalog.profile_sets.values()}.values():
-        yield Entry(MIG, row.id, " ".join(row.profiles), False, row)
-
-
-def _images(catalog: Catalog) -> Iterator[Entry]:
-    own = catalog.own.images if catalog.own else {}
+def _images(catalog: Catalog) -> _Rows:
     for name, row in catalog.images.items():
         driver = row.driver_version or ("from the GPU Operator" if row.driver == "operator" else "unknown")
-        yield Entry("images", name, f"{row.ami_family}, NVIDIA driver {driver}", name in own, row)
+        yield name, f"{row.ami_family}, NVIDIA driver {driver}", row
 
 
-def _daemonsets(catalog: Catalog) -> Iterator[Entry]:
-    own = catalog.own.daemonsets if catalog.own else {}
+def _daemonsets(catalog: Catalog) -> _Rows:
     for row in catalog.daemonsets:
         summary = f"{row.nodes} nodes, {row.cpu_milli}m CPU, {row.memory_mib} MiB, from {row.component}"
-        yield Entry("daemonsets", row.name, summary, row.name in own, row)
+        yield row.name, summary, row
 
 
-def _releases(catalog: Catalog) -> Iterator[Entry]:
+def _releases(catalog: Catalog) -> _Rows:
     for name, components in catalog.releases.items():
         versions = {row.component: row.version for row in components.values()}
-        summary = " ".join(f"{component}={version}" for component, version in versions.items())
-        yield Entry("releases", name, summary, False, versions)
+        yield name, " ".join(f"{component}={version}" for component, version in versions.items()), versions
 
 
-def _kubernetes(catalog: Catalog) -> Iterator[Entry]:
+def _kubernetes(catalog: Catalog) -> _Rows:
     for row in catalog.kubernetes.values():
         operator = f", GPU Operator {row.gpu_operator_min} or later" if row.gpu_operator_min else ""
-        yield Entry("kubernetes", row.version, f"Karpenter {row.karpenter_min} or later{operator}", False, row)
+        yield row.version, f"Karpenter {row.karpenter_min} or later{operator}", row
 
 
-def _policies(_: Catalog) -> Iterator[Entry]:
+def _policies(_: Catalog) -> _Rows:
     from gpuc.policy.library import policies
 
     for name, policy in policies().items():
-        yield Entry("policies", name, policy.title, False, {"title": policy.title, "why": policy.why})
+        yield name, policy.title, {"title": policy.title, "why": policy.why}
 
 
-def _regions(catalog: Catalog) -> Iterator[Entry]:
-    for row in catalog.eks_registries.values():
-        yield Entry("regions", row.region, row.host, False, row)
-
-
-def _prices(catalog: Catalog) -> Iterator[Entry]:
+def _prices(catalog: Catalog) -> _Rows:
     for row in catalog.own.prices if catalog.own else ():
-        summary = f"{row.hourly_usd:g} USD per hour on {row.date}"
-        yield Entry("prices", f"{row.instance_type} {row.region} {row.purchase}", summary, True, row)
+        name = f"{row.instance_type} {row.region} {row.purchase}"
+        yield name, f"{row.hourly_usd:g} USD per hour on {row.date}", row
 
 
-_READERS: dict[str, Callable[[Catalog], Iterator[Entry]]] = {
-    FAMILIES: _families,
-    TYPES: _types,
-    GPUS: _gpus,
-    MIG: _mig,
-    "images": _images,
-    "daemonsets": _daemonsets,
-    "releases": _releases,
-    "kubernetes": _kubernetes,
-    "policies": _policies,
-    "regions": _regions,
-    "prices": _prices,
+_TABLE: dict[str, tuple[str, Callable[[Catalog], _Rows]]] = {
+    FAMILIES: ("families of EC2 instance types", _families),
+    TYPES: ("EC2 instance types", _types),
+    GPUS: ("NVIDIA GPUs", _gpus),
+    MIG: (
+        "MIG profiles of GPU boards with the same memory",
+        lambda catalog: {
+            row.id: (row.id, " ".join(row.profiles), row) for row in catalog.profile_sets.values()
+        }.values(),
+    ),
+    "images": ("families of node images", _images),
+    "daemonsets": ("DaemonSets on nodes, and what a pod requests", _daemonsets),
+    "releases": ("release sets: components and their versions", _releases),
+    "kubernetes": ("Kubernetes versions", _kubernetes),
+    "policies": ("admission policies", _policies),
+    "regions": (
+        "AWS regions with image registries of EKS add-ons",
+        lambda catalog: ((row.region, row.host, row) for row in catalog.eks_registries.values()),
+    ),
+    "prices": ("prices of the fleet", _prices),
 }
+SUBJECTS = {subject: description for subject, (description, _) in _TABLE.items()}
+"""Descriptions of the subjects, in the order of the list."""

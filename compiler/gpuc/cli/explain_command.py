@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 
+from gpuc.diagnostics.report.console import write_stdout
+
 _RULE = re.compile(r"[A-Za-z]{2,4}-?\d+")
+
+
+def run_explain(subject: str | None = None) -> None:
+    """Prints the explanation of a rule or of a field of the spec; the list of rules for None."""
+    write_stdout(explanation(subject))
 
 
 def explanation(subject: str | None) -> str:

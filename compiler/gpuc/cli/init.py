@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.usage import UsageError
 
 if TYPE_CHECKING:
@@ -89,6 +90,11 @@ def schema_text(of: str = "spec") -> str:
     from gpuc.spec.schema import catalog_schema, json_schema
 
     return json.dumps(catalog_schema() if of == "catalog" else json_schema(), indent=2) + "\n"
+
+
+def run_schema(of: str) -> None:
+    """Prints the schema of spec, catalog or plan."""
+    write_stdout(schema_text(of))
 
 
 def _present(path: Path, read: Callable[[str], bytes | None], file: str) -> str | None:

@@ -7,30 +7,30 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpuc.cli.arguments import parser_of
 from gpuc.cli.init import MINIMAL, TENANTS, Written, write_fleet
-from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete, questions
+from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete
 from gpuc.cli.requirement import path_of
-from gpuc.diagnostics.report.console import print_document
+from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.terminal import is_terminal
 from gpuc.diagnostics.usage import UsageError
 
 
-def run_init(arguments: list[str]) -> int:
-    """Runs `gpuc init` and returns the exit code.
+def run_init(directory: str, minimal: bool = False, **given: str) -> None:
+    """Writes the files of a new fleet, and prints the files and what to do next.
+
+    Args:
+        minimal: whether the spec has one node pool, without tenants, queues and policies.
+        given: the settings by field.
 
     Raises:
-        UsageError: for wrong or missing arguments, and when a file cannot be written.
+        UsageError: for wrong or missing settings, and when a file cannot be written.
     """
-    options = parser_of("init").parse(arguments)
-    directory = Path(options.directory)
-    given = {question.field: getattr(options, question.field) for question in questions()}
+    folder = Path(directory)
     ask = _ask if is_terminal(sys.stdin) else None
-    settings = complete(given, ask, needs_requirement=not (directory / "requirements.txt").exists())
-    written = write_fleet(directory, settings, MINIMAL if options.minimal else TENANTS)
-    steps = [step for step in _steps(directory, settings, written, is_minimal=options.minimal) if step]
-    print_document([*_files(directory, written), "next:", *(f"  {step}" for step in steps)])
-    return 0
+    settings = complete(given, ask, needs_requirement=not (folder / "requirements.txt").exists())
+    written = write_fleet(folder, settings, MINIMAL if minimal else TENANTS)
+    steps = (f"  {step}" for step in _steps(folder, settings, written, is_minimal=minimal))
+    write_stdout("\n".join([*_files(folder, written), "next:", *steps]) + "\n")
 
 
 def _ask(prompt: str) -> str:
@@ -52,7 +52,7 @@ def _files(directory: Path, written: Written) -> Iterator[str]:
         return
     yield f"{len(written.kept)} files exist and were not changed; `gpuc init NEW_FOLDER` shows what gpuc would write:"
     for file, lines in written.kept.items():
-        yield from (f"  {file}", *(f"    add the line: {line}" for line in lines))
+        yield f"  {file}" + "".join(f"\n    add the line: {line}" for line in lines)
 
 
 def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal: bool) -> Iterator[str]:

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
+from gpuc.cli.command import choice_of
 from gpuc.cli.requirement import EXPECTED, requirement_problem
 from gpuc.diagnostics.usage import UsageError
 
 OWN_ARGO_CD, HUB = "in-cluster", "hub"
 ENGINES = ("vpc-cni", "cilium")
-_METAVARS = {
-    "kubernetes": "VERSION",
-    "network_policy_engine": "ENGINE",
-    "argocd": "PLACE",
-    "server": "URL",
-    "repo": "URL",
-    "requirement": "LINE",
-}
 EXAMPLE_REPO = "https://git.example.com/platform/gpu-fleet.git"
 
 
@@ -37,86 +31,115 @@ class Settings:
     """The line of requirements.txt that installs gpuc; empty if requirements.txt exists already."""
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """An option of `gpuc init`, which is also a question on a terminal."""
 
     field: str
+    metavar: str
+    """The value of the option in the usage."""
     text: str
     """The meaning of the value: the help of the option, and the question."""
     expected: str
     """The allowed form of the value."""
-    problem: Callable[[str], str]
-    """Returns why a value is wrong; an empty string for a correct value."""
+    model: str = ""
+    """The module in gpuc.spec and the class with the field, for example "cloud.Aws". Help does not load it."""
+    choices: tuple[str, ...] = ()
 
     @property
     def option(self) -> str:
         """The option, for example --network-policy-engine."""
         return f"--{self.field.replace('_', '-')}"
 
-    @property
-    def metavar(self) -> str:
-        """The value of the option in the usage."""
-        return _METAVARS.get(self.field, self.field.upper())
+    def problem(self, value: str) -> str:
+        """Returns why a value is wrong; an empty string for a correct value."""
+        if self.choices:
+            return "" if value in self.choices else f"expected {self.expected}"
+        return self._problem_in_spec(value) if self.model else requirement_problem(value)
 
-    def refusal(self, value: str) -> str:
-        """Returns a message about a wrong value; an empty string for a correct value."""
-        problem = self.problem(value)
-        return f"{self.option} {value!r}: {problem}" if problem else ""
+    def _problem_in_spec(self, value: str) -> str:
+        from importlib import import_module
+
+        from pydantic import TypeAdapter, ValidationError
+
+        module, name = self.model.split(".")
+        fields = getattr(import_module(f"gpuc.spec.{module}"), name).model_fields
+        try:
+            TypeAdapter(fields[self.field].rebuild_annotation()).validate_python(value)
+        except ValidationError:
+            return f"expected {self.expected}"
+        return ""
 
 
 def questions() -> tuple[Question, ...]:
     """Returns the questions in the order in which `gpuc init` asks them."""
-
-    def in_spec(model: str, field: str, text: str, expected: str) -> Question:
-        return Question(field, text, expected, lambda value: _problem_in_spec(model, field, value, expected))
-
+    places = (OWN_ARGO_CD, HUB)
+    versions = _kubernetes_versions()
     return (
-        in_spec(
-            "cluster.Metadata",
+        Question(
             "name",
+            "NAME",
             "the name of the cluster and of its spec",
             "a letter, then lower-case letters, digits and hyphens, at most 40 characters, for example dev-use1",
+            "cluster.Metadata",
         ),
-        in_spec("cloud.Aws", "region", "the AWS region", "a region such as eu-central-1"),
-        _choice("kubernetes", "the version of Kubernetes", _kubernetes_versions()),
-        _choice("network_policy_engine", "the program that enforces NetworkPolicies", ENGINES),
-        _choice("argocd", "whether Argo CD runs in the cluster or in another cluster", (OWN_ARGO_CD, HUB)),
-        in_spec(
-            "platform.Destination",
+        Question("region", "REGION", "the AWS region", "a region such as eu-central-1", "cloud.Aws"),
+        Question("kubernetes", "VERSION", "the version of Kubernetes", choice_of(versions), choices=versions),
+        Question(
+            "network_policy_engine",
+            "ENGINE",
+            "the program that enforces NetworkPolicies",
+            choice_of(ENGINES),
+            choices=ENGINES,
+        ),
+        Question(
+            "argocd",
+            "PLACE",
+            "whether Argo CD runs in the cluster or in another cluster",
+            choice_of(places),
+            choices=places,
+        ),
+        Question(
             "server",
+            "URL",
             "with --argocd hub: the URL of the cluster in Argo CD, as `argocd cluster list` prints it",
             "an https URL such as https://ABC.gr7.us-east-1.eks.amazonaws.com",
+            "platform.Destination",
         ),
-        in_spec(
-            "platform.Delivery",
+        Question(
             "repo",
+            "URL",
             "the URL of the new Git repository, from which Argo CD reads the output",
             f"an address that begins with https://, ssh:// or git@, such as {EXAMPLE_REPO}",
+            "platform.Delivery",
         ),
-        Question("requirement", "the line of requirements.txt that installs gpuc", EXPECTED, requirement_problem),
+        Question("requirement", "LINE", "the line of requirements.txt that installs gpuc", EXPECTED),
     )
 
 
-def complete(given: Mapping[str, str | None], ask: Callable[[str], str] | None, needs_requirement: bool) -> Settings:
+def complete(given: Mapping[str, str], ask: Callable[[str], str] | None, needs_requirement: bool) -> Settings:
     """Returns the settings from options, answers and defaults.
 
     Args:
-        given: the options by field; None for an option that is missing.
+        given: the options by field.
         ask: asks a question and returns the answer; None if there is no terminal.
         needs_requirement: whether `gpuc init` writes requirements.txt.
 
     Raises:
         UsageError: when options are wrong, contradict each other, or are missing without a terminal.
     """
-    all_questions = questions()
-    wrong = [q.refusal(value) for q in all_questions if (value := given[q.field]) is not None]
-    if problems := list(filter(None, wrong)):
-        raise UsageError("; ".join(problems))
-    settings = Settings(**{field: value for field, value in given.items() if value is not None})
+    asked = questions()
+    wrong = (
+        f"{question.option} {given[question.field]!r}: {problem}"
+        for question in asked
+        if question.field in given and (problem := question.problem(given[question.field]))
+    )
+    if problems := "; ".join(wrong):
+        raise UsageError(problems)
+    settings = Settings(**given)
     missing = []
-    for question in all_questions:
-        if given[question.field] is not None or not _is_needed(question.field, settings, needs_requirement):
+    for question in asked:
+        is_needed = {"server": settings.argocd == HUB, "requirement": needs_requirement}.get(question.field, True)
+        if question.field in given or not is_needed:
             continue
         default = getattr(settings, question.field)
         if ask is not None:
@@ -128,22 +151,13 @@ def complete(given: Mapping[str, str | None], ask: Callable[[str], str] | None, 
     return _with_server(settings)
 
 
-def _is_needed(field: str, settings: Settings, needs_requirement: bool) -> bool:
-    if field == "server":
-        return settings.argocd == HUB
-    return field != "requirement" or needs_requirement
-
-
 def _answer(question: Question, default: str, ask: Callable[[str], str]) -> str:
     """Asks until the answer is correct. An empty answer is the default."""
     prompt = f"{question.text[0].upper()}{question.text[1:]}\n  {question.expected}"
     prompt += f" [{default}]: " if default else ": "
-    while True:
-        value = ask(prompt).strip() or default
-        refusal = question.problem(value)
-        if not refusal:
-            return value
-        prompt = f"  {refusal}: "
+    while problem := question.problem(value := ask(prompt).strip() or default):
+        prompt = f"  {problem}: "
+    return value
 
 
 def _with_server(settings: Settings) -> Settings:
@@ -162,30 +176,6 @@ def _with_server(settings: Settings) -> Settings:
     return replace(settings, server=settings.server or OWN_SERVER)
 
 
-def _problem_in_spec(model: str, field: str, value: str, expected: str) -> str:
-    """Returns why a value is no value of a field of the spec; an empty string for a correct value.
-
-    Args:
-        model: the module in gpuc.spec and the class, for example "cloud.Aws". Help and completion do not load it.
-    """
-    from importlib import import_module
-
-    from pydantic import TypeAdapter, ValidationError
-
-    module, name = model.split(".")
-    fields = getattr(import_module(f"gpuc.spec.{module}"), name).model_fields
-    try:
-        TypeAdapter(fields[field].rebuild_annotation()).validate_python(value)
-    except ValidationError:
-        return f"expected {expected}"
-    return ""
-
-
-def _choice(field: str, text: str, choices: tuple[str, ...]) -> Question:
-    expected = " or ".join((", ".join(choices[:-1]), choices[-1]))
-    return Question(field, text, expected, lambda value: "" if value in choices else f"expected {expected}")
-
-
 def _kubernetes_versions() -> tuple[str, ...]:
     """Returns the Kubernetes versions that gpuc has schemas for and that all components support."""
     from gpuc.catalog import load
@@ -194,7 +184,7 @@ def _kubernetes_versions() -> tuple[str, ...]:
     def numbers(version: str) -> list[int]:
         return [int(part) for part in version.split(".")]
 
-    components = list(load().releases[max(load().releases)].values())
+    components = load().releases[max(load().releases)].values()
     lowest = max(numbers(row.kubernetes_min) for row in components if row.kubernetes_min)
     highest = min(numbers(row.kubernetes_max) for row in components if row.kubernetes_max)
     return tuple(version for version in builtin_versions() if lowest <= numbers(version) <= highest)

@@ -8,9 +8,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from gpuc.cli.arguments import parser_of
-from gpuc.cli.specs import find_root, is_below_specs, selected_or_all
-from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
+from gpuc.cli.objects import objects_in
+from gpuc.cli.specs import is_in_specs, selected
+from gpuc.diagnostics.finding import StageError
+from gpuc.diagnostics.report.console import print_document, write_stdout
 from gpuc.diagnostics.usage import UsageError
 from gpuc.isolation.assumptions import Assumption, Basis, assumptions, datapath_assumptions, statements
 from gpuc.isolation.outside import public_assumptions
@@ -19,7 +20,7 @@ from gpuc.isolation.report import Proof, blocks, document
 from gpuc.isolation.tenancy import TENANT_LABEL, Tenancy, labelled_tenancy, separate_tenancy
 from gpuc.kubernetes.addresses import Ranges, read_ranges
 from gpuc.kubernetes.selector import Invalid
-from gpuc.lint.load.load_objects import LoadedObjects, load_objects
+from gpuc.lint.load.load_objects import LoadedObjects
 from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.other_policies import CILIUM, enforced_policies
@@ -32,42 +33,33 @@ if TYPE_CHECKING:
 _POLICIES = ((GROUP, "NetworkPolicy"), (CILIUM, CILIUM_POLICY))
 
 
-class IsolationOptions:
-    """The options of isolation, with their defaults."""
+def run_isolation(inputs: list[str], tenant_label: str | None = None, pod_cidrs: str = "", form: str = "text") -> int:
+    """Prints a proof for each spec, then one proof for all manifest files together, and returns the exit code.
 
-    inputs: list[str]
-    """Specs, cluster names, manifest files and folders; empty for all specs."""
-    format: str = "text"
-    tenant_label: str | None = None
-    pod_cidrs: str = ""
-    """The IP ranges of pods for manifest files, separated by commas."""
-
-
-def run_isolation(arguments: list[str]) -> int:
-    """Runs `gpuc isolation` and returns the exit code.
+    Args:
+        inputs: specs, cluster names, manifest files and folders; empty for all specs.
+        pod_cidrs: the IP ranges of pods for manifest files, separated by commas.
 
     Raises:
-        UsageError: for wrong arguments, and for files in which no tenants can be distinguished.
+        UsageError: for files in which no tenants can be distinguished.
     """
-    options: IsolationOptions = parser_of("isolation").parse(arguments, IsolationOptions())
     proofs = []
-    for proof in _proofs(options):
+    for proof in _proofs(inputs, tenant_label, pod_cidrs):
         proofs.append(proof)
-        if options.format == "text":
+        if form == "text":
             print_document([*([""] if len(proofs) > 1 else []), *blocks(proof)])
-    if options.format == "json":
+    if form == "json":
         write_stdout(document(proofs))
     return int(not all(proof.holds for proof in proofs))
 
 
-def _proofs(options: IsolationOptions) -> Iterator[Proof]:
-    """Yields a proof for each spec, then one proof for all manifest files together."""
-    paths = [argument for argument in options.inputs if _is_manifest_path(argument)]
-    specs = [argument for argument in options.inputs if argument not in paths]
+def _proofs(inputs: list[str], label: str | None, pod_cidrs: str) -> Iterator[Proof]:
+    paths = [path for path in inputs if Path(path).is_dir() or (Path(path).is_file() and not is_in_specs(path))]
+    specs = [spec for spec in inputs if spec not in paths]
     if specs or not paths:
-        yield from _prove_specs(specs, options.tenant_label)
+        yield from _prove_specs(specs, label)
     if paths:
-        yield _prove_files(paths, options.tenant_label, _ranges(options.pod_cidrs))
+        yield _prove_files(paths, label, _ranges(pod_cidrs))
 
 
 def _ranges(text: str) -> Ranges | None:
@@ -82,18 +74,11 @@ def _ranges(text: str) -> Ranges | None:
         raise UsageError(f"--pod-cidrs requires IP ranges such as 10.0.0.0/16,10.1.0.0/16, not {text}") from None
 
 
-def _is_manifest_path(argument: str) -> bool:
-    """Returns whether an argument is a path of manifests: a folder, or a file outside of specs/."""
-    path = Path(argument)
-    return path.is_dir() or (path.is_file() and not is_below_specs(argument))
-
-
 def _prove_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
-    from gpuc.diagnostics.finding import StageError
     from gpuc.pipeline.stages import compiled_spec
 
-    root = find_root(Path.cwd())
-    for file in selected_or_all(root, specs):
+    root, files = selected(specs)
+    for file in files:
         try:
             spec = compiled_spec(root, file)
         except StageError as error:
@@ -104,26 +89,24 @@ def _prove_specs(specs: list[str], label: str | None) -> Iterator[Proof]:
 
 
 def _prove_files(paths: list[str], label: str | None, pods: Ranges | None) -> Proof:
-    loaded = load_objects(paths)
-    for sentence in loaded.unread_summary:
-        write_message(sentence)
-    objects = ObjectSet(loaded.manifests, is_complete=False)
+    files = objects_in(paths)
+    objects = ObjectSet(files.manifests, is_complete=False)
     proof = _proof(", ".join(paths), objects, _tenancy(objects, label, paths), pods=pods)
-    return replace(proof, assumptions=[*_input_assumptions(loaded), *proof.assumptions], locate=loaded.locate)
+    return replace(proof, assumptions=[*_input_assumptions(files), *proof.assumptions], locate=files.locate)
 
 
-def _input_assumptions(loaded: LoadedObjects) -> Iterator[Assumption]:
+def _input_assumptions(files: LoadedObjects) -> Iterator[Assumption]:
     """Yields an assumption for input that gpuc could not read, and one for documents that are not objects.
 
     NetworkPolicies are additive, so a NetworkPolicy in this input may allow more traffic.
     """
-    if loaded.unread:
-        count = f"{len(loaded.unread)} locations" if len(loaded.unread) > 1 else "one location"
-        reason = f"false at {count}: {loaded.unread[0]}"
+    if files.unread:
+        count = f"{len(files.unread)} locations" if len(files.unread) > 1 else "one location"
+        reason = f"false at {count}: {files.unread[0]}"
         yield Assumption("gpuc can read every file", Basis.BROKEN, reason)
-    if loaded.not_objects:
+    if files.not_objects:
         yield Assumption(
-            "documents that are not objects contain no NetworkPolicy", Basis.ASSUMED, "; ".join(loaded.not_objects)
+            "documents that are not objects contain no NetworkPolicy", Basis.ASSUMED, "; ".join(files.not_objects)
         )
 
 

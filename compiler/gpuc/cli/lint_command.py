@@ -5,42 +5,66 @@ from __future__ import annotations
 from pathlib import Path
 from time import perf_counter
 
+from gpuc.catalog import load, schemas
 from gpuc.catalog.schemas import builtin_kinds, builtin_versions
-from gpuc.cli.options import LintOptions
+from gpuc.cli.reports import exit_code, write_reports
 from gpuc.cli.specs import current_catalog, repository_prefix
 from gpuc.diagnostics.report import render
-from gpuc.diagnostics.report.console import stdout_style, write_stdout
 from gpuc.diagnostics.report.result import Report
 from gpuc.diagnostics.usage import UsageError
 from gpuc.lint.linter import Linter
 
 
-def run_lint(arguments: list[str]) -> int:
-    """Runs `gpuc lint` and returns the exit code.
+def run_lint(
+    paths: list[str],
+    kubernetes: str = "1.35",
+    chart: str | None = None,
+    crds: Path | None = None,
+    form: str = "text",
+    strict: bool = False,
+) -> int:
+    """Lints files and folders, prints the report, and returns the exit code.
+
+    Args:
+        kubernetes: the minor version of the cluster.
+        chart: the Helm chart of documents that are not Kubernetes objects, as NAME or NAME=VERSION.
+        crds: a folder of schemas from `gpuc crds import`; they take precedence over gpuc's own schemas.
 
     Raises:
-        UsageError: for wrong arguments, and for paths without YAML documents.
+        UsageError: for a version or a chart that gpuc does not know, and for paths without YAML documents.
     """
-    from gpuc.cli.arguments import parser_of
-
     started = perf_counter()
-    options: LintOptions = parser_of("lint").parse(arguments, LintOptions())
-    linter = Linter(_minor_version(options.kubernetes), options.chart, options.crds, current_catalog())
-    for path in dict.fromkeys(options.paths):
+    name = _known_chart(chart) if chart is not None else None
+    linter = Linter(_minor_version(kubernetes), name, crds, current_catalog())
+    for path in dict.fromkeys(paths):
         linter.lint(path)
     report = Report(
         tuple(linter.findings),
         lines=linter.source_map.line,
         objects=linter.objects,
-        unchecked=tuple(
-            linter.unchecked.sentences(has_chart=options.chart is not None, has_crds=options.crds is not None)
-        ),
-        seconds=perf_counter() - started if options.format == "text" else None,
+        unchecked=tuple(linter.unchecked.sentences(has_chart=name is not None, has_crds=crds is not None)),
+        seconds=perf_counter() - started if form == "text" else None,
         repository_prefix=repository_prefix(Path.cwd()),
     )
-    write_stdout(render(options.format, report, stdout_style()))
-    failing = {"error", "warning"} if options.strict else {"error"}
-    return int(any(finding.severity.value in failing for finding in linter.findings))
+    write_reports(lambda name, style: render(name, report, style), form, ())
+    return exit_code(linter.findings, strict=strict)
+
+
+def _known_chart(text: str) -> str:
+    """Returns the name of the chart in NAME=VERSION, or in NAME for any version.
+
+    Raises:
+        UsageError: when gpuc has no schema for the Helm values of this chart and version.
+    """
+    name, _, version = text.partition("=")
+    rows = [row for rows in load().releases.values() for row in rows.values() if schemas.chart(row.component)]
+    if not any(row.component == name and version in ("", row.version) for row in rows):
+        known = ", ".join(sorted({f"{row.component}={row.version}" for row in rows}))
+        raise UsageError(
+            f"--chart: gpuc has no schema for the Helm values of {text}; known: {known}; "
+            "`gpuc lint --help` shows the usage"
+        )
+    return name
 
 
 def _minor_version(version: str) -> str:

@@ -7,40 +7,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from time import perf_counter
-from typing import TYPE_CHECKING
 
-from gpuc.diagnostics.output_error import REPORT_THIS, OutputError
-from gpuc.diagnostics.report.console import write_message, write_stderr, write_stdout
-from gpuc.diagnostics.report.output import ReportFile, report_files
+from gpuc.cli.commands import COMMANDS
+from gpuc.cli.overview import overview, run_help
+from gpuc.diagnostics.output_error import OutputError
+from gpuc.diagnostics.report.console import write_message, write_stdout
+from gpuc.diagnostics.report.output import report_files
 from gpuc.diagnostics.spelling import did_you_mean
-from gpuc.diagnostics.usage import SUMMARIES, UsageError
-
-if TYPE_CHECKING:
-    from gpuc.cli.options import Options
-    from gpuc.pipeline.pipeline import Outcome
-
-
-RUNNERS = {
-    "plan": ("cli.plan_command", "run_plan"),
-    "diff": ("cli.plan_command", "run_diff"),
-    "specs": ("cli.specs_command", "run_specs"),
-    "lint": ("cli.lint_command", "run_lint"),
-    "trace": ("cli.trace_command", "run_trace"),
-    "isolation": ("cli.isolation_command", "run_isolation"),
-    "prerequisites": ("cli.prerequisites_command", "run_prerequisites"),
-    "crds": ("cli.crds_command", "run_crds"),
-    "rehearse": ("cli.rehearse_command", "run_rehearsal"),
-    "catalog": ("cli.catalog_command", "run_catalog"),
-    "init": ("cli.init_command", "run_init"),
-    "tools": ("cli.tools_command", "run_tools"),
-    "completion": ("cli.completion_command", "run_completion"),
-}
-"""The module and function of each command that is not implemented in this module."""
+from gpuc.diagnostics.usage import UsageError
 
 _OPTIONS = {"-h": "help", "--help": "help", "-V": "version", "--version": "version"}
 """The options that are another name of a command."""
@@ -49,7 +26,7 @@ _OPTIONS = {"-h": "help", "--help": "help", "-V": "version", "--version": "versi
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command and returns the exit code. An error is reported in one line on stderr."""
     try:
-        return _dispatch(list(sys.argv[1:] if argv is None else argv))
+        return run_command(list(sys.argv[1:] if argv is None else argv))
     except UsageError as error:
         write_message(str(error))
         return 2
@@ -66,162 +43,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 3
 
 
-def _dispatch(arguments: list[str]) -> int:
+def run_command(arguments: list[str]) -> int:
+    """Runs the command that the first argument names, and returns the exit code.
+
+    Raises:
+        UsageError: for a wrong command line.
+    """
     if not arguments:
-        write_stdout(_overview())
+        write_stdout(overview())
         return 2
-    command, rest = _OPTIONS.get(arguments[0], arguments[0]), arguments[1:]
-    if command not in SUMMARIES:
-        raise UsageError(_no_command(command))
-    if command != "completion" and ("-h" in rest or "--help" in rest):
-        from gpuc.cli.arguments import parser_of
+    name, *words = arguments
+    name = _OPTIONS.get(name, name)
+    if name not in COMMANDS:
+        hint = did_you_mean(name, [*COMMANDS, *(option for option in _OPTIONS if option.startswith("--"))])
+        raise UsageError(f"no command {name}{hint or '; the commands are ' + ', '.join(COMMANDS)}")
+    if name == "completion" and "--" in words[:2]:
+        from gpuc.cli.completion import print_words
 
-        write_stdout(parser_of(command).format_help())
+        return print_words(words[words.index("--") + 1 :])
+    if "-h" in words or "--help" in words:
+        run_help(command=name)
         return 0
-    if command in {"compile", "check"}:
-        return _compile_or_check(command, rest)
-    if command in RUNNERS:
-        return _runner(command)(rest)
-    {"schema": _schema, "explain": _explain, "help": _help, "version": _version}[command](rest)
-    return 0
+    from gpuc.cli.parser import Parser
 
-
-def _runner(command: str) -> Callable[[list[str]], int]:
-    module, name = RUNNERS[command]
-    run: Callable[[list[str]], int] = getattr(import_module(f"gpuc.{module}"), name)
-    return run
-
-
-def _no_command(command: str) -> str:
-    """Returns the message about a command that gpuc does not have."""
-    from gpuc.cli.other_tools import command_hint
-
-    if hint := command_hint(command):
-        return f"no command {command}: {hint}"
-    hint = did_you_mean(command, [*SUMMARIES, *(name for name in _OPTIONS if name.startswith("--"))])
-    return f"no command {command}{hint or '; the commands are ' + ', '.join(SUMMARIES)}"
-
-
-def _overview() -> str:
-    commands = "\n".join(f"  {name:<13}  {summary}" for name, summary in SUMMARIES.items())
-    return (
-        "usage: gpuc COMMAND [ARGUMENT...]\n\n"
-        "gpuc compiles one spec per GPU cluster to the configuration of Karpenter, Kueue, the NVIDIA GPU Operator,\n"
-        "Gatekeeper, Prometheus and Argo CD.\n\n"
-        f"commands:\n{commands}\n\n"
-        "`gpuc COMMAND --help` and `gpuc help COMMAND` show the arguments and examples of a command.\n"
-        "A new fleet: `gpuc init FOLDER`, then `gpuc compile`. Completion in the shell: `gpuc completion --help`.\n"
-    )
-
-
-def _compile_or_check(command: str, arguments: list[str]) -> int:
-    """Runs `gpuc compile` or `gpuc check` and returns the exit code."""
-    started = perf_counter()
-    from gpuc.cli.arguments import parser_of
-    from gpuc.cli.options import Options
-    from gpuc.cli.specs import find_root, select
-
-    options: Options = parser_of(command).parse(arguments, Options())
-    root = find_root(Path.cwd())
-    files = select(root, Path.cwd(), options.specs)
-    with report_files(options.output) as outputs:
-        outcome = _outcome(command, root, files, options)
-        _report(outcome, root, options, outputs, perf_counter() - started)
-    if outcome.failures:
-        return 3
-    failing = {"error", "warning"} if options.strict else {"error"}
-    return int(any(finding.severity.value in failing for finding in outcome.findings))
-
-
-def _outcome(command: str, root: Path, files: list[str] | None, options: Options) -> Outcome:
-    from gpuc.diagnostics.report.progress import Progress
-    from gpuc.pipeline import pipeline
-
-    into: Path = options.into or root
-    progress = Progress(None if options.quiet else sys.stderr)
-    try:
-        if command == "compile":
-            _create_folder(into)
-            return pipeline.compile_specs(root, files, into, progress)
-        return pipeline.check_specs(root, files, into, options.fresh, progress)
-    finally:
-        progress.close()
-
-
-def _create_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot write to {folder}: {error.strerror}") from None
-
-
-def _report(outcome: Outcome, root: Path, options: Options, outputs: list[ReportFile], seconds: float) -> None:
-    from dataclasses import replace
-
-    from gpuc.cli.specs import repository_prefix
-    from gpuc.diagnostics.report import render
-    from gpuc.diagnostics.report.result import Report
-    from gpuc.diagnostics.report.terminal import is_terminal, style_of
-
-    report = Report(
-        findings=outcome.findings,
-        failures=outcome.failures,
-        clusters=outcome.clusters,
-        written=outcome.written,
-        removed=outcome.removed,
-        unchanged=outcome.unchanged,
-        changes=outcome.changes,
-        lines=outcome.lines,
-        repository_prefix=repository_prefix(root),
-    )
-    for output in outputs:
-        output.write(render(output.format, report))
-    if options.quiet and options.format == "text":
-        report = replace(report, quiet=True)
-    if is_terminal(sys.stdout):
-        report = replace(report, seconds=seconds)
-    if not report.failures:
-        write_stdout(render(options.format, report, style_of(sys.stdout, os.environ)))
-    elif options.format == "text":
-        write_stderr(render("text", report, style_of(sys.stderr, os.environ)))
-    else:
-        write_stdout(render(options.format, report))
-        write_message(f"{REPORT_THIS}: {len(report.failures)} errors in the output; no file was written")
-
-
-def _schema(arguments: list[str]) -> None:
-    from gpuc.cli.arguments import parser_of
-
-    of = parser_of("schema").parse(arguments).of
-    from gpuc.cli.init import schema_text
-
-    write_stdout(schema_text(of))
-
-
-def _explain(arguments: list[str]) -> None:
-    from gpuc.cli.arguments import parser_of
-
-    subject = parser_of("explain").parse(arguments).subject
-    from gpuc.cli.explain_command import explanation
-
-    write_stdout(explanation(subject))
-
-
-def _help(arguments: list[str]) -> None:
-    from gpuc.cli.arguments import parser_of
-
-    command = parser_of("help").parse(arguments).command
-    write_stdout(parser_of(command).format_help() if command else _overview())
-
-
-def _version(arguments: list[str]) -> None:
-    from gpuc import __version__
-
-    if arguments:
-        from gpuc.cli.arguments import parser_of
-
-        parser_of("version").parse(arguments)
-    write_stdout(f"gpuc {__version__}\n")
+    command = COMMANDS[name]
+    options = Parser(command).parse(words)
+    with report_files(options.pop("output", ())) as outputs:
+        if outputs:
+            options["outputs"] = outputs
+        return command.load()(**options) or 0
 
 
 def _failure_message(error: Exception) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from gpuc.cli.examples import EXAMPLES
+from gpuc.cli.command import Argument, Command, choice_of
 from gpuc.diagnostics.spelling import did_you_mean
-from gpuc.diagnostics.usage import SUMMARIES, UsageError
+from gpuc.diagnostics.usage import UsageError
 
 _REQUIRED = "the following arguments are required: "
 """The start of the message of argparse about missing arguments."""
@@ -22,45 +22,50 @@ _MESSAGES = (
     (r"argument (.+)", r"\1"),
 )
 """Messages of argparse as regular expressions, and the messages of gpuc. The first match applies."""
+_NARGS = {(False, False): None, (True, False): "?", (False, True): "+", (True, True): "*"}
+"""The nargs of a positional argument, by whether it is optional and whether it may be repeated."""
 
 
 class Parser(argparse.ArgumentParser):
     """The argument parser of a command. For wrong arguments, the parser raises UsageError and does not exit."""
 
-    def __init__(self, command: str, epilog: str = "", usage: str | None = None) -> None:
+    def __init__(self, command: Command) -> None:
+        examples = [f"  # {comment}\n  {line}" for comment, line in command.examples]
         super().__init__(
-            prog=f"gpuc {command}",
-            usage=usage,
-            description=SUMMARIES[command],
-            epilog="\n\n".join(part for part in (_examples(command), epilog) if part),
+            prog=f"gpuc {command.name}",
+            usage=command.usage,
+            description=command.summary,
+            epilog="\n\n".join(part for part in ("\n".join(["examples:", *examples]), command.epilog) if part),
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
+            argument_default=argparse.SUPPRESS,
         )
-        self.command = command
+        arguments = tuple(command.arguments() if callable(command.arguments) else command.arguments)
+        exclusive = self.add_mutually_exclusive_group() if any(argument.const for argument in arguments) else self
+        for argument in arguments:
+            names, keywords = _keywords(argument)
+            (exclusive if argument.const else self).add_argument(*names, **keywords)
 
     @property
     def arguments(self) -> list[argparse.Action]:
         """The options and positional arguments that the help shows, in its order."""
         return [action for action in self._actions if action.help != argparse.SUPPRESS]
 
-    def parse(self, arguments: Sequence[str], namespace: Any = None) -> Any:
-        """Parses options and positional arguments, in any order, and returns the namespace with their values.
-
-        Args:
-            namespace: the object that gets the values; None for a new object.
+    def parse(self, arguments: Sequence[str]) -> dict[str, Any]:
+        """Parses options and positional arguments, in any order, and returns the values of those that are given.
 
         Raises:
             UsageError: when an argument is unknown, wrong or missing.
         """
-        parsed, unknown = self.parse_known_intermixed_args(list(arguments), namespace)
+        parsed, unknown = self.parse_known_intermixed_args(list(arguments))
         if unknown:
             raise UsageError(self._unknown(unknown[0]))
-        return parsed
+        return vars(parsed)
 
     def error(self, message: str) -> NoReturn:
         if message.startswith(_REQUIRED):
             names = message.removeprefix(_REQUIRED).split(", ")
-            choices = {action.dest: f" ({_or(action.choices)})" for action in self.arguments if action.choices}
+            choices = {action.dest: f" ({choice_of(action.choices)})" for action in self.arguments if action.choices}
             message = "missing: " + ", ".join(name + choices.get(name, "") for name in names)
         for pattern, replacement in _MESSAGES:
             if match := re.fullmatch(pattern, message, re.DOTALL):
@@ -69,12 +74,8 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; `{self.prog} --help` shows the usage")
 
     def _unknown(self, argument: str) -> str:
-        from gpuc.cli.other_tools import option_hint
-
         known = [name for action in self.arguments for name in action.option_strings]
         message = f"{self.prog} has no argument {argument}"
-        if hint := option_hint(self.command, argument, known):
-            return f"{message}: {hint}"
         options = ", ".join(name for name in known if name.startswith("--") and name != "--help")
         if suggestion := did_you_mean(argument, known):
             return message + suggestion
@@ -90,7 +91,7 @@ class Parser(argparse.ArgumentParser):
             return
         name = "/".join(action.option_strings) or "the argument"
         hint = did_you_mean(str(value), map(str, action.choices))
-        message = f"{name} is {value}{hint}; expected {_or(action.choices)}"
+        message = f"{name} is {value}{hint}; expected {choice_of(action.choices)}"
         raise argparse.ArgumentError(None, message)
 
 
@@ -118,48 +119,53 @@ class FormatAndFile:
         return form, file
 
 
-def add_formats(parser: Parser, formats: Sequence[str]) -> None:
-    """Adds --format and --output. The first format is the default."""
-    parser.add_argument("--format", choices=formats, help=f"the format of the report (default: {formats[0]})")
-    parser.add_argument(
-        "--output",
-        action="append",
-        type=FormatAndFile(formats),
-        metavar="FORMAT=FILE",
-        help="also write a report to a file; may be repeated",
-    )
+def _keywords(argument: Argument) -> tuple[list[str], dict[str, Any]]:
+    """Returns the names and the keywords with which argparse declares an argument."""
+    words = argument.usage.split()
+    names = [word.rstrip(",") for word in words if word.startswith("-")]
+    value = "" if words[-1] in names else words[-1].strip("[]")
+    metavar = re.sub(r"(?<=\w)\.\.\.$", "", value)
+    keywords: dict[str, Any] = {"help": argument.help or argparse.SUPPRESS}
+    dest = {"dest": argument.dest} if argument.dest else {}
+    if argument.const:
+        return names, {**keywords, **dest, "action": "store_const", "const": argument.const}
+    if names and not value and not argument.choices:
+        return names, {**keywords, "action": "store_true", **dest}
+    keywords["type"] = _type(argument)
+    if argument.type != "report":
+        keywords["choices"] = argument.choices or None
+    is_name = metavar.islower() and not argument.dest
+    if metavar and not is_name:
+        keywords["metavar"] = metavar
+    if names:
+        keywords |= {"action": "append"} if metavar != value else {}
+        return names, {**keywords, **dest}
+    nargs = _NARGS[argument.usage.startswith("["), metavar != value]
+    return [metavar if is_name else argument.dest], {**keywords, "nargs": nargs, "default": argument.default}
 
 
-def existing_folder(argument: str) -> Path:
+def _type(argument: Argument) -> Any:
+    """Returns the function that reads the value of an argument."""
+    if argument.type == "report":
+        return FormatAndFile(argument.choices)
+    return {"text": str, "number": int, "path": Path, "folder": _folder, "new folder": _new_folder}[argument.type]
+
+
+def _folder(argument: str) -> Path:
     """Returns the absolute path of a folder.
 
     Raises:
         argparse.ArgumentTypeError: when the path is not a folder.
     """
-    path = Path(argument)
-    if not path.is_dir():
+    if not Path(argument).is_dir():
         raise argparse.ArgumentTypeError(f"{argument} is not a folder")
-    return path.absolute()
+    return Path(argument).absolute()
 
 
-def new_or_existing_folder(argument: str) -> Path:
+def _new_folder(argument: str) -> Path:
     """Returns the absolute path of a folder, or of nothing yet.
 
     Raises:
         argparse.ArgumentTypeError: when the path is a file.
     """
-    path = Path(argument)
-    if path.exists() and not path.is_dir():
-        raise argparse.ArgumentTypeError(f"{argument} is not a folder")
-    return path.absolute()
-
-
-def _or(choices: Iterable[object]) -> str:
-    """Returns "text, json or markdown"."""
-    *first, last = map(str, choices)
-    return " or ".join(part for part in (", ".join(first), last) if part)
-
-
-def _examples(command: str) -> str:
-    lines = [f"  # {comment}\n  {line}" for comment, line in EXAMPLES[command]]
-    return "\n".join(["examples:", *lines])
+    return _folder(argument) if Path(argument).exists() else Path(argument).absolute()

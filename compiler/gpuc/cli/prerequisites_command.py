@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from gpuc.cli.specs import find_root, only_file
+from gpuc.cli.reports import refused
+from gpuc.cli.specs import selected
+from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.report.console import print_document, write_stdout
 from gpuc.diagnostics.report.document import json_text, picked, position
+from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import first_names
-
-if TYPE_CHECKING:
-    from gpuc.diagnostics.finding import Mark
-    from gpuc.emit.prerequisites.record import Prerequisite
-    from gpuc.manifest.manifest import Manifest
-    from gpuc.pipeline.stages import CompiledSpec
+from gpuc.emit.prerequisites import chapters
+from gpuc.emit.prerequisites.record import Prerequisite
+from gpuc.manifest.manifest import Manifest
+from gpuc.needs import needs_of
+from gpuc.pipeline.pipeline import located_errors
+from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 
 _NAMED_OBJECTS = 3
 """The largest number of objects that the text names for a prerequisite."""
@@ -31,35 +34,26 @@ class _Row(NamedTuple):
     mark: Mark
 
 
-class PrerequisitesOptions:
-    """The options of prerequisites, with their defaults."""
+def run_prerequisites(spec: str | None = None, form: str = "text") -> int:
+    """Prints the prerequisites of a cluster, and returns the exit code.
 
-    spec: str | None = None
-    """A spec file or the name of a cluster; None for the only cluster."""
-    format: str = "text"
-
-
-def run_prerequisites(arguments: list[str]) -> int:
-    """Runs `gpuc prerequisites` and returns the exit code.
+    Args:
+        spec: a spec file or the name of a cluster; None for the only cluster.
 
     Raises:
-        UsageError: for wrong arguments, and if the fleet has several clusters and no argument names one.
+        UsageError: if the fleet has several clusters and no argument names one.
     """
-    from gpuc.cli.arguments import parser_of
-    from gpuc.cli.refused import refused
-    from gpuc.diagnostics.finding import StageError
-    from gpuc.pipeline.pipeline import located_errors
-    from gpuc.pipeline.stages import compiled_spec
-
-    options: PrerequisitesOptions = parser_of("prerequisites").parse(arguments, PrerequisitesOptions())
-    root = find_root(Path.cwd())
-    file = only_file(root, [options.spec] if options.spec else [], "prerequisites")
+    root, files = selected([spec] if spec else [])
+    if len(files) != 1:
+        raise UsageError(
+            f"specs/ has {len(files)} clusters; name one of them: {', '.join(Path(file).stem for file in files)}"
+        )
     try:
-        compiled = compiled_spec(root, file)
+        compiled = compiled_spec(root, files[0])
     except StageError as error:
-        return refused(root, located_errors(root, file, error), [file], options.format)
+        return refused(root, located_errors(root, files[0], error), files, form)
     rows = _rows(compiled)
-    if options.format == "json":
+    if form == "json":
         data = {"cluster": compiled.cluster.name, "prerequisites": [_data(row) for row in rows]}
         write_stdout(json_text(data, 1))
     else:
@@ -69,9 +63,6 @@ def run_prerequisites(arguments: list[str]) -> int:
 
 def _rows(compiled: CompiledSpec) -> list[_Row]:
     """Returns the prerequisites in the order of the README."""
-    from gpuc.emit.prerequisites import chapters
-    from gpuc.needs import needs_of
-
     objects: dict[str, dict[str, Manifest]] = {}
     for need in needs_of(compiled.cluster, compiled.artifacts):
         objects.setdefault(need.id, {}).setdefault(f"{need.manifest} {need.manifest.file}", need.manifest)

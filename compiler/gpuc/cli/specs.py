@@ -59,36 +59,28 @@ def select(root: Path, directory: Path, specs: Sequence[str]) -> list[str] | Non
     return list(dict.fromkeys(_file(root, directory, spec) for spec in specs))
 
 
-def selected_or_all(root: Path, specs: Sequence[str]) -> list[str]:
-    """Returns the spec files of paths and cluster names, or all spec files of the fleet without them.
+def selected(specs: Sequence[str]) -> tuple[Path, list[str]]:
+    """Returns the root of the fleet that contains the current directory, and the spec files of paths and names.
+
+    Args:
+        specs: paths and cluster names; empty for all clusters.
 
     Raises:
-        UsageError: as `select`.
+        UsageError: outside of a fleet, when a path is not a file below specs/, or a cluster does not exist.
     """
     from gpuc.source import cluster_files
 
-    return select(root, Path.cwd(), specs) or cluster_files(root)
+    root = find_root(Path.cwd())
+    return root, select(root, Path.cwd(), specs) or cluster_files(root)
 
 
-def only_file(root: Path, specs: Sequence[str], command: str) -> str:
-    """Returns the spec file for a command about one cluster.
-
-    Raises:
-        UsageError: as `select`, and if the specs, or the fleet without them, are not one cluster.
-    """
-    files = selected_or_all(root, specs)
-    if len(files) != 1:
-        raise UsageError(f"gpuc {command} requires one cluster of {', '.join(Path(file).stem for file in files)}")
-    return files[0]
-
-
-def is_below_specs(argument: str) -> bool:
-    """Returns whether a path is in the folder specs/ of the fleet; False outside of a fleet."""
+def is_in_specs(path: str) -> bool:
+    """Returns whether a path is below specs/ of the fleet that contains the current directory."""
     try:
         specs = find_root(Path.cwd()) / "specs"
     except UsageError:
         return False
-    return Path(os.path.normpath(Path.cwd() / argument)).is_relative_to(specs)
+    return Path(os.path.normpath(Path.cwd() / path)).is_relative_to(specs)
 
 
 def current_catalog() -> Catalog:

@@ -16,30 +16,21 @@ _NAMED_FILES = 3
 """The largest number of files that the text names for a cluster."""
 
 
-class SpecsOptions:
-    """The options of specs, with their defaults."""
+def run_specs(changed: str | None = None, form: str = "text") -> None:
+    """Prints the clusters.
 
-    changed: str | None = None
-    """The revision or the folder of the state before; None to list all clusters."""
-    format: str = "text"
-
-
-def run_specs(arguments: list[str]) -> int:
-    """Runs `gpuc specs` and returns the exit code.
+    Args:
+        changed: the revision or the folder of the state before; None to list all clusters.
 
     Raises:
-        UsageError: for wrong arguments, and if the state before cannot be read.
+        UsageError: if the state before cannot be read.
     """
-    from gpuc.cli.arguments import parser_of
-
-    options: SpecsOptions = parser_of("specs").parse(arguments, SpecsOptions())
     root = find_root(Path.cwd())
-    clusters = _clusters(root) if options.changed is None else _changed(root, options.changed)
-    if options.format == "json":
-        write_stdout(json.dumps([_row(cluster, options.changed is not None) for cluster in clusters]) + "\n")
+    clusters = _clusters(root) if changed is None else _changed(root, changed)
+    if form == "json":
+        write_stdout(json.dumps([_row(cluster, changed is not None) for cluster in clusters]) + "\n")
     else:
-        print_document([_blocks(clusters, options.changed)])
-    return 0
+        print_document([_blocks(clusters, changed)])
 
 
 def _clusters(root: Path) -> list[ClusterFiles]:

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import signal
 
-from gpuc.cli.arguments import parser_of
 from gpuc.diagnostics.report.console import write_message, write_stderr, write_stdout
 from gpuc.tools.build import build_programs, state_of
 from gpuc.tools.selection import OTHERS, REHEARSAL, BuildError, Selection
 
 
-def run_tools(arguments: list[str]) -> int:
-    """Runs `gpuc tools` and returns the exit code: 1 if a program cannot be built.
+def run_tools(selection: str = "", is_list: bool = False, where: bool = False) -> int:
+    """Builds, lists or names the place of programs, and returns the exit code: 1 if a program cannot be built.
+
+    Args:
+        selection: a key of OTHERS; empty for the control plane of the rehearsal.
 
     Raises:
-        UsageError: for wrong arguments.
         KeyboardInterrupt: when the user stops the build.
     """
-    options = parser_of("tools").parse(arguments)
-    selection = OTHERS.get(options.selection, REHEARSAL)
-    if options.where:
-        write_stdout(f"{selection.home()}\n")
+    programs = OTHERS.get(selection, REHEARSAL)
+    if where:
+        write_stdout(f"{programs.home()}\n")
         return 0
     try:
-        if options.list:
-            _list(selection)
+        if is_list:
+            _list(programs)
         else:
-            _build(selection)
+            _build(programs)
     except BuildError as error:
         *details, reason = str(error).splitlines()
         write_stderr("".join(f"{line}\n" for line in details))

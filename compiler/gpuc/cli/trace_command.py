@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path as File
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gpuc.cli.arguments import parser_of
-from gpuc.cli.refused import refused_specs
-from gpuc.cli.specs import current_catalog, find_root, is_below_specs, only_file, select
+from gpuc.cli.objects import objects_in
+from gpuc.cli.reports import errors_of
+from gpuc.cli.specs import current_catalog, find_root, is_in_specs, select, selected
 from gpuc.diagnostics.finding import Mark, Path, StageError
 from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
-from gpuc.manifest.manifest import Locate, Manifest
+from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
@@ -38,10 +38,12 @@ _REFERENCED_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAcc
 
 Place = Callable[[Path], Mark | None]
 """Returns the position of a field of a workload in the user's file; None if the position is unknown."""
+Locate = Callable[[Manifest, Path], Mark | None]
+"""Returns the position of a value of an object in the user's files; None if the position is unknown."""
 
 
-class TraceOptions:
-    """The options of trace, with their defaults."""
+class TraceOptions(NamedTuple):
+    """What `gpuc trace` predicts, as its options describe it."""
 
     inputs: list[str]
     """A spec, the name of a cluster, or files and folders of manifests."""
@@ -57,30 +59,27 @@ class TraceOptions:
     pods: int = 1
     cpu: str = ""
     memory: str = ""
-    resource: list[str]
+    resource: Sequence[str] = ()
     """Requests of other resources as NAME=QUANTITY."""
-    format: str = "text"
-
-    def __init__(self) -> None:
-        self.resource = []
 
 
-def run_trace(arguments: list[str]) -> int:
-    """Traces the workloads that the arguments describe and returns the exit code.
+def run_trace(form: str = "text", **described: Any) -> int:
+    """Traces workloads, prints the report, and returns the exit code.
+
+    Args:
+        described: the fields of TraceOptions.
 
     Raises:
-        UsageError: for wrong arguments, unknown LocalQueues or ResourceFlavors, and files without workloads.
+        UsageError: for unknown LocalQueues or ResourceFlavors, and files without workloads.
     """
-    options: TraceOptions = parser_of("trace").parse(arguments, TraceOptions())
+    options = TraceOptions(**described)
     if not options.file and not options.queue:
         raise UsageError("no workload: give a LocalQueue with --queue, or a file with workloads with -f")
     try:
         objects = _objects(options.inputs)
     except StageError:
         root = find_root(File.cwd())
-        return refused_specs(root, select(root, File.cwd(), options.inputs))
-    for sentence in objects.unread:
-        write_message(sentence)
+        return errors_of(root, select(root, File.cwd(), options.inputs))
     index = objects.cluster
     unread: list[str] = []
     if options.file:
@@ -92,7 +91,7 @@ def run_trace(arguments: list[str]) -> int:
     traced = [
         Traced(workload, trace_workload(index, workload), note, position) for workload, note, position in workloads
     ]
-    if options.format == "json":
+    if form == "json":
         write_stdout(document(traced, objects.locate))
     else:
         print_document(blocks(traced, objects.locate))
@@ -112,23 +111,25 @@ class Objects(NamedTuple):
 
 
 def _objects(inputs: list[str]) -> Objects:
-    paths = [argument for argument in inputs if os.path.exists(argument) and not is_below_specs(argument)]
+    paths = [argument for argument in inputs if os.path.exists(argument) and not is_in_specs(argument)]
     if paths and len(paths) < len(inputs):
         raise UsageError("give a spec or manifests, not both")
     return _objects_in_files(paths) if paths else _objects_of_spec(inputs)
 
 
 def _objects_in_files(paths: list[str]) -> Objects:
-    loaded = load_objects(paths)
-    objects = ObjectSet(loaded.manifests, is_complete=False, catalog=current_catalog())
-    return Objects(ClusterIndex(objects), loaded.locate, tuple(loaded.unread_summary))
+    files = objects_in(paths)
+    objects = ObjectSet(files.manifests, is_complete=False, catalog=current_catalog())
+    return Objects(ClusterIndex(objects), files.locate, tuple(files.unread_summary))
 
 
 def _objects_of_spec(inputs: list[str]) -> Objects:
     from gpuc.pipeline.stages import compiled_spec
 
-    root = find_root(File.cwd())
-    spec = compiled_spec(root, only_file(root, inputs, "trace"))
+    root, files = selected(inputs)
+    if len(files) != 1:
+        raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
+    spec = compiled_spec(root, files[0])
     return Objects(index_of(spec.cluster, spec.synced, spec.charts), spec.locate)
 
 

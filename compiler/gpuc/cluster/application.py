@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
+from gpuc.cluster.repository_url import normalized_url
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest
@@ -17,9 +17,6 @@ from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 ARGO = "argoproj.io"
 OUTPUT = "out/"
 """The folder of the output of a fleet."""
-_SSH = re.compile(r"(ssh://)?[^/:]*@[^@]+")
-_KEPT = "!#$%&'()*+,/:;=?@[]~"
-"""The signs of a URL that Argo CD does not escape."""
 
 
 class Destination(NamedTuple):
@@ -124,7 +121,7 @@ def source_in(application: Manifest, path: Path, value: Any) -> Source:
         path,
         value,
         url,
-        normalized_url(url.removesuffix("/")),
+        normalized_url(url.removesuffix("/")) or url,
         str(revision or ""),
         chart if isinstance(chart, str) else "",
         folder.strip("/").removeprefix("./").removesuffix("/.").strip(".")
@@ -135,15 +132,19 @@ def source_in(application: Manifest, path: Path, value: Any) -> Source:
 
 
 def application_in(manifest: Manifest) -> Application:
-    """Returns the Application of an object: its sources are the items of spec.sources, or else spec.source.
+    """Returns the Application of an object.
 
-    Source: argo-cd v3.5.1 pkg/apis/application/v1alpha1/types.go (ApplicationSpec.GetSources)
+    Its sources are the folder that the source hydrator writes, or else the items of spec.sources, or else spec.source.
+
+    Source: argo-cd v3.5.7 pkg/apis/application/v1alpha1/types.go (ApplicationSpec.GetSources)
     """
     base: Path = ("spec", "template", "spec") if manifest.kind == "ApplicationSet" else ("spec",)
     spec = dig(manifest.body, *base)
-    places = [(*base, "sources", number) for number, _ in items(dig(spec, "sources"))]
-    if not places and isinstance(dig(spec, "source"), dict):
-        places = [(*base, "source")]
+    sources = [((*base, "sources", number), source) for number, source in items(dig(spec, "sources"))]
+    if isinstance(hydrator := dig(spec, "sourceHydrator"), dict):
+        sources = [((*base, "sourceHydrator", "syncSource"), _hydrated(hydrator))]
+    elif not sources and isinstance(source := dig(spec, "source"), dict):
+        sources = [((*base, "source"), source)]
     policy, destination = dig(spec, "syncPolicy"), destination_in(dig(spec, "destination"))
     is_created = "CreateNamespace=true" in [option for _, option in items(dig(policy, "syncOptions"))]
     return Application(
@@ -151,27 +152,22 @@ def application_in(manifest: Manifest) -> Application:
         manifest.name,
         _text(spec, "project"),
         destination,
-        tuple(source_in(manifest, path, dig(manifest.body, *path)) for path in places),
+        tuple(source_in(manifest, path, source) for path, source in sources),
         dig(policy, "automated", "prune") is True,
         destination.namespace if is_created else "",
         labels(dig(policy, "managedNamespaceMetadata", "labels")),
     )
 
 
+def _hydrated(hydrator: Any) -> dict[str, Any]:
+    """Returns the source with the manifests that a source hydrator writes."""
+    url, branch, folder = (dig(hydrator, "syncSource", key) for key in ("repoURL", "targetBranch", "path"))
+    return {"repoURL": url or dig(hydrator, "drySource", "repoURL"), "targetRevision": branch, "path": folder}
+
+
 def destination_in(value: Any) -> Destination:
     """Returns the destination of an Application, or an entry of the destinations of an AppProject."""
     return Destination(*(_text(value, field) for field in Destination._fields))
-
-
-def normalized_url(url: str) -> str:
-    """Returns a repoURL in lower case, without ".git", and without the form of SSH.
-
-    Source: argo-cd v3.5.1 util/git/git.go (NormalizeGitURL)
-    """
-    url = url.strip().lower()
-    if _SSH.fullmatch(url) and not url.startswith("ssh://"):
-        url = url.replace(":", "/", 1)
-    return quote(url.removesuffix(".git").removeprefix("ssh://"), safe=_KEPT)
 
 
 def applications(manifests: Iterable[Manifest]) -> list[Application]:

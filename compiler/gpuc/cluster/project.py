@@ -2,7 +2,7 @@
 
 Argo CD neither applies nor deletes objects that the AppProject does not permit.
 
-Source: argo-cd v3.5.1 pkg/apis/application/v1alpha1/app_project_types.go (IsSourcePermitted, isDestinationMatched,
+Source: argo-cd v3.5.7 pkg/apis/application/v1alpha1/app_project_types.go (IsSourcePermitted, isDestinationMatched,
 IsGroupKindNamePermitted), controller/state.go (CompareAppState), util/glob; gobwas/glob v0.2.3
 """
 
@@ -15,13 +15,17 @@ from fnmatch import fnmatchcase
 from functools import cache, cached_property, partial
 from typing import Any, NamedTuple, TypeVar
 
-from gpuc.cluster.application import ARGO, Application, Destination, destination_in, normalized_url
+from gpuc.cluster.application import ARGO, Application, Destination, destination_in
+from gpuc.cluster.repository_url import normalized_url
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 
 _TOKEN = re.compile(r"\*\*+|\[!?[^\]]+\]|\{[^{}]*\}|\\.|.", re.DOTALL)
 _AROUND = re.compile(r"([^*?{[\\]*)(\*+)([^*?{[\\]*)")
 """A pattern with only one sign. The texts before and after it may overlap: kube-*-system matches kube-system."""
+_LITERAL, _ESCAPED = re.compile(r"[\[^]"), r"\\\g<0>"
+"""Signs in a set of a pattern that have another meaning in a set of a regular expression."""
+_EXCEPT = re.compile(r"\[![^\]]+\]")
 Row = TypeVar("Row")
 
 
@@ -152,7 +156,12 @@ def _kinds(rows: Any, namespaced: bool) -> list[KindName]:
 
 
 def _lists(rows: list[KindName], kind: KindName) -> bool:
-    return any(all(map(fnmatchcase, kind, row)) for row in rows)
+    return any(all(map(fnmatchcase, kind, map(_python_pattern, row))) for row in rows)
+
+
+def _python_pattern(pattern: str) -> str:
+    """Returns a pattern of Go for fnmatch. In Go [^a] matches all signs except a, and [!a] matches ! and a."""
+    return re.sub(r"\[!([^\]]*)\]", r"[\1!]", pattern).replace("[^", "[!")
 
 
 def _denies(pattern: str) -> bool:
@@ -166,7 +175,8 @@ def _normalized(pattern: str) -> str:
 def _matches(pattern: str, text: str, separator: str = "") -> bool:
     """Returns whether a text matches a pattern; with !, whether it does not match the rest of the pattern.
 
-    A single * does not match the separator, but the pattern * matches all texts.
+    A single * does not match the separator, but the pattern * matches all texts. A pattern of only ? or [!a] matches
+    the empty text too.
     """
     if pattern == "*":
         return True
@@ -179,6 +189,8 @@ def _expression(pattern: str, character: str) -> re.Pattern[str]:
     expression = _regular(pattern, character)
     if (found := _AROUND.fullmatch(pattern)) and (character == "." or found[2] != "*"):
         expression = f"(?={re.escape(found[1])}).*(?<={re.escape(found[3])})"
+    elif pattern == "?" or _EXCEPT.fullmatch(pattern):
+        expression = f"(?:{expression})?"
     try:
         return re.compile(expression, re.DOTALL)
     except re.error:  # such as [z-a]: Argo CD logs a warning
@@ -190,11 +202,12 @@ def _regular(pattern: str, character: str) -> str:
 
     def expression(token: str) -> str:
         if len(token) == 1:
-            return {"*": f"{character}*", "?": character}.get(token) or re.escape(token)
+            # Argo CD logs a warning about a [ without ].
+            return {"*": f"{character}*", "?": character, "[": "(?!)"}.get(token) or re.escape(token)
         choices = token[1:-1].split(",")
         return {
             "*": ".*",
-            "[": token.replace("[!", "[^"),
+            "[": f"[{'^' * token.startswith('[!')}{_LITERAL.sub(_ESCAPED, token[1:-1].removeprefix('!'))}]",
             "{": f"(?:{'|'.join(_regular(choice, character) for choice in choices)})",
         }.get(token[0]) or re.escape(token[-1])
 

@@ -17,27 +17,19 @@ from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.manifest.printable import unprintable
 from gpuc.spec.components import ComponentSettings
 
-DERIVED = declare_rule(
-    "VAL101", Severity.ERROR, "A Helm value of the spec replaces a value of gpuc, or a default that gpuc relies on.",
+DERIVED = declare_rule("VAL101", Severity.ERROR,
+    "A Helm value of the spec replaces a value of gpuc, or a default that gpuc relies on.",
     "gpuc derives its values from the spec, and other objects can rely on them and on defaults of the chart. gpuc does "
-    "not change these objects. To use the other value, accept the finding with a reason.",
-)  # fmt: skip
-SAME = declare_rule(
-    "VAL102", Severity.WARNING, "A Helm value of the spec changes nothing.",
-    "gpuc has the same value. The value changes nothing now, and would hide a later change of gpuc's value.",
-)  # fmt: skip
-NO_CHART = declare_rule(
-    "VAL103", Severity.ERROR, "The spec has Helm values for a component without a values file.",
-    "gpuc does not install the component, or its chart has no values. The values would have no effect.",
-)  # fmt: skip
-UNPRINTABLE = declare_rule(
-    "VAL104", Severity.ERROR, "gpuc cannot write a Helm value of the spec.",
-    "YAML parsers would read another value.",
-)  # fmt: skip
-INEFFECTIVE = declare_rule(
-    "VAL105", Severity.ERROR, "A Helm value of the spec has no effect.",
-    "With the values of gpuc, the chart renders no object that contains the value.",
-)  # fmt: skip
+    "not change these objects. To use the other value, accept the finding with a reason.")  # fmt: skip
+SAME = declare_rule("VAL102", Severity.WARNING, "A Helm value of the spec changes nothing.",
+    "gpuc has the same value. The value changes nothing now, "
+    "and would hide a later change of gpuc's value.")  # fmt: skip
+NO_CHART = declare_rule("VAL103", Severity.ERROR, "The spec has Helm values for a component without a values file.",
+    "gpuc does not install the component, or its chart has no values. The values would have no effect.")  # fmt: skip
+UNPRINTABLE = declare_rule("VAL104", Severity.ERROR, "gpuc cannot write a Helm value of the spec.",
+    "YAML parsers would read another value.")  # fmt: skip
+INEFFECTIVE = declare_rule("VAL105", Severity.ERROR, "A Helm value of the spec has no effect.",
+    "With the values of gpuc, the chart renders no object that contains the value.")  # fmt: skip
 
 
 def values_path(component: str) -> Path:

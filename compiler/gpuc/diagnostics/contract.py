@@ -1,16 +1,18 @@
-"""Discovery of checks. A check is a function and a case file with examples.
+"""The contract of checks, and their discovery. A check is a function, one or several rules, and a case file.
 
-The first line of the docstring of the function is the title of the rule, and the rest is the reason. The case file has
-the name of the function and the suffix .yaml. It contains good and bad examples, separated by `---`. Each line for
-which gpuc reports a finding ends with `#! ID`. A module has the name of its only check, or several checks of one
-subject. gpuc discovers the modules in the folders of a package, so no list names them.
+A check of one rule has the text of the rule in its docstring: the first line is the title, and the rest is the reason.
+The case file has the name of the function and the suffix .yaml. It contains good and bad examples, separated by `---`.
+Each line for which gpuc reports a finding ends with `#! ID`. A check that decides several rules in one pass over the
+objects declares them in its module, and the case file has the name of the module (see diagnostics/report/examples.py).
+gpuc discovers the modules in the folders of a package, so no list names them.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from importlib import import_module
 from types import ModuleType
 from typing import Generic, TypeVar
@@ -22,12 +24,59 @@ RawFinding = TypeVar("RawFinding")
 """The type that the function of a check yields: a message with a path or an object, without rule and position."""
 
 
+class Needs(Enum):
+    """The input of a check."""
+
+    SPEC = "spec"
+    """The spec of a cluster, or the cluster that the spec describes."""
+    OBJECTS = "objects"
+    """Objects. If some objects of the cluster are not in the input, the check has fewer findings."""
+    CLUSTER = "cluster"
+    """All objects of a cluster of the kinds that the check reads."""
+
+
+class When(Enum):
+    """The commands that run a check of objects."""
+
+    COMPILE = "compile"
+    """On the output of each compile."""
+    LINT = "lint"
+    """On the files of `gpuc lint`, on manifests of users, and on output that a customization changes."""
+    BOTH = "both"
+
+
+EVERY_KIND = ("*",)
+"""The kinds of a check that reads objects of every kind, and Helm values."""
+PODS = "pods"
+"""Objects with pod templates, in the kinds of a check."""
+HELM_VALUES = "Helm values of "
+"""The prefix of the Helm values of a chart, in the kinds of a check."""
+
+
 @dataclass(frozen=True, slots=True)
 class Check(Generic[Subject, RawFinding]):
-    """A rule, and the function that yields the findings of the rule in a subject, for example a cluster."""
+    """Rules, and the function that yields the findings of the rules in a subject, for example a cluster."""
 
-    rule: Rule
+    rules: tuple[Rule, ...]
     find: Callable[[Subject], Iterator[RawFinding]]
+    needs: Needs = Needs.SPEC
+    when: When = When.COMPILE
+    kinds: tuple[str, ...] = EVERY_KIND
+    """The kinds of the objects that the check reads: "kueue.x-k8s.io/*", "apps/Deployment" or "ConfigMap".
+
+    If two sets have equal objects of these kinds, the check has the same findings in both sets."""
+
+    @property
+    def rule(self) -> Rule:
+        """The only rule, or the first one."""
+        return self.rules[0]
+
+    def reads(self, kinds: Container[str]) -> bool:
+        """Returns whether the check reads objects of one of the kinds."""
+        return any(kind in kinds for kind in self.kinds)
+
+    def __call__(self, subject: Subject) -> Iterator[RawFinding]:
+        return self.find(subject)
 
 
 class Checks(Generic[Subject, RawFinding]):
@@ -38,8 +87,16 @@ class Checks(Generic[Subject, RawFinding]):
         self._checks: list[Check[Subject, RawFinding]] = []
 
     def declare(
-        self, id: str, severity: Severity = Severity.ERROR, *, source: str = "", level: str = ""  # noqa: A002
-    ) -> Callable[[Callable[[Subject], Iterator[RawFinding]]], Check[Subject, RawFinding]]:  # fmt: skip
+        self,
+        id: str,  # noqa: A002
+        severity: Severity = Severity.ERROR,
+        *,
+        source: str = "",
+        level: str = "",
+        needs: Needs = Needs.SPEC,
+        when: When = When.COMPILE,
+        kinds: tuple[str, ...] = EVERY_KIND,
+    ) -> Callable[[Callable[[Subject], Iterator[RawFinding]]], Check[Subject, RawFinding]]:
         """Returns a decorator that declares a rule and registers the function as its check.
 
         Args:
@@ -49,14 +106,24 @@ class Checks(Generic[Subject, RawFinding]):
         def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
             title, _, why = (find.__doc__ or "").strip().partition("\n")
             rule = declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__, level)
-            check = Check(rule, find)
+            return self.finds(rule, needs=needs, when=when, kinds=kinds)(find)
+
+        return register
+
+    def finds(
+        self, *rules: Rule, needs: Needs, when: When, kinds: tuple[str, ...] = EVERY_KIND
+    ) -> Callable[[Callable[[Subject], Iterator[RawFinding]]], Check[Subject, RawFinding]]:
+        """Returns a decorator that registers a function as the check of declared rules."""
+
+        def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
+            check = Check(rules, find, needs, when, kinds)
             self._checks.append(check)
             return check
 
         return register
 
     def discover(self) -> list[Check[Subject, RawFinding]]:
-        """Imports the modules of all topics and returns their checks, sorted by rule id."""
+        """Imports the modules of all topics and returns their checks, sorted by the first rule id."""
         folder = os.path.dirname(import_module(self._package).__file__ or "")
         for topic in sorted(item.name for item in os.scandir(folder) if item.is_dir()):
             if topic.isidentifier() and not topic.startswith("_"):

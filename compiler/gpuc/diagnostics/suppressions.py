@@ -8,10 +8,9 @@ from typing import Any
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.free_form import is_free_form
 
-UNUSED = declare_rule(
-    "ACC001", Severity.WARNING, "An entry of `accept` matches no finding.",
-    "The finding has disappeared or is at another path. The entry would hide a later finding of the same rule.",
-)  # fmt: skip
+UNUSED = declare_rule("ACC001", Severity.WARNING, "An entry of `accept` matches no finding.",
+    "The finding has disappeared or is at another path. "
+    "The entry would hide a later finding of the same rule.")  # fmt: skip
 
 
 IMPACT = "IMP"

@@ -13,20 +13,14 @@ from typing import Any
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
 from gpuc.documents.composer import Composer, LimitError, Node, events
 
-UNREADABLE = declare_rule(
-    "LNT001", Severity.ERROR, "A file is not YAML.",
-    "kubectl and Argo CD refuse the file, and none of its objects reaches the cluster.",
-)  # fmt: skip
-DUPLICATE_KEY = declare_rule(
-    "LNT002", Severity.ERROR, "A map has the same key twice.",
+UNREADABLE = declare_rule("LNT001", Severity.ERROR, "A file is not YAML.",
+    "kubectl and Argo CD refuse the file, and none of its objects reaches the cluster.")  # fmt: skip
+DUPLICATE_KEY = declare_rule("LNT002", Severity.ERROR, "A map has the same key twice.",
     "The last value silently replaces the others, and strict parsers refuse the file.",
-    "k8s.io/apimachinery, pkg/util/yaml",
-)  # fmt: skip
-TOO_LARGE = declare_rule(
-    "LNT003", Severity.ERROR, "A document is too large or nested too deeply.",
-    "A few nested aliases can expand to billions of values, and deep nesting overflows the stack of a parser. "
-    "gpuc lint ignores the document.",
-)  # fmt: skip
+    "k8s.io/apimachinery, pkg/util/yaml")  # fmt: skip
+TOO_LARGE = declare_rule("LNT003", Severity.ERROR, "A document is too large or nested too deeply.",
+    "A few nested aliases can expand to billions of values, and deep nesting overflows the stack of a parser. gpuc "
+    "lint ignores the document.")  # fmt: skip
 VALUES_MAX = 4_000_000
 """The limit of values in one document: enough for a dump of ten thousand pods."""
 ALIASED_MAX = 1_000_000
@@ -198,17 +192,17 @@ class _Composer(Composer):
 
     def _scalar(self, event: Any) -> Node:
         text: str = event.value
-        is_plain = event.implicit[0] or event.tag in _RESOLVED
-        return Node(event.start_mark, _value(text) if is_plain else text, raw=text)
+        return Node(event.start_mark, _value(text) if _is_plain(event) else text, raw=text)
 
     def _key(self, event: Any, depth: int) -> str:
         if type(event).__name__ == "ScalarEvent":
             if event.anchor:
                 self._anchors[event.anchor] = self._scalar(event)
             text: str = event.value
-            return _MERGE if text == "<<" and event.implicit[0] else text
+            key = _key_text(_value(text), text) if _is_plain(event) else text
+            return _MERGE if text == "<<" and event.implicit[0] else key
         node = self._node(event, depth)
-        return "?" if isinstance(node.value, dict | list) else node.raw
+        return "?" if isinstance(node.value, dict | list) else _key_text(node.value, node.raw)
 
     def _add_entry(self, node: Node, key: str, event: Any, child: Node) -> None:
         if key is _MERGE:
@@ -246,7 +240,7 @@ class _Composer(Composer):
 _RESOLVED = tuple(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float"))
 _WORDS = {
     form: value
-    for words, value in (("yes true on", True), ("no false off", False), ("null", None))
+    for words, value in (("y yes true on", True), ("n no false off", False), ("null", None))
     for word in words.split()
     for form in (word, word.capitalize(), word.upper())
 } | {"": None, "~": None}
@@ -257,13 +251,13 @@ _float = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?").full
 def _value(text: str) -> Any:
     """Returns the value of a scalar without quotes. Dates stay strings, as do infinity and NaN, which JSON lacks.
 
-    y and n stay strings too: that is what their authors mean, for example in `{x: 1, y: 2}`.
+    y, n, yes, no, on and off are booleans; so are these words in upper case, and yes, no, on and off with a capital.
 
-    Source: sigs.k8s.io/yaml v1.6.0 goyaml.v2/resolve.go, which reads y and n as booleans
+    Source: sigs.k8s.io/yaml v1.6.0, which Kubernetes 1.35 uses with go.yaml.in/yaml/v2 v2.4.3: resolve.go
     """
     if text in _WORDS:
         return _WORDS[text]
-    plain = text.replace("_", "")
+    plain = text if text[0] == "." else text.replace("_", "")
     if text[0] not in "+-.0123456789" or not plain.isascii():
         return text
     try:
@@ -274,6 +268,21 @@ def _value(text: str) -> Any:
     except ValueError:  # no integer, or one of thousands of digits
         pass
     return float(plain) if _float(plain) and isfinite(float(plain)) else text
+
+
+def _key_text(value: Any, text: str) -> str:
+    """Returns the key in JSON of a scalar: 010 is "8", 1.10 is "1.1" and on is "true".
+
+    Source: sigs.k8s.io/yaml v1.6.0 yaml.go, convertToJSONableObject. Kubernetes refuses null as a key, and prints up
+    to 9 digits of a fraction; here null keeps its text, and a fraction has 6 digits.
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:g}" if isinstance(value, float) else text if value is None else str(value)
+
+
+def _is_plain(event: Any) -> bool:
+    return bool(event.implicit[0] or event.tag in _RESOLVED)
 
 
 def _mark(place: Any, start: Mark) -> Mark:

@@ -44,6 +44,8 @@ class SourceMap:
             return Mark(file, 1, 1)
         mark, node, rest = found.closest(path[1:], on_key)
         while rest and isinstance(node.value, str) and (found := document(node.value, file, 0)):
+            if isinstance(found.root.value, str):  # a word is a document that contains the same word
+                break
             outer, text = mark, node.value
             inner, node, rest = found.closest(rest, on_key)
             mark = self.mark_in_file(outer, text, inner)

@@ -30,7 +30,7 @@ def with_metadata(cluster: Cluster, artifacts: Iterable[Artifact]) -> list[Artif
     Labels and annotations of gpuc are not replaced.
     """
     sections = cluster.metadata_sections
-    owners = {namespace.name: tenant.path for tenant in cluster.tenants for namespace in tenant.namespaces}
+    owners = {namespace.name: tenant.path for tenant, namespace in cluster.namespaces}
 
     def paths(manifest: Manifest) -> list[Path]:
         owner = owners.get(manifest.namespace, manifest.origin[: len(SPEC) + 2])

@@ -110,7 +110,7 @@ def own_project(cluster: Cluster, delivered: Delivered, permitted: Permitted) ->
     if permitted.kinds:
         body["namespaceResourceWhitelist"] = _kinds(permitted.kinds)
     # An empty whitelist would permit all kinds after a program has written the AppProject again, because the field
-    # has the JSON option omitempty: argo-cd v3.5.1 pkg/apis/application/v1alpha1/types.go (AppProjectSpec).
+    # has the JSON option omitempty: argo-cd v3.5.7 pkg/apis/application/v1alpha1/types.go (AppProjectSpec).
     denied = permitted.denied if permitted.kinds != frozenset() else {("*", "*")}
     if denied:
         body["namespaceResourceBlacklist"] = _kinds(denied)

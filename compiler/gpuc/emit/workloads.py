@@ -65,12 +65,11 @@ def _kueue_manages(cluster: Cluster, framework: str) -> bool:
 
 def _quota_template(cluster: Cluster, pool: Pool, name: str, resources: Amounts) -> Template | None:
     """Returns a template for the first namespace whose ResourceQuota has these resources of the pool."""
-    for tenant in cluster.tenants:
-        for namespace in tenant.namespaces:
-            for quota in namespace.quotas:
-                is_leaving = tenant.spec.leaving or namespace.spec.leaving
-                if quota.pool is pool and not is_leaving and _covers(quota.amounts, resources):
-                    return Template(cluster, name, pool, Place.of(tenant, namespace), resources)
+    for tenant, namespace in cluster.namespaces:
+        for quota in namespace.quotas:
+            is_leaving = tenant.spec.leaving or namespace.spec.leaving
+            if quota.pool is pool and not is_leaving and _covers(quota.amounts, resources):
+                return Template(cluster, name, pool, Place.of(tenant, namespace), resources)
     return None
 
 

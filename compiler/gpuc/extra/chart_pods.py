@@ -16,21 +16,14 @@ from gpuc.objects.object_set import emitted, items, pairs
 from gpuc.objects.selectors import node_terms, tolerations
 from gpuc.verify.pod_nodes import SYSTEM_NODES, NodeGroup, Refusal, pool_nodes, refusal
 
-NOT_TOLERATED = declare_rule(
-    "CHT006",
-    Severity.WARNING,
+NOT_TOLERATED = declare_rule("CHT006", Severity.WARNING,
     "The values of a chart have no tolerations with which a node takes its pods.",
     "All nodes have taints, and pods without tolerations stay Pending. gpuc reads only the values of the spec. If the "
     "templates or the default values of the chart have the tolerations, accept the finding with this reason.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
-NO_LABELS = declare_rule(
-    "CHT007",
-    Severity.ERROR,
-    "The values of a chart select nodes that do not exist.",
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/")  # fmt: skip
+NO_LABELS = declare_rule("CHT007", Severity.ERROR, "The values of a chart select nodes that do not exist.",
     "No node of the cluster has the labels, and the pods stay Pending.",
-    "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/",
-)
+    "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/")  # fmt: skip
 
 
 def chart_findings(cluster: Cluster, artifacts: Sequence[Artifact]) -> Iterator[Finding]:

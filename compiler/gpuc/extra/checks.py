@@ -6,48 +6,34 @@ the finding: if the objects of gpuc alone do not have it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from gpuc import isolation
 from gpuc.catalog import Catalog
 from gpuc.cluster.application import application_in, is_application
+from gpuc.diagnostics.contract import Needs
 from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.extra.objects import at_object
-from gpuc.isolation import access
-from gpuc.lint.checks import TOPICS
+from gpuc.lint.checks import ObjectCheck, checks
 from gpuc.lint.severity import severity
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, emitted, group
 from gpuc.objects.other_policies import can_allow, other_policies, policy_generators
-from gpuc.verify import constraints
 from gpuc.verify.fields.schema import quantity_not_canonical, schema_findings, unknown_kind
-from gpuc.verify.references import pods_without_node
 
-TWICE = declare_rule(
-    "MAN009",
-    Severity.ERROR,
+TWICE = declare_rule("MAN009", Severity.ERROR,
     "A manifest describes an object that another file of the output already has.",
     "Two Applications would change the object in turns. gpuc sets the option FailOnSharedResource, so that neither "
     "Application syncs. To change an object of gpuc, use `patches` in the spec.",
-    "argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md",
-)
-NO_SCHEMA = declare_rule(
-    "MAN010",
-    Severity.INFO,
-    "A manifest has a kind for which gpuc has no schema.",
+    "argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md")  # fmt: skip
+NO_SCHEMA = declare_rule("MAN010", Severity.INFO, "A manifest has a kind for which gpuc has no schema.",
     "gpuc writes the object to the output without a check of its fields, and takes an object without a namespace for "
-    "an object of a cluster-scoped kind.",
-)
-NOT_EVALUATED = declare_rule(
-    "MAN011",
-    Severity.WARNING,
+    "an object of a cluster-scoped kind.")  # fmt: skip
+NOT_EVALUATED = declare_rule("MAN011", Severity.WARNING,
     "A manifest can allow connections between tenants, and gpuc cannot evaluate it.",
     "The proof that tenants are isolated does not include the object, or the policies that the object creates.",
-)
-_COMPLETE = (constraints, isolation, access, pods_without_node)
-"""Checks of policies, isolation, permissions and nodes. The output has all objects that these checks need."""
+)  # fmt: skip
 _LESS_CERTAIN = ("REF021", "REF024", "REF085")
 """Rules about labels and taints of nodes, which tell less than REF086 about the same object."""
 _SECONDARY_NETWORKS = ("NetworkAttachmentDefinition", "UserDefinedNetwork", "ClusterUserDefinedNetwork")
@@ -135,22 +121,19 @@ def _checks(
     """
     alone = own.with_objects((), is_complete=is_complete)
     both = own.with_objects(manifests, is_complete=is_complete)
-    topics = _COMPLETE if is_complete else tuple(topic for topic in TOPICS if topic not in _COMPLETE)
+    found = checks(Needs.CLUSTER) if is_complete else checks(Needs.OBJECTS)
     known: set[tuple[object, ...]] | None = None
-    for topic in topics:
-        for finding in topic.findings(both):
-            if finding.manifest.written is None:
-                known = known if known is not None else {_identity(item) for item in _all(topics, alone)}
-                if _identity(finding) in known:
-                    continue
-            located = finding.to_finding()
-            yield finding, located if is_complete else replace(located, severity=severity(finding))
+    for finding in _all(found, both):
+        if finding.manifest.written is None:
+            known = known if known is not None else {_identity(item) for item in _all(found, alone)}
+            if _identity(finding) in known:
+                continue
+        located = finding.to_finding()
+        yield finding, located if is_complete else replace(located, severity=severity(finding))
 
 
-def _all(topics: Iterable[object], objects: ObjectSet) -> Iterator[ObjectFinding]:
-    for topic in topics:
-        find: Callable[[ObjectSet], Iterable[ObjectFinding]] = topic.findings  # type: ignore[attr-defined]
-        yield from find(objects)
+def _all(found: Iterable[ObjectCheck], objects: ObjectSet) -> Iterator[ObjectFinding]:
+    return (finding for check in found for finding in check(objects))
 
 
 def _identity(finding: ObjectFinding) -> tuple[object, ...]:

@@ -65,11 +65,13 @@ class Choice:
     """The flavors that Kueue chooses for the pods of one pod set."""
 
     flavors: dict[str, str] = field(default_factory=dict)
-    """Flavors by resource; empty if Kueue refuses the pods."""
+    """Flavors by resource; empty if Kueue refuses the pods, and for pods without requests."""
     attempts: list[Attempt] = field(default_factory=list)
     """All tested flavors, and the resources that no flavor covers."""
     borrowed: Amounts = field(default_factory=dict)
     """The borrowed amounts by resource."""
+    is_refused: bool = False
+    """Whether Kueue refuses the pods. Pods without requests have no flavors, and Kueue does not refuse them."""
 
     @property
     def names(self) -> list[str]:
@@ -93,14 +95,14 @@ def choose(
     for name, count in requests.items():
         if count and not any(name in group.resources for group in queue.groups):
             choice.attempts.append(Attempt("", "resource", (f"resource {name} unavailable in ClusterQueue",)))
-    is_refused = bool(choice.attempts)
+    choice.is_refused = bool(choice.attempts)
     for group in queue.groups:
         wanted = {name: count for name, count in requests.items() if name in group.resources}
         if wanted:
             best = _best(queue, group, wanted, level, flavor, used, choice.attempts)
-            is_refused = is_refused or best is None
+            choice.is_refused = choice.is_refused or best is None
             choice.flavors |= dict.fromkeys(wanted, best.flavor if best else "")
-    if is_refused:
+    if choice.is_refused:
         choice.flavors = {}
     for name, chosen in choice.flavors.items():
         key = chosen, name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Network
@@ -129,9 +129,9 @@ class Cluster:
         return self.entry(f"values/{component}.yaml")
 
     @property
-    def namespaces(self) -> tuple[tuple[Tenant, Namespace], ...]:
-        """The namespaces of all tenants, each with its tenant, in the order of the spec."""
-        return tuple((tenant, namespace) for tenant in self.tenants for namespace in tenant.namespaces)
+    def namespaces(self) -> Iterator[tuple[Tenant, Namespace]]:
+        """The namespaces of all tenants, each with its tenant, in the order of the spec, up to one that is unknown."""
+        return ((tenant, namespace) for tenant in self.tenants for namespace in tenant.namespaces)
 
     @property
     def metadata_sections(self) -> dict[Path, Spec | PoolSpec | TenantSpec]:
@@ -146,7 +146,7 @@ class Cluster:
 
     @property
     def tenant_namespaces(self) -> tuple[str, ...]:
-        return tuple(sorted(namespace.name for tenant in self.tenants for namespace in tenant.namespaces))
+        return tuple(sorted(namespace.name for _, namespace in self.namespaces))
 
     @property
     def policy_specs(self) -> Mapping[str, PolicySpec]:

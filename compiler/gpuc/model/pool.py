@@ -272,8 +272,8 @@ class Pool:
         """Returns the resources for tenant pods on a node of the instance type: allocatable minus DaemonSets."""
         amounts = self.allocatable(instance)
         for daemonset in self.daemonsets:
-            amounts[CPU] -= daemonset.cpu_milli
-            amounts[MEMORY] -= daemonset.memory_mib * MIB
+            for name, used in daemonset.requests.items():
+                amounts[name] -= used
         if self.is_gpu:
             amounts[CPU] -= GPU_GATE_CPU_MILLI
             amounts[MEMORY] -= GPU_GATE_MEMORY_MIB * MIB

@@ -13,19 +13,13 @@ from gpuc.needs.objects import Need, Output, needs
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import emitted
 
-UNNAMED = declare_rule(
-    "PRE001",
-    Severity.WARNING,
+UNNAMED = declare_rule("PRE001", Severity.WARNING,
     "An object needs something from outside of the output that no prerequisite names.",
     "The README of the cluster does not say that the thing must exist, so that no step creates or checks it. A "
-    "manifest, a patch or a Helm value names the thing: use the thing of the spec, or accept the finding.",
-)
-CONTRADICTION = declare_rule(
-    "PRE002",
-    Severity.ERROR,
+    "manifest, a patch or a Helm value names the thing: use the thing of the spec, or accept the finding.")  # fmt: skip
+CONTRADICTION = declare_rule("PRE002", Severity.ERROR,
     "Two parts of the spec need the same thing with different properties.",
-    "The thing can have only one of the properties, so one of the two parts does not work.",
-)
+    "The thing can have only one of the properties, so one of the two parts does not work.")  # fmt: skip
 
 
 def findings(

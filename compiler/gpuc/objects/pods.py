@@ -18,6 +18,16 @@ from gpuc.objects.selectors import node_terms, tolerations
 JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
 JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+CONFIG_MAPS = (
+    "spec.volumes[].configMap.name",
+    "spec.volumes[].projected.sources[].configMap.name",
+    *(
+        f"spec.{containers}[].{field}.name"
+        for containers in ("containers", "initContainers")
+        for field in ("envFrom[].configMapRef", "env[].valueFrom.configMapKeyRef")
+    ),
+)
+"""The fields of a pod template that name ConfigMaps, as patterns of compiler/gpuc/objects/paths.py."""
 
 
 class Pods(NamedTuple):
@@ -79,8 +89,9 @@ class Pods(NamedTuple):
     @property
     def queue(self) -> str:
         """The LocalQueue that the pods or their object name; empty if Kueue does not start the pods."""
-        of_job = labels(dig(self.manifest.body, "spec", "jobTemplate", "metadata", "labels"))
-        return self.labels.get(QUEUE_LABEL) or self.manifest.labels.get(QUEUE_LABEL) or of_job.get(QUEUE_LABEL, "")
+        of_job = dig(self.manifest.body, "spec", "jobTemplate", "metadata", "labels")
+        names = (labels(source).get(QUEUE_LABEL) for source in (self.labels, self.manifest.labels, of_job))
+        return next(filter(None, names), "")
 
     @property
     def wants_devices(self) -> bool:

@@ -20,13 +20,9 @@ from gpuc.spec.parse import parse_as
 FOLDER = f"specs/{CATALOG}"
 FILES_MAX = 100
 
-BAD_FILE = declare_rule(
-    "CAT001",
-    Severity.ERROR,
-    "A file or folder in specs/catalog/ is a link, or is no YAML file.",
+BAD_FILE = declare_rule("CAT001", Severity.ERROR, "A file or folder in specs/catalog/ is a link, or is no YAML file.",
     "gpuc reads the YAML files of this folder and no other files. A link would show a review another file than the "
-    "file that gpuc reads.",
-)
+    "file that gpuc reads.")  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -17,30 +17,18 @@ from gpuc.pipeline.fact_files import FactFile
 from gpuc.source import Source
 from gpuc.spec.facts import DaemonSetRow, ImageRow, InstanceRow, PriceRow
 
-INCOMPLETE = declare_rule(
-    "CAT002", Severity.ERROR, "A row of an instance type that gpuc does not know lacks figures.",
-    "gpuc computes quotas, limits and the resources of nodes from these figures.",
-)  # fmt: skip
-UNKNOWN_GPU = declare_rule(
-    "CAT003", Severity.ERROR, "A row names a GPU that gpuc does not know.",
-    "gpuc needs the memory, the architecture and the MIG profiles of a GPU to configure its nodes.",
-)  # fmt: skip
-TWICE = declare_rule(
-    "CAT004", Severity.ERROR, "Two rows of the fleet are about the same thing.",
-    "gpuc would use one of the rows, and a review of the other row would have no effect.",
-)  # fmt: skip
-REPEATED = declare_rule(
-    "CAT005", Severity.INFO, "A row of the fleet repeats what gpuc knows.",
-    "The row has no effect now. It would hide a later correction of gpuc's own row.",
-)  # fmt: skip
-CONTRADICTION = declare_rule(
-    "CAT006", Severity.ERROR, "Figures of a row contradict each other.",
-    "At least one of the figures is wrong, and gpuc would compute wrong resources of nodes.",
-)  # fmt: skip
-UNKNOWN_TYPE = declare_rule(
-    "CAT007", Severity.WARNING, "A price is for an instance type that gpuc has no figures for.",
-    "No node pool can use the instance type, so the price has no effect. The name may be misspelled.",
-)  # fmt: skip
+INCOMPLETE = declare_rule("CAT002", Severity.ERROR, "A row of an instance type that gpuc does not know lacks figures.",
+    "gpuc computes quotas, limits and the resources of nodes from these figures.")  # fmt: skip
+UNKNOWN_GPU = declare_rule("CAT003", Severity.ERROR, "A row names a GPU that gpuc does not know.",
+    "gpuc needs the memory, the architecture and the MIG profiles of a GPU to configure its nodes.")  # fmt: skip
+TWICE = declare_rule("CAT004", Severity.ERROR, "Two rows of the fleet are about the same thing.",
+    "gpuc would use one of the rows, and a review of the other row would have no effect.")  # fmt: skip
+REPEATED = declare_rule("CAT005", Severity.INFO, "A row of the fleet repeats what gpuc knows.",
+    "The row has no effect now. It would hide a later correction of gpuc's own row.")  # fmt: skip
+CONTRADICTION = declare_rule("CAT006", Severity.ERROR, "Figures of a row contradict each other.",
+    "At least one of the figures is wrong, and gpuc would compute wrong resources of nodes.")  # fmt: skip
+UNKNOWN_TYPE = declare_rule("CAT007", Severity.WARNING, "A price is for an instance type that gpuc has no figures for.",
+    "No node pool can use the instance type, so the price has no effect. The name may be misspelled.")  # fmt: skip
 
 _REQUIRED = ("arch", "vcpu", "memory_mib", "pods")
 _Record = TypeVar("_Record", InstanceType, Image)

@@ -5,46 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
 from gpuc.diagnostics.output_error import OutputError
+from gpuc.diagnostics.report.result import Report
 from gpuc.pipeline.compile_cache import CompileCache
 from gpuc.pipeline.render_session import RenderSession, Send
 
 if TYPE_CHECKING:
     from gpuc.catalog import Catalog
-    from gpuc.diagnostics.report.changes import ClusterChange
+    from gpuc.pipeline.fleet_catalog import FleetCatalog
     from gpuc.pipeline.fleet_policies import FleetPolicies
     from gpuc.pipeline.other_clusters import OtherClusters
     from gpuc.source import Source
     from gpuc.write.lockfile import Removals
 
 Progress = Callable[[str], None]
+F = TypeVar("F", "FleetPolicies", "FleetCatalog")
 
-SAME_NAME = declare_rule(
-    "LAY101", Severity.ERROR, "Two clusters have the same name.",
-    "Both clusters would write the same files in out/ and clusters/.",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The result of `gpuc compile` or `gpuc check`."""
-
-    findings: tuple[Finding, ...]
-    clusters: tuple[str, ...]
-    """Names of the clusters that were compiled or checked."""
-    failures: tuple[Finding, ...] = ()
-    """Errors in the output that a bug of gpuc caused. If there are any, gpuc writes no file."""
-    written: tuple[str, ...] = ()
-    """Files that were added or changed, relative to the folder that contains out/."""
-    removed: tuple[str, ...] = ()
-    unchanged: int = 0
-    changes: tuple[ClusterChange, ...] = ()
-    """The written and removed files by cluster and subject."""
-    lines: Callable[[Mark], str | None] = lambda mark: None
-    """Returns the source line at a mark."""
+SAME_NAME = declare_rule("LAY101", Severity.ERROR, "Two clusters have the same name.",
+    "Both clusters would write the same files in out/ and clusters/.")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,19 +46,19 @@ class Batch:
     compiled: list[Compiled] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     failures: list[Finding] = field(default_factory=list)
-    """Errors in the output that a bug of gpuc caused."""
+    """Errors in the output that a bug of gpuc caused. If there are any, gpuc writes no file."""
 
     @property
     def is_clean(self) -> bool:
         """Whether no cluster has an error."""
         return not self.failures and not any(finding.is_error for finding in self.findings)
 
-    def outcome(self, root: Path) -> Outcome:
-        """Returns the outcome of a command that has written no file."""
-        return replace(_outcome(root, self.findings, self.files), failures=tuple(self.failures))
+    def report(self, root: Path) -> Report:
+        """Returns the report of a command that has written no file."""
+        return replace(_report(root, self.findings, self.files), failures=tuple(self.failures))
 
 
-def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress: Progress) -> Outcome:
+def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress: Progress) -> Report:
     """Compiles clusters and writes the changed files. If a cluster has an error, no file is written.
 
     Args:
@@ -89,12 +70,12 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     """
     cache = CompileCache(root, files, into)
     if cached := cache.lookup():
-        return replace(_outcome(root, cached.findings, cached.files), unchanged=sum(cached.files.values()))
+        return replace(_report(root, cached.findings, cached.files), unchanged=sum(cached.files.values()))
     with RenderSession.start(into, reuse=True) as session:
         inputs = cache.inputs
         batch = _compile_all(root, files, into, progress, session.send)
         if not batch.is_clean:
-            return batch.outcome(root)
+            return batch.report(root)
         from gpuc.write.writer import write
 
         progress("writing")
@@ -103,14 +84,14 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
             plan = write(into, outputs, all_clusters=files is None)
         except StageError as error:
             batch.findings += error.findings
-            return batch.outcome(root)
+            return batch.report(root)
     cache.store(inputs, {output.cluster: output.lock for output in outputs}, batch.findings)
     from gpuc.write.changes import changes
 
     written = (*plan.added, *plan.changed)
     unchanged = sum(len(output.files()) for output in outputs) - len(written)
     return replace(
-        batch.outcome(root),
+        batch.report(root),
         written=written,
         removed=tuple(plan.removed),
         unchanged=unchanged,
@@ -118,14 +99,14 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     )
 
 
-def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool, progress: Progress) -> Outcome:
+def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool, progress: Progress) -> Report:
     """Returns the findings of a compile, without writing a file.
 
     Args:
         fresh: whether to report also the files in out/ and clusters/ that a compile would add, change or remove.
     """
     if not fresh:
-        return _compile_all(root, files, into, progress, lambda name, artifacts, source: None).outcome(root)
+        return _compile_all(root, files, into, progress, lambda name, artifacts, source: None).report(root)
     with RenderSession.start(into, reuse=False) as session:
         batch = _compile_all(root, files, into, progress, session.send)
         if batch.is_clean:
@@ -134,7 +115,7 @@ def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool
             progress("comparing")
             outputs = [session.output(cluster.name, cluster.source, cluster.removals) for cluster in batch.compiled]
             batch.findings += freshness_findings(into, outputs, all_clusters=files is None)
-    return batch.outcome(root)
+    return batch.report(root)
 
 
 def compile_cluster(
@@ -185,12 +166,15 @@ def compile_cluster(
 
 def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: Progress, send: Send) -> Batch:
     from gpuc.extra.files import folders_without_cluster
+    from gpuc.pipeline.fleet_catalog import fleet_catalog
+    from gpuc.pipeline.fleet_policies import fleet_policies
     from gpuc.pipeline.other_clusters import OtherClusters
     from gpuc.source import cluster_files
     from gpuc.source.foreign import objects_in_specs
 
     batch = Batch()
-    fleet, catalog, others = _fleet(root, batch), _catalog(root, batch), OtherClusters()
+    fleet, rows, others = _read(fleet_policies, root, batch), _read(fleet_catalog, root, batch), OtherClusters()
+    catalog = rows.catalog if rows else None
     if files is not None:
         others.add_unnamed(root, files)
     selected = cluster_files(root) if files is None else files
@@ -220,30 +204,15 @@ def _compile_all(root: Path, files: Sequence[str] | None, into: Path, progress: 
     return batch
 
 
-def _fleet(root: Path, batch: Batch) -> FleetPolicies | None:
-    """Returns the policies of the fleet, or None if they have errors. Adds the findings about them to the batch."""
-    from gpuc.pipeline.fleet_policies import fleet_policies
-
+def _read(read: Callable[[Path], F], root: Path, batch: Batch) -> F | None:
+    """Returns the policies or the catalog of the fleet; None if they have errors. Adds the findings to the batch."""
     try:
-        fleet = fleet_policies(root)
+        found = read(root)
     except StageError as error:
         batch.findings += error.findings
         return None
-    batch.findings += fleet.findings
-    return fleet
-
-
-def _catalog(root: Path, batch: Batch) -> Catalog | None:
-    """Returns the catalog of the fleet, or None if its rows have errors. Adds the findings about them to the batch."""
-    from gpuc.pipeline.fleet_catalog import fleet_catalog
-
-    try:
-        fleet = fleet_catalog(root)
-    except StageError as error:
-        batch.findings += error.findings
-        return None
-    batch.findings += fleet.findings
-    return fleet.catalog
+    batch.findings += found.findings
+    return found
 
 
 def _spec_findings(
@@ -279,8 +248,8 @@ def _located(findings: Iterable[Finding], source: Source, name: str) -> list[Fin
     return [replace(source.located(finding), cluster=name) for finding in findings]
 
 
-def _outcome(root: Path, findings: Iterable[Finding], clusters: Iterable[str]) -> Outcome:
-    return Outcome(tuple(findings), tuple(clusters), lines=lambda mark: source_line(root, mark))
+def _report(root: Path, findings: Iterable[Finding], clusters: Iterable[str]) -> Report:
+    return Report(tuple(findings), tuple(clusters), lines=lambda mark: source_line(root, mark))
 
 
 def source_line(root: Path, mark: Mark) -> str | None:

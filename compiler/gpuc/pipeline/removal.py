@@ -15,17 +15,14 @@ from gpuc.model import Cluster
 from gpuc.spec.cluster import Removed
 from gpuc.write.lockfile import Element, Lock, Removals
 
-UNPREPARED = declare_rule(
-    "REM001", Severity.ERROR,
+UNPREPARED = declare_rule("REM001", Severity.ERROR,
     "A node pool, tenant, namespace or queue was removed without an earlier commit that sets leaving: true.",
     "The objects of the element remain in the cluster, although no file describes them: nodes start, quota is lent and "
     "Workloads are admitted until an administrator deletes the objects, which ends running workloads. To accept the "
-    "removal, name the element in `removed` with a reason.",
-)  # fmt: skip
-UNKNOWN_ELEMENT = declare_rule(
-    "REM002", Severity.WARNING, "`removed` names an element that the output never contained.",
-    "If the name is misspelled, the removal of the intended element is not accepted.",
-)  # fmt: skip
+    "removal, name the element in `removed` with a reason.")  # fmt: skip
+UNKNOWN_ELEMENT = declare_rule("REM002", Severity.WARNING,
+    "`removed` names an element that the output never contained.",
+    "If the name is misspelled, the removal of the intended element is not accepted.")  # fmt: skip
 
 _SINGULAR = {"pools": "node pool", "tenants": "tenant", "namespaces": "namespace", "queues": "queue"}
 

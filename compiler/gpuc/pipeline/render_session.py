@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from gpuc.synth.printer import Printer
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from gpuc.manifest.manifest import Artifact
     from gpuc.manifest.output_file import OutputFile
     from gpuc.source import Source
@@ -104,9 +102,7 @@ class RenderSession:
     def __enter__(self) -> RenderSession:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._printer.abandon()
 
 

@@ -34,7 +34,7 @@ from gpuc.pipeline.removal import removal_findings
 from gpuc.rules import check
 from gpuc.source import Source, read
 from gpuc.spec.parse import parse
-from gpuc.verify import constraints, verify
+from gpuc.verify import verify
 from gpuc.write.lockfile import Lock
 
 UNSYNCED = (TEMPLATES,)
@@ -266,10 +266,12 @@ def _linted(cluster: Cluster, plain: Sequence[Artifact], artifacts: Sequence[Art
         plain: the artifacts without customizations.
         artifacts: the artifacts with customizations.
     """
-    from gpuc.lint.checks import findings
+    from gpuc.lint.checks import changed_kinds, findings
+
+    changed = changed_kinds(plain, artifacts)
 
     def lint(output: Sequence[Artifact]) -> list[ObjectFinding]:
-        return list(findings(emitted(output, cluster.catalog)))
+        return list(findings(emitted(output, cluster.catalog), changed))
 
     return list(split_by_cause(cluster, plain, lint(artifacts), lint)[0])
 
@@ -280,6 +282,8 @@ def _policy_findings(
     """Returns the findings about templates and constraints of the fleet's own policies, at the policy.yaml files."""
     if not fleet.own:
         return []
+    from gpuc.lint.checks.constraints import constraints
+
     return [
         replace(finding.to_finding(), mark=mark)
         for finding in (*verified, *constraints.findings(emitted(artifacts)))

@@ -26,10 +26,8 @@ from gpuc.plan.change import Pair
 _SET: Final = object()
 """The default of a field for which the server sets a value, or which may be added and removed."""
 _JOB_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
-_TEMPLATE_OF_RUNTIME = " ".join(
-    f"template.spec.{field}"
-    for field in ("failurePolicy", "network", "startupPolicy", "successPolicy", "volumeClaimPolicies")
-)
+_OF_JOB_SET = "failurePolicy network startupPolicy successPolicy volumeClaimPolicies"
+_TEMPLATE_OF_RUNTIME = " ".join(f"template.spec.{field}" for field in _OF_JOB_SET.split())
 _SPEC: Mapping[tuple[str, str], str] = {
     ("", "Pod"): "nodeName serviceAccountName volumes affinity",
     ("", "PersistentVolume"): "csi nfs hostPath local volumeMode",
@@ -38,7 +36,7 @@ _SPEC: Mapping[tuple[str, str], str] = {
     ("apps", "Deployment"): "selector",
     ("apps", "ReplicaSet"): "selector",
     ("batch", "Job"): "selector",
-    ("jobset.x-k8s.io", "JobSet"): "failurePolicy managedBy network startupPolicy successPolicy volumeClaimPolicies",
+    ("jobset.x-k8s.io", "JobSet"): f"{_OF_JOB_SET} managedBy",
     ("karpenter.sh", "NodePool"): "template.spec.nodeClassRef.group template.spec.nodeClassRef.kind",
     **{
         ("kubeflow.org", kind): "runPolicy.schedulingPolicy.queue"
@@ -176,11 +174,9 @@ def _cluster_address(pair: Pair) -> Iterator[tuple[Path, str]]:
 
 
 def _kind_of_pool(pair: Pair) -> Iterator[tuple[Path, str]]:
-    before, after = pair.values("spec", "replicas")
-    if before is None and after is not None:
-        yield ("spec", "replicas"), "a NodePool cannot change from a dynamic pool to a static pool"
-    elif before is not None and after is None:
-        yield ("spec", "replicas"), "a NodePool cannot change from a static pool to a dynamic pool"
+    before, after = ("dynamic" if value is None else "static" for value in pair.values("spec", "replicas"))
+    if before != after:
+        yield ("spec", "replicas"), f"a NodePool cannot change from a {before} pool to a {after} pool"
 
 
 def _pod_template(pair: Pair) -> Iterator[tuple[Path, str]]:

@@ -108,8 +108,7 @@ def _queues(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
 def _namespaces(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
     return {
         namespace.name: {quota.pool.name: unit_amounts(quota.pool, quota.spec) for quota in namespace.quotas}
-        for tenant in cluster.tenants
-        for namespace in tenant.namespaces
+        for _, namespace in cluster.namespaces
     }
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from gpuc.cluster.queue import Member, cluster_queue
+from gpuc.cluster.queue import cluster_queue
 from gpuc.diagnostics.words import first_names
-from gpuc.kubernetes.quota import Key
+from gpuc.kubernetes.quota import Key, Node
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.pod_resources import pod_requests
 from gpuc.plan.change import Change
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.flavors import choose
+from gpuc.trace.flavors import admit
 from gpuc.trace.kueue_scope import why_unmanaged
 from gpuc.trace.kueue_steps import local_queue
-from gpuc.trace.workload import Workload, queued_pods, workload_of
+from gpuc.trace.workload import queued_pods, workload_of
 
 
 class Use(NamedTuple):
@@ -25,19 +25,19 @@ class Use(NamedTuple):
     local_queue: str
     cluster_queue: str
     usage: dict[Key, int]
-    """The requests by flavor and resource; empty if no flavor fits."""
+    """The requests by flavor and resource; empty if Kueue does not admit the object."""
 
 
 def uses(change: Change) -> list[Use]:
     """Returns what each object of --workloads uses, if Kueue manages the object and its LocalQueue exists.
 
     Kueue places the objects one after another, in the order of the files: an object uses the first flavor that still
-    has room.
+    has room. Quota that an object borrows has no room for the objects of other queues.
     """
     if not change.workloads:
         return []
     index = ClusterIndex(change.before.objects)
-    used: dict[str, dict[Key, int]] = {}
+    in_use: dict[tuple[Node, Key], int] = {}
     found = []
     for manifest in change.workloads:
         workload = workload_of(manifest)
@@ -47,10 +47,12 @@ def uses(change: Change) -> list[Use]:
         name = cluster_queue(local) if local else ""
         if local is None or name not in index.quotas:
             continue
-        usage: dict[Key, int] = {}
+        pod_sets, usage = queued_pods(index.objects, workload), Counter[Key]()
         for _ in range(workload.copies):
-            for key, count in _place(index, index.quotas[name], workload, used.setdefault(name, {})):
-                usage[key] = usage.get(key, 0) + count
+            _, used = admit(index, index.quotas[name], pod_sets, in_use)
+            if not used:
+                break
+            usage.update(used)
         found.append(Use(manifest, local.name, name, usage))
     return found
 
@@ -68,12 +70,3 @@ def named(manifests: Sequence[Manifest]) -> str:
 def users_text(what: str, manifests: Sequence[Manifest]) -> tuple[str, ...]:
     """Returns a sentence about objects of --workloads, for example "in the queue"; none without such objects."""
     return (f"objects of --workloads {what}: {named(manifests)}",) if manifests else ()
-
-
-def _place(index: ClusterIndex, queue: Member, workload: Workload, used: dict[Key, int]) -> Iterator[tuple[Key, int]]:
-    """Yields the usage of one workload, and adds the usage to `used`."""
-    for pods in queued_pods(index.objects, workload):
-        requests = pod_requests(pods.pod)
-        chosen = choose(index, queue, pods, requests, used)
-        for resource, flavor in chosen.flavors.items():
-            yield (flavor, resource), requests.get(resource, 0) * pods.count

@@ -16,6 +16,7 @@ from gpuc.kubernetes.amounts import CPU, quantity_text
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster, Pool
 from gpuc.plan.change import Change, PoolPair
+from gpuc.plan.impact import Prediction, Raised
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,14 @@ class PoolSize:
         """Whether all nodes always run."""
         return self.running_after == self.after > 0
 
-    def changed(self, *fields: Path) -> tuple[PoolPair, Path]:
-        """Returns the NodePool and the first of the fields that differ; an added or removed NodePool as a whole."""
+    def raised(
+        self, message: str, *fields: Path, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()
+    ) -> Raised:
+        """Returns an impact at the first of the fields that differ, or at an added or removed NodePool as a whole."""
+        pair, path = self._changed(fields)
+        return Raised(f"node pool {self.name}", message, pair.manifest, path, details, predicts)
+
+    def _changed(self, fields: Sequence[Path]) -> tuple[PoolPair, Path]:
         for pair in self.pairs:
             if pair.is_added or pair.is_removed:
                 return pair, ()
@@ -221,6 +228,12 @@ def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = 
     if len(pairs) > 1:
         yield f"the budgets apply to NodePool {' and NodePool '.join(pair.name for pair in pairs)} separately"
     yield _grace(pairs[0], pool)
+
+
+def protected_pods_end(pool: NodePool) -> str:
+    """Returns when pods that forbid a disruption end, if Karpenter deletes their node in spite of them."""
+    end = f"after at most {pool.grace}" if pool.grace else "when they have finished"
+    return f"pods with karpenter.sh/do-not-disrupt end {end}"
 
 
 def _grace(pair: PoolPair, pool: Pool | None) -> str:

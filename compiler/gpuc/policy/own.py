@@ -17,18 +17,13 @@ from gpuc.source import Source
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import is_within
 
-BROKEN = declare_rule(
-    "POL102", Severity.ERROR, "A folder in policies/ has no policy.yaml, or a file of it is outside of policies/.",
-    "The policy would not exist in the cluster, although the repository contains it.",
-)  # fmt: skip
-NAME = declare_rule(
-    "POL008", Severity.ERROR, "The name of a policy of the fleet is not allowed.",
-    "The name becomes part of the names of objects, and each policy needs its own kind of constraint.",
-)  # fmt: skip
-NO_EXAMPLES = declare_rule(
-    "POL107", Severity.WARNING, "A policy of the fleet has no allowed or no denied examples.",
-    "gpuc cannot check that the policy denies what it has to deny, and allows all other objects.",
-)  # fmt: skip
+BROKEN = declare_rule("POL102", Severity.ERROR,
+    "A folder in policies/ has no policy.yaml, or a file of it is outside of policies/.",
+    "The policy would not exist in the cluster, although the repository contains it.")  # fmt: skip
+NAME = declare_rule("POL008", Severity.ERROR, "The name of a policy of the fleet is not allowed.",
+    "The name becomes part of the names of objects, and each policy needs its own kind of constraint.")  # fmt: skip
+NO_EXAMPLES = declare_rule("POL107", Severity.WARNING, "A policy of the fleet has no allowed or no denied examples.",
+    "gpuc cannot check that the policy denies what it has to deny, and allows all other objects.")  # fmt: skip
 FOLDER = "policies"
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 _NAME_MAX = 40

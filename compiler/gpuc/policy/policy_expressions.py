@@ -14,15 +14,12 @@ from gpuc.policy.policy_checks import PARAMETER, validation_expressions
 from gpuc.policy.policy_file import GIVEN, PolicyFile
 from gpuc.source import Source
 
-EXPRESSION = declare_rule(
-    "POL007", Severity.ERROR, "The API server would refuse a CEL expression of a policy.",
+EXPRESSION = declare_rule("POL007", Severity.ERROR, "The API server would refuse a CEL expression of a policy.",
     "Gatekeeper reports an error for the ConstraintTemplate, and the policy is not enforced.",
-    "https://kubernetes.io/docs/reference/using-api/cel/",
-)  # fmt: skip
-UNKNOWN_PARAMETER = declare_rule(
-    "POL006", Severity.ERROR, "An expression of a policy reads a parameter that does not exist.",
-    "The expression fails for every object, so the API server refuses every object.",
-)  # fmt: skip
+    "https://kubernetes.io/docs/reference/using-api/cel/")  # fmt: skip
+UNKNOWN_PARAMETER = declare_rule("POL006", Severity.ERROR,
+    "An expression of a policy reads a parameter that does not exist.",
+    "The expression fails for every object, so the API server refuses every object.")  # fmt: skip
 _TYPES = {"expression": "bool", "messageExpression": "string"}
 _FIXES = {
     "expression": "; compare the value, for example with == true",

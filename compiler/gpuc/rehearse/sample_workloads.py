@@ -72,9 +72,7 @@ class WorkloadFactory:
     @property
     def other_queues(self) -> list[str]:
         """Names of LocalQueues that exist in other namespaces only."""
-        names = [
-            name for other in self.cluster.tenants for namespace in other.namespaces for name in namespace.local_queues
-        ]
+        names = [name for _, namespace in self.cluster.namespaces for name in namespace.local_queues]
         return [name for name in dict.fromkeys(names) if name not in self.queues]
 
     @property

@@ -5,18 +5,21 @@ gpuc discovers the modules, so no list names them. The rules of the topic `fleet
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from gpuc.diagnostics.contract import Checks
-from gpuc.diagnostics.finding import Finding, Path, Related, Rule
+from gpuc.diagnostics.contract import Check, Checks
+from gpuc.diagnostics.finding import Finding, Path, Related, Rule, Severity
 from gpuc.diagnostics.unknown import until_unknown
 from gpuc.objects.object_finding import ObjectFinding
 
 if TYPE_CHECKING:
     from gpuc.manifest.manifest import Manifest
-    from gpuc.model import Cluster
+    from gpuc.model import Cluster, GpuPool, Pool, Queue, Tenant
     from gpuc.spec.cluster import Spec
+
+Element = TypeVar("Element")
 
 
 class Found(NamedTuple):
@@ -34,22 +37,51 @@ class Found(NamedTuple):
     manifest: Manifest | None = None
     """The object with the path; None for a path in the spec. Some rules judge a spec and objects with one function."""
 
+    def in_spec(self, rule: Rule) -> Finding:
+        """Returns the finding of a rule in a spec."""
+        return rule.at(self.path, self.message, fix=self.fix, related=self.related, on_key=self.on_key)
+
     def on_object(self, rule: Rule) -> ObjectFinding:
         """Returns the finding of a rule in an object."""
         assert self.manifest is not None, "the place is in an object"
         return ObjectFinding(rule, self.manifest, self.path, self.message, self.fix, self.on_key)
 
 
-RuleFinding = Found | tuple[Path, str] | tuple[Path, str, str] | tuple[Path, str, str, Sequence[Related]]
-"""The fields of `Found`. A rule may leave out the last fields."""
-Findings = Iterator[RuleFinding]
+Findings = Iterator[Found]
 
-RULES: Checks[Cluster, RuleFinding] = Checks("gpuc.rules")
+RULES: Checks[Cluster, Found] = Checks("gpuc.rules")
 rule = RULES.declare
 """Decorator that declares a function as a rule.
 
 The first line of the function's docstring is the title of the rule, and the rest is the reason.
 """
+
+
+class _ElementRule(Generic[Element]):
+    """Decorator that declares a function as a rule about each element of a kind, for example about each node pool."""
+
+    def __init__(self, elements: Callable[[Cluster], Iterable[Element]]) -> None:
+        self._elements = elements
+
+    def __call__(
+        self, id: str, severity: Severity = Severity.ERROR, *, source: str = ""  # noqa: A002
+    ) -> Callable[[Callable[[Element], Findings]], Check[Cluster, Found]]:  # fmt: skip
+        def register(find: Callable[[Element], Findings]) -> Check[Cluster, Found]:
+            @wraps(find)
+            def find_in_cluster(cluster: Cluster) -> Findings:
+                for element in self._elements(cluster):
+                    yield from find(element)
+
+            return rule(id, severity, source=source)(find_in_cluster)
+
+        return register
+
+
+pool_rule: _ElementRule[Pool] = _ElementRule(lambda cluster: cluster.pools)
+gpu_rule: _ElementRule[GpuPool] = _ElementRule(lambda cluster: cluster.gpu_pools)
+efa_rule: _ElementRule[Pool] = _ElementRule(lambda cluster: cluster.efa_pools)
+queue_rule: _ElementRule[Queue] = _ElementRule(lambda cluster: cluster.queues)
+tenant_rule: _ElementRule[Tenant] = _ElementRule(lambda cluster: cluster.tenants)
 
 
 class Owned(NamedTuple):
@@ -78,11 +110,4 @@ def check(cluster: Cluster) -> list[Finding]:
 
     A rule ends where it reads a value that is unknown because of an error in the spec.
     """
-    findings = []
-    for rule_check in RULES.discover():
-        for fields in until_unknown(rule_check.find(cluster)):
-            found = Found(*fields)
-            findings.append(
-                rule_check.rule.at(found.path, found.message, fix=found.fix, related=found.related, on_key=found.on_key)
-            )
-    return findings
+    return [found.in_spec(item.rule) for item in RULES.discover() for found in until_unknown(item.find(cluster))]

@@ -14,54 +14,41 @@ from gpuc.source import scalar
 DEPTH_LIMIT = 50
 NODE_LIMIT = 10_000
 
-DUPLICATE = declare_rule(
-    "YAML003", Severity.ERROR, "A map contains the same key twice.",
+DUPLICATE = declare_rule("YAML003", Severity.ERROR, "A map contains the same key twice.",
     "Most parsers use only the last value, without a warning: a pool or a quota would be lost.",
-    "https://yaml.org/spec/1.2.2/#3213-node-comparison",
-)  # fmt: skip
-TOO_MUCH = declare_rule(
-    "YAML004", Severity.ERROR, "The document is too large.",
+    "https://yaml.org/spec/1.2.2/#3213-node-comparison")  # fmt: skip
+TOO_MUCH = declare_rule("YAML004", Severity.ERROR, "The document is too large.",
     f"At most {NODE_LIMIT} values with expanded aliases, and {DEPTH_LIMIT} levels, are allowed. A few nested "
-    "aliases in a small file can expand to billions of values.",
-)  # fmt: skip
+    "aliases in a small file can expand to billions of values.")  # fmt: skip
 ALIAS = declare_rule("YAML005", Severity.ERROR, "An alias has no earlier anchor, or is inside the value of its anchor.",
     "The alias has no value, or an infinite one.")  # fmt: skip
-MERGE_KEY = declare_rule(
-    "YAML006", Severity.ERROR, "The file contains a merge key <<.",
-    "YAML 1.2 has no merge keys. Put shared content into a layer and list it under extends: gpuc then merges it, "
-    "and findings show the line of each value.",
-    "https://yaml.org/type/merge.html",
-)  # fmt: skip
-DOCUMENTS = declare_rule(
-    "YAML011", Severity.ERROR, "A file contains several documents.",
-    "A file is one cluster or one layer. gpuc would ignore a second document.",
-)  # fmt: skip
-EMPTY = declare_rule(
-    "YAML012", Severity.ERROR, "The file is empty.", "An empty file describes neither a cluster nor a layer."
-)
-NOT_A_MAP = declare_rule(
-    "YAML013", Severity.ERROR, "The file is not a map.", "A spec file has apiVersion, kind and spec."
-)
-KEY = declare_rule(
-    "YAML017", Severity.ERROR, "A key is not a string.",
-    "Tools that convert YAML to JSON turn a number, a boolean, null or a collection as key into different strings.",
-)  # fmt: skip
-TAG = declare_rule(
-    "YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
-    "Tags change the type of a value, and in some parsers they run code. A spec is plain data in YAML 1.2.",
-)  # fmt: skip
-UNPAIRED = declare_rule(
-    "YAML024", Severity.ERROR, "A quotation mark or a bracket in a text has no counterpart.",
+MERGE_KEY = declare_rule("YAML006", Severity.ERROR, "The file contains a merge key <<.",
+    "YAML 1.2 has no merge keys. Put shared content into a layer and list it under extends: gpuc then merges it, and "
+    "findings show the line of each value.", "https://yaml.org/type/merge.html")  # fmt: skip
+DOCUMENTS = declare_rule("YAML011", Severity.ERROR, "A file contains several documents.",
+    "A file is one cluster or one layer. gpuc would ignore a second document.")  # fmt: skip
+EMPTY = declare_rule("YAML012", Severity.ERROR, "The file is empty.",
+    "An empty file describes neither a cluster nor a layer.")  # fmt: skip
+NOT_A_MAP = declare_rule("YAML013", Severity.ERROR, "The file is not a map.",
+    "A spec file has apiVersion, kind and spec.")  # fmt: skip
+KEY = declare_rule("YAML017", Severity.ERROR, "A key is not a string.",
+    "Tools that convert YAML to JSON turn a number, a boolean, "
+    "null or a collection as key into different strings.")  # fmt: skip
+TAG = declare_rule("YAML018", Severity.ERROR, "The file contains a tag or a YAML directive.",
+    "Tags change the type of a value, and in some parsers they run code. "
+    "A spec is plain data in YAML 1.2.")  # fmt: skip
+UNPAIRED = declare_rule("YAML024", Severity.ERROR, "A quotation mark or a bracket in a text has no counterpart.",
     "YAML reads the quotation mark or the bracket as a letter of the text. If that is intended, put the complete text "
-    "in quotes.",
-)  # fmt: skip
+    "in quotes.")  # fmt: skip
 
 _OPENING = {'"': '"', "'": "'", "]": "[", "}": "{"}
 """The sign that begins a value, by the sign that ends the value."""
 _key_without_colon = re.compile(r"([A-Za-z][\w.-]*) +[\[{].*").fullmatch
 
 
-_directive = re.compile(r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*(?=%)").match
+_NO_VALUES = r"(?:[ \t]*(?:#[^\r\n]*)?[\r\n])*"
+_directive = re.compile(_NO_VALUES + "(?=%)").match
+_end_of_document = re.compile(rf"^(?:\.\.\.|%)[^\r\n]*[\r\n]{_NO_VALUES} *\Z", re.MULTILINE).search
 
 
 @lru_cache(maxsize=64)
@@ -72,8 +59,7 @@ def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
     layer get the same node from the cache, so callers must not change nodes.
     """
     if directive := _directive(text):
-        message = "the file has a YAML directive; expected YAML 1.2 without directives"
-        return None, (TAG.at((), message, fix="remove the directive", mark=mark_at(text, directive.end(), file)),)
+        return None, (_has_directive(mark_at(text, directive.end(), file)),)
     # libyaml allows some tabs between words, and says less about mistakes.
     stop: Exception | None = None
     for is_fast in (True, False)["\t" in text :]:
@@ -99,7 +85,20 @@ def _explained(text: str, file: str, error: Exception | None) -> list[Finding]:
     start = Mark(file, context.line + 1, context.column + 1) if context else None
     problem = getattr(error, "problem", None) or "the parser cannot continue"
     mark = Mark(file, position.line + 1, position.column + 1) if position else Mark(file, 1, 1)
+    is_outside = "expected '<document start>'" in problem or "sequence entries are not allowed" in problem
+    if is_outside and position and (end := _end_of_document(text[: position.index])):
+        return [_has_directive(mark_at(text, end.start(), file)) if end[0][0] == "%" else _second_document(mark)]
     return explain(text, ParserStop(mark, problem, start))
+
+
+def _has_directive(mark: Mark) -> Finding:
+    message = "the file has a YAML directive; expected YAML 1.2 without directives"
+    return TAG.at((), message, fix="remove the directive", mark=mark)
+
+
+def _second_document(mark: Mark) -> Finding:
+    message = "a second document begins here; expected one document"
+    return DOCUMENTS.at((), message, fix="move the second document to another file", mark=mark)
 
 
 def _before(findings: list[Finding], end: Mark | None) -> list[Finding]:
@@ -129,8 +128,7 @@ class _Composer(Composer):
         next(self._events)
         event = next(self._events)
         if type(event).__name__ != "StreamEndEvent":
-            message = "a second document begins here; expected one document"
-            self._add(DOCUMENTS, self._mark(event), message, "move the second document to another file")
+            self.findings.append(_second_document(self._mark(event)))
         if isinstance(root.value, dict):
             return root
         if root.value is None:
@@ -169,11 +167,13 @@ class _Composer(Composer):
             self._add(KEY, mark, "the key is a collection or an alias; expected a string")
             return f"{mark.line}:{mark.column}"
         text: str = event.value
+        key = text
         if event.anchor or event.tag is not None:
-            message = f"the key {text} has an anchor or a tag; expected a string"
-            self._add(TAG, mark, message, f"remove the anchor or tag of key {text}")
-        if not _is_plain(event):
-            return text
+            key = text or event.tag or f"&{event.anchor}"  # `&a: b` has no other name
+            message = f"the key {key} has an anchor or a tag; expected a string"
+            self._add(TAG, mark, message, f"remove the anchor or tag of key {key}")
+        if key != text or not _is_plain(event):
+            return key
         self._check_typography(event, mark)
         if match := _key_without_colon(text):
             self._add(UNPAIRED, mark, f"the colon after {match[1]} is missing", f"add a colon after {match[1]}")

@@ -11,13 +11,9 @@ from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import KIND_LINE, MANIFESTS, object_kind, yaml_files
 
-NOT_READ = declare_rule(
-    "LAY011",
-    Severity.WARNING,
-    "A file in specs/ is a Kubernetes object.",
+NOT_READ = declare_rule("LAY011", Severity.WARNING, "A file in specs/ is a Kubernetes object.",
     "Files in specs/ are clusters and layers. gpuc reads Kubernetes objects only from specs/<cluster>/manifests/, so "
-    "the object never reaches a cluster.",
-)
+    "the object never reaches a cluster.")  # fmt: skip
 
 
 def objects_in_specs(root: pathlib.Path) -> Iterator[Finding]:

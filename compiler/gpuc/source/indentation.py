@@ -7,15 +7,11 @@ from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Finding, Mark, Related, Severity, declare_rule
 
-SYNTAX = declare_rule(
-    "YAML001", Severity.ERROR, "The text is not YAML.",
-    "gpuc cannot read the text after this line and column.", "https://yaml.org/spec/1.2.2/",
-)  # fmt: skip
-TAB = declare_rule(
-    "YAML002", Severity.ERROR, "A line is indented with a tab.",
+SYNTAX = declare_rule("YAML001", Severity.ERROR, "The text is not YAML.",
+    "gpuc cannot read the text after this line and column.", "https://yaml.org/spec/1.2.2/")  # fmt: skip
+TAB = declare_rule("YAML002", Severity.ERROR, "A line is indented with a tab.",
     "YAML forbids tabs in indentation, because their width differs between editors.",
-    "https://yaml.org/spec/1.2.2/#61-indentation-spaces",
-)  # fmt: skip
+    "https://yaml.org/spec/1.2.2/#61-indentation-spaces")  # fmt: skip
 
 _key = re.compile(r"( *)((?:-[ ]+)*)([\w./-]+|\"[^\"]*\"|'[^']*')[ ]*:(?: |$)")
 _dash = re.compile(r"( *)-(?: |$)")

@@ -21,6 +21,8 @@ _EXPLANATIONS = {
     "expected the node content": "a value is expected here",
     "unknown escape character": "a backslash begins an escape in double quotes; use single quotes",
 }
+_line_break = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+"""Source: https://yaml.org/spec/1.1/#id871136. The parser counts these lines."""
 _tabbed = re.compile(r"[ ]*\t[ \t]*[^\s#]")
 _no_colon = re.compile(r"(?P<key>[A-Za-z][\w./-]*)(?P<sign>[ \t]*=|:(?=\S))?[ \t]*(?P<value>[^\s#].*)?")
 _bracket_after_key = re.compile(r"[ ]*(?:-[ ]+)*(?P<key>[A-Za-z][\w.-]*)[ ]+[\[{].*").fullmatch
@@ -41,8 +43,7 @@ class ParserStop:
 
 def explain(text: str, stop: ParserStop) -> list[Finding]:
     """Returns the findings about a text that is not YAML: the first mistake, or all lines with the same mistake."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    mark = stop.mark
+    lines, mark = _line_break.split(text), stop.mark
     tabs = [number for number, line in enumerate(lines, 1) if _tabbed.match(line)]
     if {mark.line, mark.line - 1} & set(tabs):
         marks = [Mark(mark.file, number, lines[number - 1].index("\t") + 1) for number in tabs]
@@ -60,7 +61,10 @@ def explain(text: str, stop: ParserStop) -> list[Finding]:
         return [_reserved_character(lines[stop.start.line - 1], stop.start)]
     if "cannot start any token" in stop.problem:
         return [_reserved_character(lines[mark.line - 1], mark)]
-    explanation = next((words for part, words in _EXPLANATIONS.items() if part in stop.problem), stop.problem)
+    problem = stop.problem
+    if "',' or " in problem and re.match(r":[ ]*[,\]}]", lines[mark.line - 1][mark.column - 1 :]):
+        problem = "mapping values are not allowed"  # `{a: b:}`
+    explanation = next((words for part, words in _EXPLANATIONS.items() if part in problem), problem)
     return [_finding(mark, f"the text is not YAML: {explanation}")]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -61,6 +61,11 @@ def constraints(kind: Any) -> Iterator[Any]:
         return
     inner, *metadata = get_args(kind)
     yield from constraints(inner)
+    yield from flat(metadata)
+
+
+def flat(metadata: Iterable[Any]) -> Iterator[Any]:
+    """Yields the constraints in the metadata of a type. Field() has several."""
     for entry in metadata:
         if isinstance(entry, FieldInfo):
             yield from entry.metadata

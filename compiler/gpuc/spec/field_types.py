@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from gpuc.spec import base, charts, cloud, metadata, network, node_settings, platform, tenants
+from gpuc.spec.field_type import flat
 from gpuc.spec.form import Form, Words
 
 Steps = tuple[str, ...]
@@ -63,10 +64,10 @@ def field_type(annotation: Any, constraints: Iterable[Any] = ()) -> FieldType:
     Args:
         constraints: limits and validators that Pydantic has separated from the annotation.
     """
-    given = list(_flat(constraints))
+    given = list(flat(constraints))
     while get_origin(annotation) is Annotated:
         annotation, *more = get_args(annotation)
-        given = [*_flat(more), *given]
+        given = [*flat(more), *given]
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         return _union([part for part in arguments if part is not NoneType], given)
@@ -79,15 +80,6 @@ def field_type(annotation: Any, constraints: Iterable[Any] = ()) -> FieldType:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return _model(annotation, given)
     return _scalar(annotation, given)
-
-
-def _flat(constraints: Iterable[Any]) -> Iterator[Any]:
-    """Yields the constraints. Field() has several."""
-    for constraint in constraints:
-        if isinstance(constraint, FieldInfo):
-            yield from constraint.metadata
-        else:
-            yield constraint
 
 
 def _union(parts: list[Any], given: list[Any]) -> FieldType:

@@ -15,7 +15,6 @@ from gpuc.synth.cdk8s import PackageMissingError, modules, package_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from types import TracebackType
 
     from gpuc.manifest.output_file import OutputFile
 
@@ -111,9 +110,7 @@ class Printer:
     def __enter__(self) -> Printer:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.abandon()
 
     def _spawn(self) -> None:

@@ -13,14 +13,14 @@ from gpuc.cluster.flavors import ResourceFlavor, resource_flavors
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pools import Pools
 from gpuc.cluster.queue import Member, Queues, from_objects
-from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PODS, Amounts, total
+from gpuc.kubernetes.amounts import PODS, Amounts, total
 from gpuc.kubernetes.toleration import untolerated
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.pods import Pods, pods_of
 
 if TYPE_CHECKING:
-    from gpuc.catalog.records import Daemonset, InstanceType
+    from gpuc.catalog.records import InstanceType
 
 
 class ClusterIndex:
@@ -84,10 +84,12 @@ class Room:
     @cached_property
     def daemonset_pods(self) -> list[Pods]:
         """The DaemonSet pods that run on nodes of the pool."""
+        pool = self._pool
         return [
             pods
             for pods in self._cluster.daemonsets
-            if accepts(self._pool, pods) and not untolerated(self._pool.taints, pods.tolerations)
+            if any(pool.mismatch(term) is None for term in pods.terms)
+            and not untolerated(pool.taints, pods.tolerations)
         ]
 
     @cached_property
@@ -110,23 +112,19 @@ class Room:
 
         A DaemonSet of the fleet that is among the objects does not count: its own requests count.
         """
-        kinds = {"all", *(["gpu"] if instance.gpu_count else []), *(["efa"] if self._pool.efa_interfaces else [])}
         present = {pods.manifest.name for pods in self._cluster.daemonsets}
-        rows = [row for row in self._pool.catalog.daemonsets if row.nodes in kinds and self._is_installed(row)]
-        rows = [row for row in rows if row.component != FLEET or row.name not in present]
-        return {
-            CPU: sum(row.cpu_milli for row in rows),
-            MEMORY: sum(row.memory_mib for row in rows) * MIB,
-            PODS: sum(1 for row in rows if row.component in (EKS, FLEET)),
-        }
+        has_gpus, has_efa = bool(instance.gpu_count), bool(self._pool.efa_interfaces)
+        rows = [
+            row
+            for row in self._pool.catalog.daemonsets_of(self._installed)
+            if row.runs_on(has_gpus=has_gpus, has_efa=has_efa) and not (row.component == FLEET and row.name in present)
+        ]
+        own_pods = sum(1 for row in rows if row.component in (EKS, FLEET))
+        return total((*(row.requests for row in rows), {PODS: own_pods}))
 
-    def _is_installed(self, row: Daemonset) -> bool:
-        """Returns whether EKS, the fleet or an installed chart contains the DaemonSet."""
+    @cached_property
+    def _installed(self) -> set[str]:
+        """The components whose charts are installed, in any version."""
+        charts = self._cluster.objects.once(Delivery).charts
         releases = self._pool.catalog.releases.values()
-        charts = {release[row.component].chart for release in releases if row.component in release}
-        return row.component in (EKS, FLEET) or not charts.isdisjoint(self._cluster.objects.once(Delivery).charts)
-
-
-def accepts(pool: Pool, pods: Pods) -> bool:
-    """Returns whether a node of the pool can match the node selector of the pods."""
-    return any(pool.mismatch(term) is None for term in pods.terms)
+        return {name for release in releases for name, row in release.items() if row.chart in charts}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from gpuc.cluster.flavors import ResourceFlavor
@@ -11,11 +12,12 @@ from gpuc.kubernetes import flavor as kueue
 from gpuc.kubernetes.amounts import PODS, Amounts
 from gpuc.kubernetes.flavor import Attempt, Choice, Group
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
-from gpuc.kubernetes.quota import NOTHING, Key, Usage
+from gpuc.kubernetes.quota import NOTHING, Key, Node, Usage, add_usage
 from gpuc.kubernetes.selector import matches
 from gpuc.kubernetes.toleration import Taint, untolerated
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
+from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.selectors import node_terms
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.workload import PodSet
@@ -63,6 +65,25 @@ def choose(
     return kueue.choose(
         kueue_queue, total, topology_level(pods.annotations), lambda name: _flavor(cluster, name, pods), used
     )
+
+
+def admit(
+    cluster: ClusterIndex, queue: Member, pod_sets: Iterable[PodSet], usage: dict[tuple[Node, Key], int]
+) -> tuple[dict[str, Choice], dict[Key, int]]:
+    """Returns the flavors of one workload by pod set, and what the workload uses: nothing if Kueue refuses a pod set.
+
+    Preemption is not considered.
+
+    Args:
+        usage: the usage of other workloads. The function adds the usage of the workload, also to the cohorts above.
+    """
+    used: dict[Key, int] = {}
+    choices = {pods.name: choose(cluster, queue, pods, pod_requests(pods.pod), used, usage) for pods in pod_sets}
+    if any(choice.is_refused for choice in choices.values()):
+        return choices, {}
+    for key, count in used.items():
+        add_usage(queue, key, count, usage)
+    return choices, used
 
 
 def refusal_location(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpuc.catalog.records import NODE_AGENT
-from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, texts
+from gpuc.kubernetes.amounts import texts
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
@@ -26,7 +26,7 @@ def node_agents(cluster: Cluster) -> Iterator[Manifest]:
         for agent in pool.daemonsets:
             if agent.component != NODE_AGENT:
                 continue
-            requests = texts({CPU: agent.cpu_milli, MEMORY: agent.memory_mib * MIB})
+            requests = texts(agent.requests)
             pod: Body = {
                 "nodeSelector": {POOL_LABEL: pool.name},
                 "tolerations": [taint.toleration() for taint in pool.taints],

@@ -12,14 +12,14 @@ from gpuc.cluster.instance_labels import instance_labels
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import STARTUP_TAINTS
 from gpuc.cluster.queue import Member
+from gpuc.cluster.taint_removal import removing_agent
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts
 from gpuc.kubernetes.flavor import topology_refusal
 from gpuc.kubernetes.kueue import REQUIRED_TOPOLOGY
 from gpuc.kubernetes.node_pool import AWS, HOSTNAME
-from gpuc.kubernetes.toleration import Taint, agent_of, untolerated
 from gpuc.objects.object_set import dig
-from gpuc.trace.cluster_index import ClusterIndex, accepts
+from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import topology_level
 from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resources
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
@@ -206,19 +206,6 @@ def _newest_and_smallest(catalog: Catalog, name: str) -> tuple[int, int, str]:
     return -int(generation), int(cores), name
 
 
-def removing_agent(cluster: ClusterIndex, pool: Pool, taint: Taint) -> str:
-    """Returns the agent that removes a startup taint: a known agent, or a DaemonSet that tolerates the taint.
-
-    Returns an empty string if the input has no such agent.
-    """
-    if known := agent_of(taint.key):
-        return known
-    for pods in cluster.daemonsets:
-        if accepts(pool, pods) and untolerated((taint, *pool.taints), pods.tolerations) is None:
-            return str(pods.manifest)
-    return ""
-
-
 def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Iterator[Step]:
     """Checks that agents remove the startup taints of a pool; yields no step for a pool without startup taints.
 
@@ -227,9 +214,9 @@ def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Iterator[Step]
     """
     removals = []
     for taint in (taint for taint in pool.startup_taints if taint.keeps_off):
-        agent = removing_agent(cluster, pool, taint)
+        agent = removing_agent(cluster.objects, pool, taint)
         if not agent:
-            message = f"no DaemonSet tolerates the startup taint {taint}, so no agent can remove it"
+            message = f"no known agent and no pods remove the startup taint {taint}"
             path: Path = (*STARTUP_TAINTS, taint.index)
             verdict: Literal["failed", "unknown"] = "failed" if cluster.objects.is_complete else "unknown"
             yield Step(Stage.STARTUP, verdict, message, pool.manifest, path, pods)

@@ -18,7 +18,7 @@ from gpuc.objects.pod_resources import pod_requests
 from gpuc.trace import advice
 from gpuc.trace.admission_steps import limit_steps, object_steps, pod_steps
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.flavors import choose
+from gpuc.trace.flavors import admit, choose
 from gpuc.trace.kueue_scope import counting_quota, how_to_manage, is_perhaps_suspended, why_gated, why_unmanaged
 from gpuc.trace.kueue_steps import (
     cluster_queue_step,
@@ -92,7 +92,7 @@ def _steps(
             yield from pod_steps(cluster, workload, pods, flavors_of.get(pods.name, []))
     yield from limit_steps(cluster, workload)
     if admission and workload.copies > 1 and not result.bypass:
-        yield from _copies(cluster, workload, created, result)
+        yield from _copies(cluster, workload, created, usage, result)
     demands = [_demand(pods, flavors_of.get(pods.name, [])) for pods in created]
     sets = list(zip(workload.pod_sets, demands, strict=True))
     yield from workload_node_steps(cluster, workload, sets, result, workload.copies if admission else 1)
@@ -163,19 +163,21 @@ def _kueue_steps(
     yield from start_steps(workload, local, queue)
 
 
-def _copies(cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult) -> Iterator[Step]:
+def _copies(
+    cluster: ClusterIndex, workload: Workload, created: list[PodSet], usage: Usage, result: TraceResult
+) -> Iterator[Step]:
     """Yields a failed step if the quota is too small for all replicas of an object; every replica is one workload.
 
     Writes the borrowed quota of all replicas to the placements of `result`.
     """
     local = local_queue(cluster, workload)
     assert local is not None, "a missing LocalQueue ends the trace before"
-    queue, used = cluster.quotas[cluster_queue(local)], dict[Key, int]()
+    queue, in_use = cluster.quotas[cluster_queue(local)], dict(usage)
     for count in range(min(workload.copies, _MAX_COPIES)):
-        choices = {pods.name: choose(cluster, queue, pods, pod_requests(pods.pod), used) for pods in created}
+        choices, _ = admit(cluster, queue, created, in_use)
         for name, choice in choices.items():
             result.placements[name].borrowed = choice.borrowed
-        if not all(choice.flavors for choice in choices.values()):
+        if any(choice.is_refused for choice in choices.values()):
             message = f"only {count} of {workload.copies} replicas get quota at the same time"
             yield Step(Stage.QUOTA, "failed", message, queue.manifest, GROUPS, fix=f"run at most {count} replicas")
             return

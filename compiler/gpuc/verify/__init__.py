@@ -8,9 +8,10 @@ the same name contains examples. gpuc discovers the modules. `gpuc lint` has mor
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from gpuc.diagnostics.contract import Checks
+from gpuc.diagnostics.contract import Checks, Needs
 from gpuc.objects.object_finding import ObjectFinding
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 Findings = Iterator[ObjectFinding]
 CHECKS: Checks[Subject, ObjectFinding] = Checks("gpuc.verify")
-check = CHECKS.declare
+check = partial(CHECKS.declare, needs=Needs.OBJECTS)
 """Declares a function as the check of a rule. The first line of the docstring is the title, the rest is the reason."""
 
 
@@ -39,8 +40,5 @@ def verify(artifacts: Sequence[Artifact], kubernetes: str, releases: Mapping[str
 
 
 def findings(subject: Subject) -> list[ObjectFinding]:
-    """Returns the findings of all checks, followed by the findings about tenant isolation."""
-    from gpuc import isolation
-
-    of_checks = [finding for check in CHECKS.discover() for finding in check.find(subject)]
-    return [*of_checks, *isolation.findings(subject.objects)]
+    """Returns the findings of all checks."""
+    return [finding for check in CHECKS.discover() for finding in check(subject)]

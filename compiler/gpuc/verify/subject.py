@@ -39,12 +39,17 @@ class Subject:
     as_written: bool = False
     """Whether people wrote the objects. Then quantities may be numbers, and the namespace may be missing."""
 
-    @cached_property
+    @classmethod
+    def of(cls, objects: ObjectSet) -> Subject:
+        """Returns the objects as the input of checks that read neither schemas nor Helm values."""
+        return objects.once(_without_schemas)
+
+    @property
     def index(self) -> Index:
         """The index of the objects."""
         from gpuc.cluster.index import Index  # imported here, because an explanation of a check loads no model
 
-        return Index(self.objects)
+        return self.objects.once(Index)
 
     @cached_property
     def tables(self) -> tuple[tuple[Manifest, Table | None], ...]:
@@ -63,8 +68,8 @@ class Subject:
         return ((values, item) for values, item in self._value_errors if item.kind in kinds)
 
     def unresolved(self, rule: Rule) -> Iterator[ObjectFinding]:
-        """Yields the findings of one rule about references to objects that do not exist."""
-        return (finding for finding in self._unresolved if finding.rule is rule)
+        """Yields the findings about references to objects that do not exist, of the references with a rule."""
+        return (finding for of_reference, finding in self._unresolved if of_reference is rule)
 
     @cached_property
     def _parameters(self) -> dict[str, str]:
@@ -93,10 +98,14 @@ class Subject:
         return tuple((values, item) for values in self.values for item in value_errors(values))
 
     @cached_property
-    def _unresolved(self) -> tuple[ObjectFinding, ...]:
+    def _unresolved(self) -> tuple[tuple[Rule, ObjectFinding], ...]:
         from gpuc.verify.references import names
 
-        return tuple(names.findings(self.index))
+        return tuple(names.unresolved(self.index))
+
+
+def _without_schemas(objects: ObjectSet) -> Subject:
+    return Subject(objects, "")
 
 
 @cache

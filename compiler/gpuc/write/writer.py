@@ -19,40 +19,21 @@ from gpuc.write.transaction import Change, ConflictError, TamperedError
 WAIT_SECONDS = 5.0
 """The longest time that gpuc waits while another gpuc process writes."""
 
-FOREIGN = declare_rule(
-    "WRT001",
-    Severity.ERROR,
-    "gpuc would overwrite a file that it did not write.",
+FOREIGN = declare_rule("WRT001", Severity.ERROR, "gpuc would overwrite a file that it did not write.",
     "gpuc.lock does not list the file, so the compile would overwrite the work of another program or person. Move the "
-    "file to another folder. If gpuc.lock was deleted, restore gpuc.lock from version control.",
-)
-OUTSIDE = declare_rule(
-    "WRT002",
-    Severity.ERROR,
+    "file to another folder. If gpuc.lock was deleted, restore gpuc.lock from version control.")  # fmt: skip
+OUTSIDE = declare_rule("WRT002", Severity.ERROR,
     "A path in out/ or clusters/ is not a regular file in regular folders.",
     "If a path contains a symbolic link or .., the compile would write to files outside of out/ and clusters/, and "
-    "Argo CD would read files outside of out/.",
-)
-DAMAGED = declare_rule(
-    "WRT003",
-    Severity.ERROR,
-    "gpuc.lock or the journal of an interrupted compile is damaged.",
-    "Without gpuc.lock, gpuc does not know which files it may replace. Restore gpuc.lock from version control. After "
-    "a merge conflict, use either version of gpuc.lock and compile again.",
-)
-BUSY = declare_rule(
-    "WRT004",
-    Severity.ERROR,
-    "Another gpuc is writing to out/.",
+    "Argo CD would read files outside of out/.")  # fmt: skip
+DAMAGED = declare_rule("WRT003", Severity.ERROR, "gpuc.lock or the journal of an interrupted compile is damaged.",
+    "Without gpuc.lock, gpuc does not know which files it may replace. Restore gpuc.lock from version control. After a "
+    "merge conflict, use either version of gpuc.lock and compile again.")  # fmt: skip
+BUSY = declare_rule("WRT004", Severity.ERROR, "Another gpuc is writing to out/.",
     "Two compiles at the same time could mix the output of two versions of the specs. Wait until the other compile "
-    "ends, then compile again.",
-)
-NOT_WRITTEN = declare_rule(
-    "WRT005",
-    Severity.ERROR,
-    "The file system rejected a write.",
-    "No file is incomplete: either no file has changed, or the next compile completes the change.",
-)
+    "ends, then compile again.")  # fmt: skip
+NOT_WRITTEN = declare_rule("WRT005", Severity.ERROR, "The file system rejected a write.",
+    "No file is incomplete: either no file has changed, or the next compile completes the change.")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

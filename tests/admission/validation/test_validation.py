@@ -10,6 +10,7 @@ from gpuc.admission.validation import validation_errors, with_defaults
 from tests.admission.validation.bases import BASES, Case
 from tests.admission.validation.pod_cases import POD_CASES, UNCHECKED
 from tests.admission.validation.workload_cases import WEBHOOK_CASES, WORKLOAD_CASES
+from tests.values import changed, paths
 
 
 @pytest.mark.parametrize("case", [*POD_CASES, *WORKLOAD_CASES, *WEBHOOK_CASES], ids=str)
@@ -41,22 +42,10 @@ def test_allows_the_correct_object(kind: str) -> None:
 @pytest.mark.parametrize("kind", BASES)
 def test_any_wrong_type_is_a_refusal_and_no_exception(kind: str) -> None:
     for value in ([], "text", 5, {"a": []}, [[]], [5], None):
-        for path in (("spec",), ("metadata",), ("metadata", "labels"), *_leaves(BASES[kind]["spec"], ("spec",))):
-            document = deepcopy(BASES[kind])
-            target = document
-            for step in path[:-1]:
-                target = target[step]
-            target[path[-1]] = value
+        for path in (("spec",), ("metadata",), ("metadata", "labels"), *paths(BASES[kind]["spec"], ("spec",))):
+            document = changed(BASES[kind], path, value)
             decisions = list(validation_errors(document))
             assert all(decision.message and decision.outcome in ("denied", "unknown") for decision in decisions)
             assert with_defaults(document)["kind"] == kind
             if path == ("spec",) and not isinstance(value, dict | None):
                 assert any(decision.outcome == "denied" for decision in decisions), value
-
-
-def _leaves(value: object, path: tuple[str | int, ...]) -> list[tuple[str | int, ...]]:
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    found = []
-    for step, child in children:
-        found += [(*path, step), *_leaves(child, (*path, step))]
-    return found

@@ -10,9 +10,7 @@ import pytest
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.emit import emit
-from gpuc.lint.checks import object_consistency, quotas
 from gpuc.lint.checks.quotas import closed_pools
-from gpuc.lint.checks.scheduling import unreachable_queues as scheduling
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import resolve
 from gpuc.objects.object_finding import ObjectFinding
@@ -20,6 +18,7 @@ from gpuc.objects.object_set import ObjectSet
 from gpuc.source import read
 from gpuc.spec.cluster import ClusterSpec
 from tests.conftest import ROOT, example
+from tests.lint.checks.topics import findings_of as of_topic
 
 
 @cache
@@ -33,7 +32,7 @@ def leaving(cluster: str, pool: str) -> tuple[Manifest, ...]:
 
 def findings_of(manifests: list[Manifest] | tuple[Manifest, ...], *, is_complete: bool = True) -> list[ObjectFinding]:
     tree = ObjectSet(manifests, is_complete=is_complete)
-    return [finding for check in (object_consistency, quotas, scheduling) for finding in check.findings(tree)]
+    return [finding for topic in ("consistency", "quotas", "scheduling") for finding in of_topic(topic, tree)]
 
 
 def with_limits(kind: str, name: str, limits: dict[str, Any], manifests: tuple[Manifest, ...]) -> list[Manifest]:

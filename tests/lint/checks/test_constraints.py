@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
+from gpuc import verify
+from gpuc.lint import checks
+from gpuc.lint.checks.constraints import constraints
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.verify import constraints
+from gpuc.verify.subject import Subject
 from tests.conftest import EXAMPLES, ROOT
 
 Change = Callable[[dict[str, Any]], Any]
@@ -68,16 +71,39 @@ def test_no_finding_in_the_examples(name: str, is_complete: bool) -> None:
         ("images", lambda body: body["spec"]["match"].pop("kinds"), "PLC002"),
         ("images", lambda body: body["spec"]["match"]["kinds"][0].pop("kinds"), "PLC002"),
         ("queue-required-search", lambda body: body["spec"]["match"]["kinds"].pop(), "PLC004"),
-        (
-            "queue-required-search",
-            lambda body: body["spec"]["parameters"]["queues"][0]["queues"].append("serch"),
-            "PLC005",
-        ),
-        ("pool-selector-search", lambda body: body["spec"]["parameters"]["pools"].append("train-h10"), "PLC005"),
     ],
 )
 def test_a_broken_constraint_is_named(prod: tuple[Manifest, ...], name: str, change: Change, rule_id: str) -> None:
     assert (rule_id, name) in reported(changed(prod, name, change))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "fix"),
+    [
+        (
+            "queue-required-search",
+            lambda body: body["spec"]["parameters"]["queues"][0]["queues"].append("serch"),
+            "write search",
+        ),
+        ("queue-required-search", lambda body: body["spec"]["parameters"]["priorities"].append("gpuc-none"), ""),
+        ("pool-selector-search", lambda body: body["spec"]["parameters"]["pools"].append("train-h10"), ""),
+    ],
+)
+def test_a_wrong_name_in_a_parameter_is_one_finding(
+    prod: tuple[Manifest, ...], name: str, change: Change, fix: str
+) -> None:
+    objects = ObjectSet(changed(prod, name, change), is_complete=True)
+    for found in (checks.findings(objects), verify.findings(Subject(objects, "1.35"))):
+        of_constraint = [finding for finding in found if finding.manifest.name == name]
+        assert [(finding.rule.id, finding.fix) for finding in of_constraint] == [("PLC005", fix)]
+
+
+def test_a_parameter_of_a_policy_of_users_names_a_queue(prod: tuple[Manifest, ...]) -> None:
+    spec = {"match": {"kinds": [{"kinds": ["Job"]}], "namespaces": ["search"]}, "parameters": {"queue": "serch"}}
+    constraint = Manifest("a.yaml", (), "constraints.gatekeeper.sh/v1beta1", "AllowedQueue", "own", {"spec": spec})
+    (finding,) = constraints.findings(ObjectSet((*prod, constraint), is_complete=False))
+    assert (finding.rule.id, finding.path, finding.fix) == ("PLC005", ("spec", "parameters", "queue"), "write search")
+    assert finding.message == 'the LocalQueue "serch" does not exist, did you mean "search"'
 
 
 def test_a_scoped_constraint_denies_where_one_of_its_actions_does(prod: tuple[Manifest, ...]) -> None:
@@ -112,17 +138,18 @@ def test_a_tenant_without_a_constraint_is_reported_at_its_namespaces(prod: tuple
     assert ("PLC003", "embeddings") in reported(without(prod, "GpucQueueRequired", "queue-required-platform-ml"))
 
 
-def test_a_constraint_that_matches_no_tenant_has_a_fix(prod: tuple[Manifest, ...]) -> None:
+def test_a_constraint_that_matches_no_tenant_is_one_finding(prod: tuple[Manifest, ...]) -> None:
     def misspell(body: dict[str, Any]) -> None:
         body["spec"]["match"]["namespaceSelector"]["matchLabels"]["gpuc.dev/tenant"] = "reserch"
 
-    tree = changed(prod, "gpu-limits-research", misspell)
-    (finding,) = [
-        finding
-        for finding in constraints.findings(ObjectSet(tree, is_complete=True))
-        if finding.manifest.kind == "GpucGpuLimits"
-    ]
-    assert (finding.rule.id, finding.fix) == ("PLC003", "research")
+    objects = ObjectSet(changed(prod, "gpu-limits-research", misspell), is_complete=True)
+    found = [finding for finding in checks.findings(objects) if finding.manifest.kind == "GpucGpuLimits"]
+    assert [(finding.rule.id, finding.fix) for finding in found] == [("REF030", "write research")]
+
+
+def test_a_constraint_that_denies_everywhere_is_one_finding(prod: tuple[Manifest, ...]) -> None:
+    tree = changed(prod, "gpu-limits-search", lambda body: body["spec"]["match"]["namespaceSelector"].clear())
+    assert [row for row in reported(tree) if row[0] == "PLC001"] == [("PLC001", "gpu-limits-search")]
 
 
 def test_a_template_without_a_constraint_is_named(prod: tuple[Manifest, ...]) -> None:

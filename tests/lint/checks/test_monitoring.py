@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpuc.diagnostics.place import place
-from gpuc.lint.checks.monitoring import findings
+from gpuc.lint.checks.monitoring.monitor_targets import findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet

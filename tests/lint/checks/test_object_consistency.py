@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from gpuc.diagnostics.place import place
-from gpuc.lint.checks.object_consistency import findings
+from gpuc.lint.checks.consistency.object_consistency import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
 import pytest
 
-from gpuc.diagnostics.finding import Path
 from gpuc.isolation import dns_egress
-from gpuc.lint.checks import monitoring, object_consistency
+from gpuc.lint.checks.consistency import object_consistency
+from gpuc.lint.checks.constraints import constraints
+from gpuc.lint.checks.monitoring import monitor_targets
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
-from gpuc.verify import constraints
 from tests.conftest import ROOT
 from tests.lint.checks.sound import unsound
+from tests.values import changed, paths
 
 STRANGE: tuple[Any, ...] = (
     None, True, 7, 0.5, "", "x y", [], [None], [["a"]], {}, {"a": {}}, [{"name": [1], "key": {}}],
@@ -26,24 +25,7 @@ STRANGE: tuple[Any, ...] = (
 )  # fmt: skip
 KINDS = ("NetworkPolicy", "ServiceMonitor", "PodMonitor", "PrometheusRule", "Role", "ResourceQuota", "LimitRange",
          "Job", "Application", "GpucImages", "GpucGpuQueue")  # fmt: skip
-CHECKS = (dns_egress, monitoring, object_consistency, constraints)
-
-
-def paths(value: Any, at: Path = ()) -> Iterator[Path]:
-    """The path of every value in a body."""
-    if at:
-        yield at
-    inner: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inner:
-        yield from paths(item, (*at, key))
-
-
-def put(body: Any, path: Path, value: Any) -> Any:
-    made = place = deepcopy(body)
-    for step in path[:-1]:
-        place = place[step]
-    place[path[-1]] = value
-    return made
+CHECKS = (dns_egress, monitor_targets, object_consistency, constraints)
 
 
 def findings_of(tree: ObjectSet) -> list[ObjectFinding]:
@@ -59,7 +41,7 @@ def test_any_value_is_accepted_at_any_path(kind: str) -> None:
     for index in some:
         objects = list(spec.objects)
         for number, path in enumerate(paths(spec.objects[index].body)):
-            objects[index] = replace(spec.objects[index], body=put(spec.objects[index].body, path, next(values)))
+            objects[index] = replace(spec.objects[index], body=changed(spec.objects[index].body, path, next(values)))
             if number < 120:
                 assert (
                     unsound(findings_of(ObjectSet(objects, is_complete=bool(number % 2), values=spec.charts)), objects)

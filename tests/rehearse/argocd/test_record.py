@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpuc.cli.argocd_command import groups
-from gpuc.cli.rehearse_command import run_rehearsal
+from gpuc.cli.main import run_command
 from gpuc.diagnostics.usage import UsageError
 from gpuc.pipeline.stages import compiled_spec
 from tests.conformance import argocd
@@ -65,4 +65,4 @@ def test_clusters_of_their_own_argo_cd_have_a_run_each() -> None:
 )
 def test_options_that_do_not_go_together_are_refused(words: list[str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        run_rehearsal(words)
+        run_command(["rehearse", *words])

@@ -11,16 +11,15 @@ kubernetes-sigs/lws v0.9.0 pkg/webhooks/leaderworkerset_webhook.go
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from gpuc.admission.documents import api_group
+from gpuc.admission.documents import api_group, pod_part
 from gpuc.admission.pod_defaults import containers, set_default_requests
 from gpuc.admission.schema_defaults import with_schema_defaults
-from gpuc.admission.validation.containers import PROBES
-from gpuc.admission.validation.job import CONTROLLER_IDS, NEW_UID
-from gpuc.admission.validation.problem import INT32_MAX
+from gpuc.admission.validation.field import INT32_MAX
+from gpuc.admission.validation.jobs import CONTROLLER_IDS, NEW_UID
 from gpuc.admission.validation.structure import is_builtin, table_of, without_nulls
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
@@ -29,15 +28,78 @@ from gpuc.objects.pods import JOB_NAME
 _SUFFIX, _PREFIX_MAX = "xxxxx", 58
 """The suffix in place of the five random characters that follow generateName, and the maximum length before it."""
 Fields = dict[str, Any]
-_FILE_MODE = 0o644
-_PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
-_POD = {"dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler"}
 _IMAGE = re.compile(
     r"(?:(?:localhost|[-A-Za-z0-9]*[A-Z.][-A-Za-z0-9.]*|[-A-Za-z0-9.]+(?=:))(?::[0-9]+)?/)?"
     r"[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[a-z0-9+._-]+:[0-9a-f]{32,})?"
 )
 """An image: registry, path, tag and digest. The first part of the name is a registry if it contains ., : or A to Z."""
-_MODE_SOURCES = ("secret", "configMap", "downwardAPI", "projected")
+_ACTION: Fields = {"httpGet?": {"path": "/", "scheme": "HTTP"}, "grpc?": {"service": ""}}
+_PROBE: Fields = {**_ACTION, "timeoutSeconds0": 1, "periodSeconds0": 10, "successThreshold0": 1, "failureThreshold0": 3}
+_FIELD: Fields = {"fieldRef?": {"apiVersion": "v1"}}
+_MODE: Fields = {"defaultMode": 0o644}
+_CONTAINER: Fields = {
+    "resources": {}, "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+    "ports[]": {"protocol": "TCP"}, "env[]": {"valueFrom?": _FIELD}, "livenessProbe?": _PROBE,
+    "readinessProbe?": _PROBE, "startupProbe?": _PROBE, "lifecycle?": {"postStart?": _ACTION, "preStop?": _ACTION},
+}  # fmt: skip
+_CLAIM: Fields = {"volumeMode*": "Filesystem"}
+_VOLUME: Fields = {
+    "secret?": _MODE, "configMap?": _MODE, "downwardAPI?": {**_MODE, "items[]": _FIELD}, "hostPath?": {"type": ""},
+    "projected?": {**_MODE, "sources[]": {
+        "serviceAccountToken?": {"expirationSeconds": 3600}, "downwardAPI?": {"items[]": _FIELD},
+    }},
+    "ephemeral?": {"volumeClaimTemplate?": {"metadata": {}, "spec?": {"volumeMode": "Filesystem"}}},
+}  # fmt: skip
+_POD: Fields = {
+    "dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "schedulerName": "default-scheduler",
+    "securityContext": {}, "terminationGracePeriodSeconds": 30, "volumes[]": _VOLUME, "containers[]": _CONTAINER,
+    "initContainers[]": _CONTAINER,
+}  # fmt: skip
+_JOB: Fields = {
+    "podFailurePolicy?": {"rules[]": {"onPodConditions[]": {"status": "True"}}},
+    "template": {"metadata": {}, "spec": {}},
+}  # fmt: skip
+_ROLLING = "RollingUpdate"
+_DEFAULT_UPDATES = (None, "", _ROLLING)
+_WORKLOAD: Fields = {"template": {"metadata": {}, "spec": {}}}
+_KINDS: dict[str, Fields] = {
+    "batch/Job": {**_JOB, "parallelism*": 1, "completionMode*": "NonIndexed", "suspend*": False},
+    "batch/CronJob": {
+        "concurrencyPolicy": "Allow", "suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1,
+        "jobTemplate": {"metadata": {}, "spec": _JOB},  # SetDefaults_Job applies to Jobs only
+    },
+    "apps/Deployment": {
+        **_WORKLOAD, "replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600,
+        "strategy": {"type": "RollingUpdate"},
+    },
+    "apps/StatefulSet": {
+        **_WORKLOAD, "replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady",
+        "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
+        "volumeClaimTemplates[]": {
+            "apiVersion": "v1", "kind": "PersistentVolumeClaim", "status*": {"phase": "Pending"}, "spec?": _CLAIM,
+        },
+    },
+    "apps/ReplicaSet": {**_WORKLOAD, "replicas": 1},
+    "apps/DaemonSet": {**_WORKLOAD, "revisionHistoryLimit": 10, "updateStrategy": {"type": "RollingUpdate"}},
+    "jobset.x-k8s.io/JobSet": {
+        "successPolicy": {"operator": "All"}, "startupPolicy*": {"startupPolicyOrder": "AnyOrder"},
+        "replicatedJobs[]": {"template": {"spec": {
+            "completionMode": "Indexed", "template": {"spec": {"restartPolicy": "OnFailure"}},
+        }}},
+        "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
+        "volumeClaimPolicies[]": {"retentionPolicy*": {"whenDeleted": "Delete"}},
+    },
+    "leaderworkerset.x-k8s.io/LeaderWorkerSet": {
+        "leaderWorkerTemplate": {"restartPolicy": "RecreateGroupOnPodRestart"},
+        "rolloutStrategy": {"type": "RollingUpdate"},
+        "networkConfig": {"subdomainPolicy": "Shared"},
+    },
+}  # fmt: skip
+"""The defaults of the specs, by kind. Fields of a map are set in the map, which is added if it is missing.
+
+"a[]" are the defaults of the items of a list; "a?" is a map that is not added. An empty text is missing too, as in Go,
+but not for "a*", which is a pointer in Go, and whose default is one value. For "a0", the number 0 is missing too.
+"""
 
 
 def with_defaults(document: Body) -> Body:
@@ -47,6 +109,12 @@ def with_defaults(document: Body) -> Body:
     name that ends with "xxxxx".
     """
     complete: Body = without_nulls(document)
+    set_defaults(complete)
+    return complete
+
+
+def set_defaults(complete: Body) -> None:
+    """Sets the defaults in an object without nulls."""
     metadata = complete.get("metadata")
     prefix = dig(metadata, "generateName")
     if isinstance(metadata, dict) and not metadata.get("name") and isinstance(prefix, str) and prefix:
@@ -55,22 +123,71 @@ def with_defaults(document: Body) -> Body:
     if known is not None and not is_builtin(complete):
         body = {name: complete[name] for name in complete if name not in ("apiVersion", "kind", "metadata", "status")}
         complete.update(with_schema_defaults(body, known.schema, known.schema.get("$defs")))
-    set_defaults = _DEFAULTS.get((api_group(complete), str(complete.get("kind"))))
-    if set_defaults and isinstance(complete.setdefault("spec", {}), dict):
-        set_defaults(complete, complete["spec"])
-    return complete
+    kind = f"{api_group(complete)}/{complete.get('kind')}"
+    if (kind == "/Pod" or kind in _KINDS) and isinstance(spec := complete.setdefault("spec", {}), dict):
+        if kind in _CONDITIONAL:
+            _CONDITIONAL[kind](complete, spec)
+        fill(spec, _KINDS.get(kind, {}))
+    part = pod_part(complete)
+    if part is not None and isinstance(part.spec, dict):
+        _pod_spec(part.spec)
+
+
+def fill(fields: Any, defaults: Fields) -> None:
+    """Sets the missing fields of a map. `_KINDS` explains the names of the defaults."""
+    for key, default in defaults.items() if isinstance(fields, dict) else ():
+        name, mark = key.rstrip("[]?*0"), key[len(key.rstrip("[]?*0")) :]
+        value = fields.get(name)
+        if mark == "[]":
+            for _, item in items(value):
+                fill(item, default)
+        elif isinstance(default, dict) and mark != "*":
+            if name not in fields and mark != "?":
+                fields[name] = {}
+            fill(fields.get(name), default)
+        elif value is None or (mark == "0" and not value) or (value == "" and isinstance(default, str) and mark != "*"):
+            fields[name] = deepcopy(default)
+
+
+def child(fields: Fields, name: str) -> Fields:
+    """Returns a map in a map, after creating a missing one. A value of another type is not changed."""
+    value = fields.setdefault(name, {})
+    return value if isinstance(value, dict) else {}
+
+
+def _pod_spec(spec: Fields) -> None:
+    """Sets the defaults that pods and pod templates have."""
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        fill(spec, {"serviceAccountName": account, "serviceAccount": account})
+    for container in containers(spec):
+        image = container.get("image")
+        fill(container, {"imagePullPolicy": pull_policy(image if isinstance(image, str) else "")})
+    for volume in (volume for _, volume in items(spec.get("volumes")) if isinstance(volume, dict)):
+        if not any(value is not None for name, value in volume.items() if name != "name"):
+            volume["emptyDir"] = {}
+        fill(volume.get("image"), {"pullPolicy": pull_policy(str(dig(volume, "image", "reference") or ""))})
+    fill(spec, _POD)
 
 
 def _pod(_: Body, spec: Fields) -> None:
-    default_pod_spec(spec)
-    default_pod(spec)
+    """Sets the defaults that only pods have, not pod templates."""
+    for container in containers(spec) if spec.get("hostNetwork") is True else ():
+        for port in (port for _, port in items(container.get("ports")) if isinstance(port, dict)):
+            if not port.get("hostPort") and "containerPort" in port:
+                port["hostPort"] = port["containerPort"]
+    fill(spec, {"enableServiceLinks": True})
+    set_default_requests(spec)
 
 
 def _job(document: Body, spec: Fields) -> None:
-    _job_spec(spec)
-    fill(spec, {"manualSelector": False})
-    metadata, template = child(document, "metadata"), child(spec, "template")
-    own = child(child(template, "metadata"), "labels")
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    has_policy = spec.get("podFailurePolicy") is not None
+    retries = 6 if spec.get("backoffLimitPerIndex") is None else INT32_MAX
+    replacement = "Failed" if has_policy else "TerminatingOrFailed"
+    fill(spec, {"backoffLimit*": retries, "podReplacementPolicy*": replacement, "manualSelector": False})
+    metadata, own = child(document, "metadata"), child(child(child(spec, "template"), "metadata"), "labels")
     if own and not metadata.get("labels"):
         metadata["labels"] = own  # the API server shares the map, and adds the generated labels to both
     if spec["manualSelector"] is True:
@@ -82,200 +199,50 @@ def _job(document: Body, spec: Fields) -> None:
         del metadata["labels"]
 
 
-def _job_spec(spec: Fields) -> None:
-    """Sets the defaults of a Job's spec, also in a CronJob."""
-    if spec.get("completions") is None and spec.get("parallelism") is None:
-        spec["completions"] = 1
-    has_policy = spec.get("podFailurePolicy") is not None
-    fill_pointers(
-        spec,
-        {
-            "parallelism": 1,
-            "backoffLimit": 6 if spec.get("backoffLimitPerIndex") is None else INT32_MAX,
-            "completionMode": "NonIndexed",
-            "suspend": False,
-            "podReplacementPolicy": "Failed" if has_policy else "TerminatingOrFailed",
-        },
-    )
-    _job_template(spec)
-
-
-def _job_template(spec: Fields) -> None:
-    """Sets the defaults of the pod failure policy and the pod template of a Job's spec."""
-    for rule in maps(dig(spec, "podFailurePolicy", "rules")):
-        for condition in maps(rule.get("onPodConditions")):
-            fill(condition, {"status": "True"})
-    default_template(child(spec, "template"))
-
-
-def _cron_job(_: Body, spec: Fields) -> None:
-    fill(
-        spec,
-        {"concurrencyPolicy": "Allow", "suspend": False, "successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1},
-    )
-    # SetDefaults_Job applies to Jobs; for a CronJob only the pod template has defaults.
-    fill(child(spec, "jobTemplate"), {"metadata": {}})
-    _job_template(child(child(spec, "jobTemplate"), "spec"))
-
-
 def _deployment(_: Body, spec: Fields) -> None:
-    fill(spec, {"replicas": 1, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600})
     strategy = child(spec, "strategy")
-    fill(strategy, {"type": "RollingUpdate"})
-    if strategy.get("type") == "RollingUpdate":
-        fill_pointers(child(strategy, "rollingUpdate"), {"maxUnavailable": "25%", "maxSurge": "25%"})
-    default_template(child(spec, "template"))
+    if strategy.get("type") in _DEFAULT_UPDATES:
+        fill(strategy, {"rollingUpdate": {"maxUnavailable*": "25%", "maxSurge*": "25%"}})
 
 
 def _stateful_set(_: Body, spec: Fields) -> None:
-    fill(spec, {"replicas": 1, "revisionHistoryLimit": 10, "podManagementPolicy": "OrderedReady"})
     strategy = child(spec, "updateStrategy")
     if not strategy.get("type"):
-        fill(strategy, {"type": "RollingUpdate", "rollingUpdate": {}})
-    if strategy.get("type") == "RollingUpdate":
-        fill(strategy.get("rollingUpdate"), {"partition": 0})
-    fill(child(spec, "persistentVolumeClaimRetentionPolicy"), {"whenDeleted": "Retain", "whenScaled": "Retain"})
-    for claim in maps(spec.get("volumeClaimTemplates")):
-        fill(claim, {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}})
-        fill_pointers(claim.get("spec"), {"volumeMode": "Filesystem"})
-    default_template(child(spec, "template"))
-
-
-def _replica_set(_: Body, spec: Fields) -> None:
-    fill(spec, {"replicas": 1})
-    default_template(child(spec, "template"))
+        fill(strategy, {"type": _ROLLING, "rollingUpdate": {}})
+    if strategy.get("type") == _ROLLING:
+        fill(strategy, {"rollingUpdate?": {"partition": 0}})
 
 
 def _daemon_set(document: Body, spec: Fields) -> None:
-    fill(child(child(document, "metadata"), "annotations"), {"deprecated.daemonset.template.generation": "1"})
-    fill(spec, {"revisionHistoryLimit": 10})
+    fill(document, {"metadata": {"annotations": {"deprecated.daemonset.template.generation": "1"}}})
     strategy = child(spec, "updateStrategy")
-    fill(strategy, {"type": "RollingUpdate"})
-    if strategy.get("type") == "RollingUpdate":
-        fill_pointers(child(strategy, "rollingUpdate"), {"maxUnavailable": 1, "maxSurge": 0})
-    default_template(child(spec, "template"))
+    if strategy.get("type") in _DEFAULT_UPDATES:
+        fill(strategy, {"rollingUpdate": {"maxUnavailable*": 1, "maxSurge*": 0}})
 
 
 def _job_set(_: Body, spec: Fields) -> None:
-    fill(child(spec, "successPolicy") if "successPolicy" not in spec else spec["successPolicy"], {"operator": "All"})
-    fill(spec, {"startupPolicy": {"startupPolicyOrder": "AnyOrder"}})
-    for job in maps(spec.get("replicatedJobs")):
-        job_spec = child(child(job, "template"), "spec")
-        fill(job_spec, {"completionMode": "Indexed"})
-        fill(child(child(job_spec, "template"), "spec"), {"restartPolicy": "OnFailure"})
-    fill(child(spec, "network"), {"enableDNSHostnames": True, "publishNotReadyAddresses": True})
     for index, rule in items(dig(spec, "failurePolicy", "rules")):
         fill(rule, {"name": f"failurePolicyRule{index}"})
-    for policy in maps(spec.get("volumeClaimPolicies")):
-        fill(policy, {"retentionPolicy": {"whenDeleted": "Delete"}})
 
 
 def _leader_worker_set(_: Body, spec: Fields) -> None:
-    template = child(spec, "leaderWorkerTemplate")
-    fill(template, {"restartPolicy": "RecreateGroupOnPodRestart"})
+    template, rollout = child(spec, "leaderWorkerTemplate"), child(spec, "rolloutStrategy")
     if template.get("restartPolicy") == "Default":
         template["restartPolicy"] = "None"
-    rollout = child(spec, "rolloutStrategy")
-    fill(rollout, {"type": "RollingUpdate"})
-    if rollout.get("type") == "RollingUpdate":
-        fill(rollout, {"rollingUpdateConfiguration": {"maxUnavailable": 1, "maxSurge": 0, "partition": 0}})
-    fill(child(spec, "networkConfig"), {"subdomainPolicy": "Shared"})
+    if rollout.get("type") in _DEFAULT_UPDATES:
+        fill(rollout, {"rollingUpdateConfiguration*": {"maxUnavailable": 1, "maxSurge": 0, "partition": 0}})
 
 
-_DEFAULTS: dict[tuple[str, str], Callable[[Body, Fields], None]] = {
-    ("", "Pod"): _pod,
-    ("batch", "Job"): _job,
-    ("batch", "CronJob"): _cron_job,
-    ("apps", "Deployment"): _deployment,
-    ("apps", "StatefulSet"): _stateful_set,
-    ("apps", "ReplicaSet"): _replica_set,
-    ("apps", "DaemonSet"): _daemon_set,
-    ("jobset.x-k8s.io", "JobSet"): _job_set,
-    ("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): _leader_worker_set,
+_CONDITIONAL: dict[str, Callable[[Body, Fields], None]] = {
+    "/Pod": _pod,
+    "batch/Job": _job,
+    "apps/Deployment": _deployment,
+    "apps/StatefulSet": _stateful_set,
+    "apps/DaemonSet": _daemon_set,
+    "jobset.x-k8s.io/JobSet": _job_set,
+    "leaderworkerset.x-k8s.io/LeaderWorkerSet": _leader_worker_set,
 }
-
-
-def fill(fields: Any, defaults: Fields) -> None:
-    """Sets the missing fields of a map. An empty string is missing too, as in Go; 0 and false are not."""
-    if isinstance(fields, dict):
-        for name, value in defaults.items():
-            current = fields.get(name)
-            if current is None or (current == "" and isinstance(value, str)):
-                fields[name] = value
-
-
-def fill_pointers(fields: Any, defaults: Fields) -> None:
-    """Sets the missing fields of a map, if an empty string is a value and not missing: for pointers in Go."""
-    if isinstance(fields, dict):
-        for name, value in defaults.items():
-            if fields.get(name) is None:
-                fields[name] = value
-
-
-def maps(value: Any) -> Iterator[Fields]:
-    """Yields the items of a list that are maps."""
-    return (item for _, item in items(value) if isinstance(item, dict))
-
-
-def child(fields: Fields, name: str) -> Fields:
-    """Returns a map in a map, after creating a missing one. A value of another type is not changed."""
-    value = fields.setdefault(name, {})
-    return value if isinstance(value, dict) else {}
-
-
-def default_template(template: Any) -> None:
-    """Sets the defaults of a pod template."""
-    if isinstance(template, dict):
-        fill(template, {"metadata": {}})
-        default_pod_spec(child(template, "spec"))
-
-
-def default_pod_spec(spec: Fields) -> None:
-    """Sets the defaults that pods and pod templates have."""
-    fill(spec, _POD)
-    fill(spec, {"securityContext": {}, "terminationGracePeriodSeconds": 30})
-    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
-    if account:
-        fill(spec, {"serviceAccountName": account, "serviceAccount": account})
-    for volume in maps(spec.get("volumes")):
-        _volume(volume)
-    for container in containers(spec):
-        _container(container)
-
-
-def default_pod(spec: Fields) -> None:
-    """Sets the defaults that only pods have, not pod templates."""
-    for container in containers(spec) if spec.get("hostNetwork") is True else ():
-        for port in maps(container.get("ports")):
-            if not port.get("hostPort") and "containerPort" in port:
-                port["hostPort"] = port["containerPort"]
-    fill(spec, {"enableServiceLinks": True})
-    set_default_requests(spec)
-
-
-def _container(container: Fields) -> None:
-    fill(container, {"resources": {}})
-    fill(container, {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"})
-    image = container.get("image")
-    fill(container, {"imagePullPolicy": pull_policy(image if isinstance(image, str) else "")})
-    for port in maps(container.get("ports")):
-        fill(port, {"protocol": "TCP"})
-    for variable in maps(container.get("env")):
-        fill(dig(variable, "valueFrom", "fieldRef"), {"apiVersion": "v1"})
-    for name in PROBES:
-        probe = container.get(name)
-        if isinstance(probe, dict):
-            for field, value in _PROBE.items():
-                if not probe.get(field):
-                    probe[field] = value
-            _action(probe)
-    for name in ("postStart", "preStop"):
-        _action(dig(container, "lifecycle", name))
-
-
-def _action(handler: Any) -> None:
-    fill(dig(handler, "httpGet"), {"path": "/", "scheme": "HTTP"})
-    fill(dig(handler, "grpc"), {"service": ""})
+"""The defaults that depend on other fields, by kind."""
 
 
 def pull_policy(image: str) -> str:
@@ -287,21 +254,3 @@ def pull_policy(image: str) -> str:
     if match is None or match["tag"] not in (None, "latest"):
         return "IfNotPresent"
     return "IfNotPresent" if match["digest"] and not match["tag"] else "Always"
-
-
-def _volume(volume: Fields) -> None:
-    if not any(value is not None for name, value in volume.items() if name != "name"):
-        volume["emptyDir"] = {}
-    for source in _MODE_SOURCES:
-        fill(volume.get(source), {"defaultMode": _FILE_MODE})
-    fill(volume.get("hostPath"), {"type": ""})
-    for item in maps(dig(volume, "downwardAPI", "items")):
-        fill(item.get("fieldRef"), {"apiVersion": "v1"})
-    for projection in maps(dig(volume, "projected", "sources")):
-        fill(projection.get("serviceAccountToken"), {"expirationSeconds": 3600})
-        for item in maps(dig(projection, "downwardAPI", "items")):
-            fill(item.get("fieldRef"), {"apiVersion": "v1"})
-    fill(dig(volume, "ephemeral", "volumeClaimTemplate"), {"metadata": {}})
-    fill(dig(volume, "ephemeral", "volumeClaimTemplate", "spec"), {"volumeMode": "Filesystem"})
-    if isinstance(volume.get("image"), dict):
-        fill(volume["image"], {"pullPolicy": pull_policy(str(volume["image"].get("reference") or ""))})

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from gpuc.admission.documents import api_group
-from gpuc.admission.validation.problem import Problem, Problems, not_checked
+from gpuc.admission.validation.field import Field, Problems
 from gpuc.catalog.schemas import Table, builtin_versions, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, schema_errors, validator
 from gpuc.catalog.schemas.structural import Schema
@@ -54,10 +54,11 @@ def table_of(document: Any, kubernetes: str = KUBERNETES) -> Table | None:
     return table(str(document.get("apiVersion")), str(document.get("kind")), version)
 
 
-def structure(document: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> Problems:
+def structure(document: Body, complete: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> Problems:
     """Checks fields and types of the body of an object whose kind has a table.
 
     Args:
+        complete: the document without nulls.
         strict: whether unknown fields are errors.
     """
     known = table_of(document, kubernetes)
@@ -66,20 +67,16 @@ def structure(document: Body, *, strict: bool, kubernetes: str = KUBERNETES) -> 
     for error in schema_errors(_compiled(*key), _body(document), _schema(*key)) if strict else ():
         if error.kind is ErrorKind.UNKNOWN:  # also a field with the value null
             message = error.message.replace("unknown field", f'unknown field "{error.path[-1]}"', 1)
-            yield Problem(error.path, message, error.fix)
-    for error in schema_errors(_compiled(*key), _body(without_nulls(document)), _schema(*key)):
+            yield Field(error.path, None).problem(message, error.fix)
+    for error in schema_errors(_compiled(*key), _body(complete), _schema(*key)):
         # The API server accepts every spelling of a quantity.
         if error.kind in (ErrorKind.UNKNOWN, ErrorKind.QUANTITY):
             continue
-        if (
-            is_builtin(document)
-            and error.path
-            and isinstance(error.path[-1], int)
-            and dig(document, *error.path) is None
-        ):
-            yield not_checked(error.path, "a null in a list is an empty value")
+        field = Field(error.path, dig(document, *error.path))
+        if is_builtin(document) and error.path and isinstance(error.path[-1], int) and field.value is None:
+            yield field.not_checked("a null in a list is an empty value")
         else:
-            yield Problem(error.path, f"{error.path[-1] if error.path else 'the object'}: {error.message}", error.fix)
+            yield field.problem(f"{error.path[-1] if error.path else 'the object'}: {error.message}", error.fix)
 
 
 def _body(document: Body) -> Body:

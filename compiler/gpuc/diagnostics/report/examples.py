@@ -1,4 +1,7 @@
-"""Good and bad examples of the rules that have no case file beside their module: the files in examples/."""
+"""Good and bad examples of rules that a module declares together: the case file of the module, or a file in examples/.
+
+A case file has an entry for each rule of the module, by rule id. The examples of other modules are in examples/.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "examples"
+_PACKAGE = Path(__file__).parents[2]
+_FOLDERS = (Path(__file__).parent / "examples", _PACKAGE / "lint/checks", _PACKAGE / "isolation")
 _CHOICE = re.compile(r"⟦([^|⟧]*)\|([^⟧]*)⟧")
 _IDS = re.compile(r"^([A-Z]+\d{3}):$", re.MULTILINE)
 
@@ -50,10 +54,10 @@ class Example:
 
 def example_of(id: str) -> Example | None:  # noqa: A002
     """Returns the example of a rule; None if the files have none."""
-    for file in sorted(FOLDER.glob("*.yaml")):
+    for file in _files():
         text = file.read_text(encoding="utf-8")
         if id in _IDS.findall(text):
-            start = text.index(f"\n{id}:\n") + 1
+            start = f"\n{text}".index(f"\n{id}:\n")
             following = _IDS.search(text, start + len(id))
             return _example(text[start : following.start() if following else None], id, file.stem)
     return None
@@ -61,14 +65,18 @@ def example_of(id: str) -> Example | None:  # noqa: A002
 
 def ids() -> Iterator[str]:
     """Yields the ids of the rules with an example in the files."""
-    for file in sorted(FOLDER.glob("*.yaml")):
+    for file in _files():
         yield from _IDS.findall(file.read_text(encoding="utf-8"))
+
+
+def _files() -> list[Path]:
+    return [file for folder in _FOLDERS for file in sorted(folder.rglob("*.yaml"))]
 
 
 def _example(block: str, id: str, stem: str) -> Example:  # noqa: A002
     import yaml
 
     entry: dict[str, Any] = yaml.safe_load(block)[id]
-    place = str(entry.get("in", "lint" if stem == "objects" else "spec"))
+    place = str(entry.get("in", "spec" if stem == "specs" else "lint"))
     file = entry.get("file", "base.yaml" if place == "layer" else "a.yaml")
     return Example(entry.get("text", ""), place, file, entry.get("note", ""))

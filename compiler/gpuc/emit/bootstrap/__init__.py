@@ -197,8 +197,7 @@ def _users(cluster: Cluster, pool: Pool) -> list[str]:
     """Returns the namespaces that can use a pool, with the quota of the namespace if no queue counts the pool."""
     return [
         namespace.name
-        for tenant in cluster.tenants
-        for namespace in tenant.namespaces
+        for _, namespace in cluster.namespaces
         if any(pool in queue.pools for queue in namespace.queues)
         or any(pool is quota.pool for quota in namespace.quotas)
     ]

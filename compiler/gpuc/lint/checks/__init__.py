@@ -1,34 +1,98 @@
-"""Checks of Kubernetes objects, by topic."""
+"""Checks of Kubernetes objects, by topic: `gpuc lint`, manifests of users, and output that a customization changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
+from functools import wraps
 
-from gpuc import isolation
-from gpuc.isolation import access, dns_egress
-from gpuc.lint.checks import monitoring, object_consistency, quotas, references, shared_members
-from gpuc.lint.checks.scheduling import refused_workloads, unreachable_queues
+from gpuc import verify
+from gpuc.diagnostics.contract import EVERY_KIND, HELM_VALUES, PODS, Check, Checks, Needs, When
+from gpuc.diagnostics.finding import Rule
+from gpuc.manifest.manifest import Artifact, Manifest, Values
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet
-from gpuc.verify import constraints
+from gpuc.objects.object_set import ObjectSet, group
+from gpuc.objects.pods import pods_of
+from gpuc.verify.subject import Subject
 
-TOPICS = (
-    object_consistency,
-    references,
-    quotas,
-    unreachable_queues,
-    refused_workloads,
-    constraints,
-    isolation,
-    dns_egress,
-    access,
-    shared_members,
-    monitoring,
-)
-"""Topics in the order of their findings."""
+Findings = Iterator[ObjectFinding]
+CHECKS: Checks[ObjectSet, ObjectFinding] = Checks("gpuc.lint.checks")
+KUEUE_CONFIGURATION = ("ConfigMap", f"{HELM_VALUES}kueue")
+POD_NEEDS = (
+    "ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim", "apiextensions.k8s.io/*", "argoproj.io/*",
+    "bitnami.com/*", "cert-manager.io/*", "external-secrets.io/*", "rbac.authorization.k8s.io/*",
+    "readiness.node.x-k8s.io/*", "scheduling.k8s.io/*", "secrets-store.csi.x-k8s.io/*", "storage.k8s.io/*",
+    "trust.cert-manager.io/*", f"{HELM_VALUES}gpu-operator",
+)  # fmt: skip
+"""The kinds of what pods refer to, and of what creates these objects."""
+POLICIES = (
+    "Namespace", "admissionregistration.k8s.io/*", "templates.gatekeeper.sh/*", "constraints.gatekeeper.sh/*",
+    "expansion.gatekeeper.sh/*", "mutations.gatekeeper.sh/*", "config.gatekeeper.sh/*", "externaldata.gatekeeper.sh/*",
+    "kyverno.io/*", "policies.kyverno.io/*", f"{HELM_VALUES}gatekeeper",
+)  # fmt: skip
+"""The kinds that decide what admission refuses or changes."""
+QUEUES_AND_POOLS = ("kueue.x-k8s.io/*", "karpenter.sh/*", "karpenter.k8s.aws/*")
+"""The kinds that decide how much of a quota nodes can provide."""
+NAMESPACE_LIMITS = ("Namespace", "LimitRange", "ResourceQuota")
+"""The kinds that limit the pods of a namespace."""
+ObjectCheck = Check[ObjectSet, ObjectFinding]
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Yields the findings of all checks except the checks of schemas."""
-    for topic in TOPICS:
-        yield from topic.findings(objects)
+def check(
+    *rules: Rule, needs: Needs = Needs.OBJECTS, kinds: tuple[str, ...] = EVERY_KIND
+) -> Callable[[Callable[[ObjectSet], Findings]], ObjectCheck]:
+    """Returns a decorator that registers a function as the check of declared rules."""
+    return CHECKS.finds(*rules, needs=needs, when=When.LINT, kinds=kinds)
+
+
+def checks(*needs: Needs) -> list[ObjectCheck]:
+    """Returns the checks of `gpuc lint`, without the checks of schemas, sorted by the first rule id.
+
+    Args:
+        needs: the inputs of the checks; all inputs if there is none.
+    """
+    of_compile = [_of_objects(check) for check in verify.CHECKS.discover() if check.when is When.BOTH]
+    found = sorted([*of_compile, *CHECKS.discover()], key=lambda check: check.rule.id)
+    return [check for check in found if not needs or check.needs in needs]
+
+
+def _of_objects(check: Check[Subject, ObjectFinding]) -> ObjectCheck:
+    @wraps(check.find)
+    def find(objects: ObjectSet) -> Findings:
+        return check(Subject.of(objects))
+
+    return Check(check.rules, find, check.needs, check.when, check.kinds)
+
+
+def findings(objects: ObjectSet, changed: Container[str] | None = None) -> Findings:
+    """Yields the findings of all checks except the checks of schemas.
+
+    Args:
+        changed: the kinds of changed objects, as `changed_kinds` returns them. Checks that read no object of these
+            kinds have no new findings and do not run. None for all checks.
+    """
+    for check in checks():
+        if changed is None or check.reads(changed):
+            yield from check(objects)
+
+
+def changed_kinds(before: Iterable[Artifact], after: Iterable[Artifact]) -> frozenset[str]:
+    """Returns the kinds of the objects and Helm values that differ, in the forms in which checks name kinds.
+
+    Args:
+        before: the artifacts of a cluster.
+        after: the same artifacts in the same order, some of them with other content.
+    """
+    pairs = zip(before, after, strict=True)
+    return frozenset(kind for pair in pairs if pair[0] != pair[1] for item in pair for kind in kinds_of(item))
+
+
+def kinds_of(artifact: Artifact) -> Iterator[str]:
+    """Yields the names under which checks read an object or Helm values: the kind, and all groups of kinds."""
+    yield from EVERY_KIND
+    if isinstance(artifact, Manifest):
+        api_group = group(artifact)
+        yield from (f"{api_group}/{artifact.kind}", f"{api_group}/*") if api_group else (artifact.kind,)
+        if any(pods_of(artifact)):
+            yield PODS
+    elif isinstance(artifact, Values):
+        yield HELM_VALUES + artifact.component

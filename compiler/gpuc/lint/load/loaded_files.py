@@ -92,7 +92,7 @@ class LoadedFiles:
             return
         self.findings += parsed.findings
         for index, data in parsed.documents:
-            for path, item in _objects(data):
+            for path, item in objects_of(data):
                 self._add_object(file, index, path, item)
 
     def apply_kustomizations(self) -> None:
@@ -199,7 +199,7 @@ def applied_body(data: dict[str, Any]) -> Body:
     return body
 
 
-def _objects(data: Any) -> Iterator[tuple[Path, Any]]:
+def objects_of(data: Any) -> Iterator[tuple[Path, Any]]:
     """Yields the document with an empty path, or the items of a List, which `kubectl get -o yaml` prints."""
     kind = data.get("kind") if isinstance(data, dict) else None
     if isinstance(kind, str) and kind.endswith("List") and isinstance(data.get("items"), list):

@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 
-UNRESOLVED = declare_rule(
-    "VER003", Severity.ERROR, "A name refers to an element that does not exist.",
-    "A name with different spellings in two places is a frequent cause of outages: the queue stays inactive, the "
-    "pod stays pending, or the sync fails.",
-)  # fmt: skip
+UNRESOLVED = declare_rule("VER003", Severity.ERROR, "A name refers to an element that does not exist.",
+    "A name with different spellings in two places is a frequent cause of outages: the queue stays inactive, the pod "
+    "stays pending, or the sync fails.")  # fmt: skip
 
 
 def unknown(noun: str, name: str, known: Iterable[str], path: Path, *, on_key: bool = False) -> Finding:

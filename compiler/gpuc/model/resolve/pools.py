@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.records import EKS, FLEET, NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
+from gpuc.catalog.records import NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Related, Severity, declare_rule
 from gpuc.diagnostics.unknown import none_if_unknown
 from gpuc.kubernetes.amounts import MIB
@@ -17,20 +17,16 @@ from gpuc.spec.cluster import Spec
 from gpuc.spec.pools import Image as ImageSpec
 from gpuc.spec.pools import Pool as PoolSpec
 
-LAYOUT = declare_rule(
-    "MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
+LAYOUT = declare_rule("MIG001", Severity.ERROR, "The GPUs of a node pool do not support its MIG layout.",
     "The MIG manager reports an error, or the node never joins the cluster. The node costs money, but has no GPUs.",
-    "NVIDIA MIG user guide r620, supported profiles and placements",
-)  # fmt: skip
-LAYOUT_GPUS = declare_rule(
-    "MIG101", Severity.ERROR, "MIG layouts by GPU number do not contain every GPU of a node exactly once.",
-    "gpuc cannot choose the layout of a GPU that has no layout or two layouts.",
-)  # fmt: skip
-HARDWARE = declare_rule(
-    "KRP018", Severity.ERROR, "Instance types of a node pool differ in their hardware, or do not match its purpose.",
+    "NVIDIA MIG user guide r620, supported profiles and placements")  # fmt: skip
+LAYOUT_GPUS = declare_rule("MIG101", Severity.ERROR,
+    "MIG layouts by GPU number do not contain every GPU of a node exactly once.",
+    "gpuc cannot choose the layout of a GPU that has no layout or two layouts.")  # fmt: skip
+HARDWARE = declare_rule("KRP018", Severity.ERROR,
+    "Instance types of a node pool differ in their hardware, or do not match its purpose.",
     "Karpenter finds no instance type for the pod, or starts nodes with different resources.",
-    "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0",
-)  # fmt: skip
+    "aws/karpenter-provider-aws issues 5703 and 7038; NVIDIA/mig-parted v0.15.0")  # fmt: skip
 
 
 NO_MIG = MigProfileSet("", (), 0, source=())
@@ -210,15 +206,11 @@ def _daemonsets(
     spec: Spec, pool_spec: PoolSpec, components: dict[str, Release], catalog: Catalog
 ) -> tuple[Daemonset, ...]:
     """Returns the DaemonSets on the nodes of a pool: of EKS, of the components, and the node agents of the spec."""
-    kinds = {"all"}
-    if pool_spec.purpose != "general":
-        kinds.add("gpu")
-    if pool_spec.fabric == "efa":
-        kinds.add("efa")
-    known = [row for row in catalog.daemonsets if row.component in (EKS, FLEET, *components)]
     # Memory is rounded up to MiB, as the request of a DaemonSet in the catalog.
     declared = [
         Daemonset(name, NODE_AGENT, agent.nodes, int(agent.cpu.removesuffix("m")), -(-agent.memory // MIB), ())
         for name, agent in spec.node_agents.items()
     ]
-    return tuple(row for row in (*known, *declared) if row.nodes in kinds)
+    has_gpus, has_efa = pool_spec.purpose != "general", pool_spec.fabric == "efa"
+    rows = (*catalog.daemonsets_of(components), *declared)
+    return tuple(row for row in rows if row.runs_on(has_gpus=has_gpus, has_efa=has_efa))

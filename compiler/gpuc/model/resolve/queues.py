@@ -15,14 +15,10 @@ from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Limit, PoolAmount, Quota
 from gpuc.spec.queues import Queue as QueueSpec
 
-QUOTA_UNIT = declare_rule(
-    "KUE101", Severity.ERROR, "A quota has a unit that its node pool does not have.",
-    "A quota for a resource that no node advertises admits no workload, or limits nothing.",
-)  # fmt: skip
-LIMIT_UNIT = declare_rule(
-    "KUE102", Severity.ERROR, "A borrowing or lending limit does not have the unit of its quota.",
-    "The borrowing and lending limits must be in the same unit as the quota.",
-)  # fmt: skip
+QUOTA_UNIT = declare_rule("KUE101", Severity.ERROR, "A quota has a unit that its node pool does not have.",
+    "A quota for a resource that no node advertises admits no workload, or limits nothing.")  # fmt: skip
+LIMIT_UNIT = declare_rule("KUE102", Severity.ERROR, "A borrowing or lending limit does not have the unit of its quota.",
+    "The borrowing and lending limits must be in the same unit as the quota.")  # fmt: skip
 COHORT_CYCLE = declare_rule(
     "KUE103", Severity.ERROR, "Parents of cohorts form a cycle.",
     "Kueue deactivates every ClusterQueue in these cohorts.",

@@ -4,86 +4,79 @@ from __future__ import annotations
 
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Namespace, Pool, Tenant
-from gpuc.rules import Findings, rule
-from gpuc.rules.nodes._images import image_path
+from gpuc.rules import Findings, Found, efa_rule, rule, tenant_rule
+from gpuc.rules.nodes.images import image_path
 
 ZONES: Path = ("spec", "cloud", "aws", "zones")
 
 
-@rule("EFA002", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go")
-def efa_over_several_types(cluster: Cluster) -> Findings:
+@efa_rule("EFA002", source="aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/ec2nodeclass.go")
+def efa_over_several_types(pool: Pool) -> Findings:
     """A node pool with EFA has several instance types.
 
     The EC2NodeClass lists network interfaces by network card, and the network cards differ between instance types.
     Karpenter would never start nodes of the other types.
     """
-    for pool in cluster.efa_pools:
-        types = list(dict.fromkeys(pool.spec.instances))
-        if len(types) > 1:
-            path = (*pool.path, "instances", pool.spec.instances.index(types[1]))
-            message = f"node pool {pool.name} has fabric efa and types {', '.join(types)}; expected one instance type"
-            yield path, message, "", [Related("fabric of the node pool is efa", (*pool.path, "fabric"))]
+    types = list(dict.fromkeys(pool.spec.instances))
+    if len(types) > 1:
+        path = (*pool.path, "instances", pool.spec.instances.index(types[1]))
+        message = f"node pool {pool.name} has fabric efa and types {', '.join(types)}; expected one instance type"
+        yield Found(path, message, related=[Related("fabric of the node pool is efa", (*pool.path, "fabric"))])
 
 
-@rule("EFA005", source="EC2 user guide, Elastic Fabric Adapter limitations")
-def efa_across_zones(cluster: Cluster) -> Findings:
+@efa_rule("EFA005", source="EC2 user guide, Elastic Fabric Adapter limitations")
+def efa_across_zones(pool: Pool) -> Findings:
     """A node pool with EFA is in several zones.
 
     EFA traffic cannot cross zones. A distributed job with pods in two zones hangs in its first NCCL collective and
     keeps all of its GPUs.
     """
-    for pool in cluster.efa_pools:
-        if len(set(pool.zones)) > 1:
-            path: Path = (*pool.path, "fabric")
-            related = [Related("node pools without zones are in all zones of the cluster", ZONES, on_key=True)]
-            if pool.spec.zones:
-                path, related = (*pool.path, "zones", 1), [Related("fabric of the node pool is efa", path)]
-            message = f"node pool {pool.name} has fabric efa in zones {', '.join(pool.zones)}; expected one zone"
-            yield path, message, f"name one zone under zones of node pool {pool.name}", related
+    if len(set(pool.zones)) > 1:
+        path: Path = (*pool.path, "fabric")
+        related = [Related("node pools without zones are in all zones of the cluster", ZONES, on_key=True)]
+        if pool.spec.zones:
+            path, related = (*pool.path, "zones", 1), [Related("fabric of the node pool is efa", path)]
+        message = f"node pool {pool.name} has fabric efa in zones {', '.join(pool.zones)}; expected one zone"
+        yield Found(path, message, f"name one zone under zones of node pool {pool.name}", related)
 
 
-@rule("EFA101", source="NVIDIA MIG user guide r620, limits")
-def efa_on_shared_gpus(cluster: Cluster) -> Findings:
+@efa_rule("EFA101", source="NVIDIA MIG user guide r620, limits")
+def efa_on_shared_gpus(pool: Pool) -> Findings:
     """A node pool has EFA, but its GPUs are partitioned or shared.
 
     MIG slices and GPU shares have no peer-to-peer path to the network, so EFA between them does not work. Only
     one pod of a node can have the EFA interfaces.
     """
-    for pool in cluster.efa_pools:
-        if pool.sharing and pool.sharing.mode != "exclusive":
-            message = (
-                f"node pool {pool.name} has fabric efa and sharing {pool.sharing.kind}; EFA needs sharing exclusive"
-            )
-            sharing = (*pool.path, "sharing", pool.sharing.kind)
-            related = [Related(f"sharing is {pool.sharing.kind}", sharing, on_key=True)]
-            yield (*pool.path, "fabric"), message, "", related
+    if pool.sharing and pool.sharing.mode != "exclusive":
+        message = f"node pool {pool.name} has fabric efa and sharing {pool.sharing.kind}; EFA needs sharing exclusive"
+        sharing = (*pool.path, "sharing", pool.sharing.kind)
+        related = [Related(f"sharing is {pool.sharing.kind}", sharing, on_key=True)]
+        yield Found((*pool.path, "fabric"), message, related=related)
 
 
-@rule("EFA102", Severity.WARNING, source="catalog, EFA driver by image")
-def efa_without_driver(cluster: Cluster) -> Findings:
+@efa_rule("EFA102", Severity.WARNING, source="catalog, EFA driver by image")
+def efa_without_driver(pool: Pool) -> Findings:
     """A node pool has EFA, but its AMI family does not include the EFA driver.
 
     Without the driver no program can use the EFA interfaces. NCCL then uses TCP without a warning, at a tenth of the
     speed or less. Accept this finding if your own AMI has the driver.
     """
-    for pool in cluster.efa_pools:
-        if not pool.image.efa_driver:
-            message = f"node pool {pool.name} has fabric efa, but {pool.image.id} AMIs do not include the EFA driver"
-            related = [Related("the AMI", image_path(pool), on_key=True)]
-            yield (*pool.path, "fabric"), message, "", related
+    if not pool.image.efa_driver:
+        message = f"node pool {pool.name} has fabric efa, but {pool.image.id} AMIs do not include the EFA driver"
+        related = [Related("the AMI", image_path(pool), on_key=True)]
+        yield Found((*pool.path, "fabric"), message, related=related)
 
 
-@rule("EFA004", source="aws/karpenter-provider-aws v1.14.1 reference/instance-types")
-def efa_without_interfaces(cluster: Cluster) -> Findings:
+@efa_rule("EFA004", source="aws/karpenter-provider-aws v1.14.1 reference/instance-types")
+def efa_without_interfaces(pool: Pool) -> Findings:
     """A node pool has fabric efa, but one of its instance types does not support EFA.
 
     Nodes of this type do not advertise the EFA interfaces that pods request, so the pods stay pending.
     """
-    for pool in cluster.efa_pools:
-        for index, instance in enumerate(pool.instances):
-            if not instance.efa:
-                message = f"node pool {pool.name} has fabric efa, but {instance.type} does not support EFA"
-                yield (*pool.path, "instances", index), message
+    for index, instance in enumerate(pool.instances):
+        if not instance.efa:
+            message = f"node pool {pool.name} has fabric efa, but {instance.type} does not support EFA"
+            yield Found((*pool.path, "instances", index), message)
 
 
 @rule("EFA006", source="EC2 user guide, prepare an EFA-enabled security group")
@@ -99,26 +92,25 @@ def efa_without_self_rule(cluster: Cluster) -> Findings:
         related = [Related(f"node pool {pool.name} has EFA", (*pool.path, "fabric")) for pool in cluster.efa_pools]
         message = f"securityGroups.efaSelfRule is not true, but these node pools have fabric efa: {names}"
         fix = "add the rule to the security group, then set cloud.aws.securityGroups.efaSelfRule to true"
-        yield path, message, fix, related
+        yield Found(path, message, fix, related)
 
 
-@rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
-def efa_without_privileged_namespace(cluster: Cluster) -> Findings:
+@tenant_rule("EFA007", source="Kubernetes Pod Security Standards, capabilities")
+def efa_without_privileged_namespace(tenant: Tenant) -> Findings:
     """A tenant uses a node pool with EFA, but its namespaces with quota for the pool do not admit EFA pods.
 
     On AMIs other than AL2023, EFA pods need the capability IPC_LOCK, which the Pod Security levels baseline and
     restricted forbid. The Job controller cannot create the pods of the tenant's Jobs.
     """
-    for tenant in cluster.tenants:
-        reported: set[Path] = set()
-        for namespaces, pool in _uses(tenant):
-            if pool.needs_ipc_lock and all(namespace.spec.pod_security != "privileged" for namespace in namespaces):
-                path = (*namespaces[0].path, "podSecurity")
-                if path not in reported:
-                    reported.add(path)
-                    names = ", ".join(namespace.name for namespace in namespaces)
-                    actual = f"tenant {tenant.name} uses node pool {pool.name} with EFA in namespaces {names}"
-                    yield path, f"{actual}, but none of these namespaces has podSecurity privileged"
+    reported: set[Path] = set()
+    for namespaces, pool in _uses(tenant):
+        if pool.needs_ipc_lock and all(namespace.spec.pod_security != "privileged" for namespace in namespaces):
+            path = (*namespaces[0].path, "podSecurity")
+            if path not in reported:
+                reported.add(path)
+                names = ", ".join(namespace.name for namespace in namespaces)
+                actual = f"tenant {tenant.name} uses node pool {pool.name} with EFA in namespaces {names}"
+                yield Found(path, f"{actual}, but none of these namespaces has podSecurity privileged")
 
 
 def _uses(tenant: Tenant) -> list[tuple[list[Namespace], Pool]]:
@@ -130,3 +122,16 @@ def _uses(tenant: Tenant) -> list[tuple[list[Namespace], Pool]]:
     ]
     own = [([namespace], quota.pool) for namespace in tenant.namespaces for quota in namespace.quotas]
     return [use for use in (*queued, *own) if use[0]]
+
+
+@rule("EFA109", source="Amazon EKS User Guide, add-ons-images; catalog/registries.json")
+def unknown_image_registry(cluster: Cluster) -> Findings:
+    """The region has no known image registry for the EFA device plugin.
+
+    The chart of the EFA device plugin names the registry of us-west-2. If the VPC has no route to us-west-2, the nodes
+    cannot pull the image, never advertise EFA, and Karpenter never marks the nodes as initialized.
+    """
+    if cluster.efa_pools and not cluster.add_on_registry:
+        message = f"region {cluster.aws.region} has no registry for EKS add-ons in the catalog of gpuc"
+        fix = "set cloud.aws.addOnRegistry to the registry of the region in the EKS User Guide, or correct the region"
+        yield Found(("spec", "cloud", "aws", "region"), message, fix)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.diagnostics.finding import Path, Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 if TYPE_CHECKING:
     from gpuc.catalog.operations import NcclVariable
@@ -37,7 +37,7 @@ def harmful_setting(cluster: Cluster) -> Findings:
         verdicts.sort(key=lambda verdict: (verdict.prefix, not verdict.value))
         if verdicts and verdicts[0].verdict in UNWANTED:
             actual = f"{name}={value} in NCCL profile {profile} is {_adjective(verdicts[0].verdict)}"
-            yield path, f"{actual}: {verdicts[0].why}", f"remove {name} from NCCL profile {profile}"
+            yield Found(path, f"{actual}: {verdicts[0].why}", f"remove {name} from NCCL profile {profile}")
 
 
 def _adjective(verdict: str) -> str:
@@ -54,7 +54,7 @@ def interface_missing_in_pods(cluster: Cluster) -> Findings:
         if name in ("NCCL_SOCKET_IFNAME", "NCCL_OOB_NET_IFNAME") and not _selects(value):
             variable = f"{name} of NCCL profile {profile}"
             message = f"{variable} is {value or 'an empty string'}, but pods have only the interface {POD_INTERFACE}"
-            yield path, message, f"set {variable} to {POD_INTERFACE}"
+            yield Found(path, message, f"set {variable} to {POD_INTERFACE}")
 
 
 def _selects(value: str) -> bool:
@@ -80,7 +80,7 @@ def invalid_value(cluster: Cluster) -> Findings:
         expected = _expected(variable, value) if variable else ""
         if expected:
             actual = f"{name} of NCCL profile {profile} is {value or 'an empty string'}"
-            yield path, f"{actual}; expected {expected}"
+            yield Found(path, f"{actual}; expected {expected}")
 
 
 def _expected(variable: NcclVariable, value: str) -> str:
@@ -124,4 +124,4 @@ def unknown_variable(cluster: Cluster) -> Findings:
         if name.startswith(("NCCL_", "OFI_NCCL_")) and name not in known:
             message = f"NCCL profile {profile} sets {name}, but NCCL and the EFA plugin have no such variable"
             suggestion = misspelt(name, known)
-            yield path, message, f"rename {name} to {suggestion}" if suggestion else ""
+            yield Found(path, message, f"rename {name} to {suggestion}" if suggestion else "")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from gpuc.kubernetes.reserved_keys import reserved_key as reservation
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("MET001", source="compiler/gpuc/kubernetes/reserved_keys.py names the source of each key")
@@ -17,4 +17,4 @@ def reserved_key(cluster: Cluster) -> Findings:
             for key in keys:
                 if entry := reservation(key):
                     message = f"{key} is reserved: {entry.effect}; expected a key such as example.com/owner"
-                    yield (*path, field, key), message
+                    yield Found((*path, field, key), message)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from gpuc.diagnostics.finding import Path, Related
-from gpuc.model import Cluster
-from gpuc.model.gpu_pool import GpuPool
-from gpuc.rules import Findings, rule
-from gpuc.rules.nodes._images import image_path
+from gpuc.diagnostics.finding import Path, Related, Severity
+from gpuc.model import GpuPool
+from gpuc.rules import Findings, Found, gpu_rule
+from gpuc.rules.nodes.images import image_path
 
 
 def layout_path(pool: GpuPool) -> Path:
@@ -15,35 +14,46 @@ def layout_path(pool: GpuPool) -> Path:
     return (*pool.path, "sharing", "mig", "every" if mig and mig.every else "gpus")
 
 
-@rule("MIG008", source="bottlerocket-os/bottlerocket#4483; awslabs/amazon-eks-ami v20260724")
-def layout_without_partitioner(cluster: Cluster) -> Findings:
+@gpu_rule("MIG008", source="bottlerocket-os/bottlerocket#4483; awslabs/amazon-eks-ami v20260724")
+def layout_without_partitioner(pool: GpuPool) -> Findings:
     """A node pool has a MIG layout, but gpuc cannot partition GPUs with the AMI of the node pool.
 
     Nodes advertise whole GPUs, and pods that request slices stay pending. Bottlerocket partitions GPUs according to
     settings that gpuc does not write. AL2 AMIs contain no program that partitions GPUs.
     """
-    for pool in cluster.gpu_pools:
-        if pool.sharing and pool.sharing.mode == "mig" and not (pool.mig_by_operator or pool.mig_by_user_data):
-            actual = f"node pool {pool.name} has a MIG layout and {pool.image.id} AMIs"
-            message = f"{actual}, with which gpuc cannot partition GPUs; expected AL2023 or Ubuntu AMIs"
-            related = [Related("the AMI", image_path(pool), on_key=True)]
-            yield layout_path(pool), message, "", related
+    if pool.sharing and pool.sharing.mode == "mig" and not (pool.mig_by_operator or pool.mig_by_user_data):
+        actual = f"node pool {pool.name} has a MIG layout and {pool.image.id} AMIs"
+        message = f"{actual}, with which gpuc cannot partition GPUs; expected AL2023 or Ubuntu AMIs"
+        related = [Related("the AMI", image_path(pool), on_key=True)]
+        yield Found(layout_path(pool), message, related=related)
 
 
-@rule("MIG002", source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/device_map.go")
-def single_strategy_on_mixed_layout(cluster: Cluster) -> Findings:
+@gpu_rule("MIG002", source="NVIDIA/k8s-device-plugin v0.20.0 internal/rm/device_map.go")
+def single_strategy_on_mixed_layout(pool: GpuPool) -> Findings:
     """A node pool with the MIG strategy single has several MIG profiles, or both slices and whole GPUs.
 
     The device plugin exits, and the node advertises no GPUs.
     """
-    for pool in cluster.gpu_pools:
-        sharing = pool.sharing
-        if sharing and sharing.strategy == "single":
-            kinds = [f"{profile} slices" for profile in sharing.slices()]
-            kinds += ["whole GPUs"] if sharing.whole_gpus else []
-            if len(kinds) > 1:
-                actual = f"MIG strategy of node pool {pool.name} is single, but its nodes have {' and '.join(kinds)}"
-                message = f"{actual}; expected one MIG profile on all GPUs"
-                related = [Related("the layout", layout_path(pool), on_key=True)]
-                fix = f"set sharing.mig.strategy of node pool {pool.name} to mixed"
-                yield (*pool.path, "sharing", "mig", "strategy"), message, fix, related
+    sharing = pool.sharing
+    if sharing and sharing.strategy == "single":
+        kinds = [f"{profile} slices" for profile in sharing.slices()]
+        kinds += ["whole GPUs"] if sharing.whole_gpus else []
+        if len(kinds) > 1:
+            actual = f"MIG strategy of node pool {pool.name} is single, but its nodes have {' and '.join(kinds)}"
+            message = f"{actual}; expected one MIG profile on all GPUs"
+            related = [Related("the layout", layout_path(pool), on_key=True)]
+            fix = f"set sharing.mig.strategy of node pool {pool.name} to mixed"
+            yield Found((*pool.path, "sharing", "mig", "strategy"), message, fix, related)
+
+
+@gpu_rule("MIG010", Severity.WARNING, source="NVIDIA MIG user guide r620, limits")
+def training_on_slices(pool: GpuPool) -> Findings:
+    """A training node pool has MIG slices.
+
+    Slices cannot communicate through NVLink or NCCL, and a process can use only one slice. Distributed training does
+    not start.
+    """
+    if pool.spec.purpose == "training" and pool.sharing and pool.sharing.mode == "mig":
+        message = f"purpose of node pool {pool.name} is training, but its GPUs are MIG slices"
+        related = [Related("MIG layout", (*pool.path, "sharing", "mig"), on_key=True)]
+        yield Found((*pool.path, "purpose"), message, related=related)

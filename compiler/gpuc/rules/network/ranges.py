@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv4Address
 
-from gpuc.diagnostics.finding import Path, Related
+from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.kubernetes.addresses import ipv4_network
-from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.model import Cluster, Tenant
+from gpuc.rules import Findings, Found, rule
 
 SpecRange = tuple[Path, str]
 """A path in the spec, and the address range at the path."""
@@ -76,16 +76,13 @@ def invalid_range(cluster: Cluster) -> Findings:
     for path, text in (*lists, *single, *egress_ranges(cluster), *ingress_ranges(cluster)):
         address_range = ipv4_network(text)
         if address_range is None:
-            yield path, f"{text} is not an IPv4 range; expected CIDR notation, for example 10.0.0.0/16"
+            yield Found(path, f"{text} is not an IPv4 range; expected CIDR notation, for example 10.0.0.0/16")
         elif text.partition("/")[0] != str(address_range.network_address):
             message = f"{text} does not begin with the first address of its range; expected {address_range}"
-            yield path, message, f"replace {text} by {address_range}"
+            yield Found(path, message, f"replace {text} by {address_range}")
 
 
-@rule(
-    "NET103",
-    source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile",
-)
+@rule("NET103", source="EC2 user guide, instance metadata; EKS best practices, restrict access to the instance profile")
 def egress_to_metadata(cluster: Cluster) -> Findings:
     """The egress of a tenant includes the instance metadata service.
 
@@ -96,7 +93,7 @@ def egress_to_metadata(cluster: Cluster) -> Findings:
         address_range = ipv4_network(text)
         if address_range is not None and METADATA in address_range:
             message = f"egress of tenant {path[2]} to {text} includes {METADATA}, the instance metadata service"
-            yield path, message, f"replace {text} by ranges without {METADATA}"
+            yield Found(path, message, f"replace {text} by ranges without {METADATA}")
 
 
 @rule("NET002", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -110,7 +107,9 @@ def egress_to_pods(cluster: Cluster) -> Findings:
         pod_range = overlapping_pod_range(cluster, text)
         if pod_range:
             actual = f"egress of tenant {path[2]} to {text} overlaps podCidrs {pod_range}"
-            yield path, f"{actual}; expected ranges outside of the cluster", "", [pod_range_place(cluster, pod_range)]
+            yield Found(
+                path, f"{actual}; expected ranges outside of the cluster", related=[pod_range_place(cluster, pod_range)]
+            )
 
 
 @rule("NET009", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -126,11 +125,10 @@ def ingress_from_pods(cluster: Cluster) -> Findings:
         if pod_range:
             actual = f"ingress of tenant {path[2]} from {text} overlaps podCidrs {pod_range}"
             expected = "`internet: true`" if text == "0.0.0.0/0" else "ranges of clients outside of the cluster"
-            yield (
+            yield Found(
                 path,
                 f"{actual}; expected {expected}, or ranges of load balancers",
-                "",
-                [pod_range_place(cluster, pod_range)],
+                related=[pod_range_place(cluster, pod_range)],
             )
 
 
@@ -141,7 +139,7 @@ def ingress_from_tenant(cluster: Cluster) -> Findings:
     The key is for namespaces of the platform. A namespace of another tenant ends the isolation between the two tenants.
     Namespaces of the same tenant do not need the key, because traffic between them is always allowed.
     """
-    owners = {namespace.name: tenant for tenant in cluster.tenants for namespace in tenant.namespaces}
+    owners = {namespace.name: tenant for tenant, namespace in cluster.namespaces}
     for tenant in cluster.tenants:
         for index, ingress in enumerate(tenant.spec.network.ingress):
             owner = owners.get(ingress.namespace or "")
@@ -150,7 +148,7 @@ def ingress_from_tenant(cluster: Cluster) -> Findings:
                 actual = f"ingress of tenant {tenant.name} allows namespace {ingress.namespace} of tenant {owner.name}"
                 place = (*owner.path, "namespaces", ingress.namespace or "")
                 related = [Related(f"the namespace in tenant {owner.name}", place, on_key=True)]
-                yield path, f"{actual}; expected a namespace of the platform", "", related
+                yield Found(path, f"{actual}; expected a namespace of the platform", related=related)
 
 
 @rule(
@@ -173,7 +171,7 @@ def range_among_services(cluster: Cluster) -> Findings:
             name = f"egress of tenant {path[2]} to {text}" if path[1] == "tenants" else f"{path[3]} {text}"
             message = f"{name} overlaps serviceCidr {services}; expected a range without addresses of Services"
             related = [Related("addresses of Services", ("spec", "cloud", "aws", "serviceCidr"))]
-            yield path, message, "", related
+            yield Found(path, message, related=related)
 
 
 @rule("NET102", source="Kubernetes documentation, NetworkPolicy, ipBlock")
@@ -186,9 +184,70 @@ def endpoints_among_pods(cluster: Cluster) -> Findings:
     for path, text in aws_ranges(cluster, "endpointCidrs", "s3GatewayCidrs", "apiServerCidrs"):
         pod_range = overlapping_pod_range(cluster, text)
         if pod_range:
-            yield (
+            yield Found(
                 path,
                 f"{path[3]} {text} overlaps podCidrs {pod_range}; expected ranges without addresses of pods",
-                "",
-                [pod_range_place(cluster, pod_range)],
+                related=[pod_range_place(cluster, pod_range)],
             )
+
+
+@rule(
+    "NET108",
+    Severity.WARNING,
+    source="aws/aws-network-policy-agent v1.4.1 pkg/fwruleprocessor/fw_rule_processor.go "
+    "(ComputeMapEntriesFromEndpointRules)",
+)
+def range_cut_by_internet(cluster: Cluster) -> Findings:
+    """A range contains addresses that the internet excludes; with the VPC CNI, these addresses stay closed.
+
+    The VPC CNI denies the excluded ranges of all policies of a pod, unless a rule names the same or a smaller range.
+    """
+    if cluster.aws.network_policy_engine != "vpc-cni":
+        return
+    for tenant in cluster.tenants:
+        for direction, (path, text) in _ranges_beside_internet(cluster, tenant):
+            network = ipv4_network(text)
+            cut = next(
+                (
+                    other
+                    for other in cluster.outside_internet
+                    if network and network != other and other.subnet_of(network)
+                ),
+                None,
+            )
+            if cut is not None:
+                message = (
+                    f"{direction} of tenant {tenant.name} has {text}, which contains {cut}; with networkPolicyEngine "
+                    f"vpc-cni, {cut} stays closed, because the internet excludes it"
+                )
+                yield Found(path, f"{message}; expected {cut}, or ranges without it")
+
+
+def _ranges_beside_internet(cluster: Cluster, tenant: Tenant) -> Iterator[tuple[str, SpecRange]]:
+    """Yields the direction and the ranges of a tenant in the directions in which it also names the internet."""
+    network = tenant.spec.network
+    if network.internet is not None:
+        yield from (("egress", found) for found in egress_ranges(cluster) if found[0][2] == tenant.name)
+    if any(entry.internet for entry in network.ingress):
+        yield from (("ingress", found) for found in ingress_ranges(cluster) if found[0][2] == tenant.name)
+
+
+@rule("NET006")
+def isolation_without_ranges(cluster: Cluster) -> Findings:
+    """A tenant is isolated by NetworkPolicies, but the spec lacks address ranges that the policies need.
+
+    Without endpointCidrs, pods reach no AWS service. Without apiServerCidrs, pods do not reach the API server. Without
+    podCidrs, gpuc cannot check that other ranges contain no pods of other tenants.
+    """
+    ranges = {"podCidrs": cluster.aws.pod_cidrs, "endpointCidrs": cluster.aws.endpoint_cidrs}
+    for tenant in cluster.tenants:
+        if not tenant.isolates_network:
+            continue
+        if tenant.spec.network.api_server:
+            ranges["apiServerCidrs"] = cluster.aws.api_server_cidrs
+        missing = [key for key, cidrs in ranges.items() if not cidrs]
+        if missing:
+            needed = f"isolation of tenant {tenant.name} is {tenant.spec.isolation}"
+            message = f"{needed}, but cloud.aws has no {', '.join(missing)}"
+            yield Found((*tenant.path, "isolation"), message, f"add {', '.join(missing)} to cloud.aws")
+            return

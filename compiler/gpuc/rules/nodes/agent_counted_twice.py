@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from gpuc.catalog.records import EKS, FLEET
+from gpuc.catalog.records import FLEET
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 @rule("KRP129", Severity.WARNING)
@@ -12,11 +12,10 @@ def agent_counted_twice(cluster: Cluster) -> Findings:
 
     gpuc subtracts the requests twice, so quotas and workload templates are smaller than the nodes.
     """
-    components = (EKS, FLEET, *cluster.components)
-    known = {row.name: row for row in cluster.catalog.daemonsets if row.component in components}
+    known = {row.name: row for row in cluster.catalog.daemonsets_of(cluster.components)}
     for name in cluster.spec.node_agents:
         if name in known:
             place = "a row of specs/catalog/" if known[name].component == FLEET else "the catalog of gpuc"
             message = f"nodeAgents.{name} repeats {place} with {known[name].cpu_milli}m CPU and "
             message += f"{known[name].memory_mib} MiB of memory; expected only DaemonSets that gpuc does not know"
-            yield ("spec", "nodeAgents", name), message
+            yield Found(("spec", "nodeAgents", name), message)

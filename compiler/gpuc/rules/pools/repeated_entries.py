@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.diagnostics.place import dotted
 from gpuc.model import Cluster
-from gpuc.rules import Findings, rule
-from gpuc.rules.network._exceptions import exceptions
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.network.exceptions import exceptions
 from gpuc.spec.network import Egress
 
 
@@ -21,11 +21,8 @@ def repeated_entries(cluster: Cluster) -> Findings:
         for index, value in enumerate(values):
             if value in values[:index]:
                 related = [Related(f"the first {value}", (*path, values.index(value)))]
-                yield (
-                    (*path, index),
-                    f"{name} contains {value} twice",
-                    f"remove the second {value} from {name}",
-                    related,
+                yield Found(
+                    (*path, index), f"{name} contains {value} twice", f"remove the second {value} from {name}", related
                 )
 
 

@@ -1,4 +1,4 @@
-"""Quotas that exceed the capacity of their node pool: for certain, or depending on the instance types that start."""
+"""Quotas and the capacity of their node pool: beyond it for certain or depending on the instance types, or below it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.units import Unit, quota_unit, with_unit
 from gpuc.rules import Findings, Found, rule
-from gpuc.rules.queues._units import CountedQuota, counted_resources, owner_kind, quota_path, quotas
+from gpuc.rules.queues.places import CountedQuota, counted_resources, owner_kind, quota_path, quotas
 
 _MOST_OWNERS = 10
 """The most owners of quotas in one message."""
@@ -133,3 +133,34 @@ def quotas_exceed_smallest_nodes(cluster: Cluster) -> Findings:
     and ResourceQuotas accept workloads whose pods stay pending.
     """
     yield from exceeding_quotas(cluster, is_possible=True)
+
+
+@rule("VER004", Severity.INFO)
+def capacity_without_queue(cluster: Cluster) -> Findings:
+    """The quotas for a node pool together are less than the capacity of the node pool.
+
+    No workload can use a pool beyond the sum of the quotas: of queues, or of namespaces if `counted` of the pool is
+    quota. Static and reserved nodes beyond this sum are paid for, but not used. Without tenants, all namespaces can use
+    the nodes.
+    """
+    for pool in cluster.pools if cluster.tenants else ():
+        if pool.spec.leaving:
+            continue
+        pool_quotas = list(quotas(cluster, pool))
+        in_nodes = all(quota.spec.nodes is not None for quota in pool_quotas)
+        unused = []
+        for resource in counted_resources(pool):
+            capacity = pool.capacity[resource]
+            rest = capacity - sum(quota.amounts[resource] for quota in pool_quotas)
+            if rest > 0:
+                unit = quota_unit(pool, resource, in_nodes=in_nodes)
+                unused.append(f"{unit.count(rest)} of {unit.count(capacity)} {unit.name}")
+        if unused:
+            path = (*pool.path, "nodes", "static" if pool.is_static else "max")
+            amounts = ", ".join(dict.fromkeys(unused))
+            yield Found(path, without_quota(owner_kind(pool), f"{amounts} of node pool {pool.name}"))
+
+
+def without_quota(owners: str, what: str) -> str:
+    """Returns the message that no quota counts some or all nodes of a node pool."""
+    return f"no {owners} has quota for {what}"

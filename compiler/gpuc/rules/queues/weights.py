@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Severity
 from gpuc.model import Cluster
 from gpuc.model.queue import Cohort, Queue
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule
 
 
 def weights(cluster: Cluster) -> Iterator[tuple[Queue | Cohort, str]]:
@@ -27,7 +27,7 @@ def weight_without_fair_sharing(cluster: Cluster) -> Findings:
     """
     for element, words in weights(cluster) if not cluster.spec.queueing.fair_sharing else ():
         message = f"{words}, but queueing.fairSharing is false"
-        yield (*element.path, "weight"), message, "set queueing.fairSharing to true, or remove weight"
+        yield Found((*element.path, "weight"), message, "set queueing.fairSharing to true, or remove weight")
 
 
 @rule(
@@ -45,4 +45,4 @@ def weight_without_parent(cluster: Cluster) -> Findings:
         key = "cohort" if isinstance(element, Queue) else "parent"
         if getattr(element.spec, key) is None:
             message = f"{words}, but it has no {key}, so that the weight has no effect"
-            yield (*element.path, "weight"), message, f"remove weight, or add {key}"
+            yield Found((*element.path, "weight"), message, f"remove weight, or add {key}")

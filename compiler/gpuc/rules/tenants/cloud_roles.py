@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpuc.diagnostics.finding import Path, Related, Severity
 from gpuc.model import Cluster, Tenant
 from gpuc.model.tenant import ROLES, Members
-from gpuc.rules import Findings, rule
+from gpuc.rules import Findings, Found, rule, tenant_rule
 
 PARTITIONS = {"cn": "aws-cn", "us-gov": "aws-us-gov"}
 """Partitions of AWS by the begin of the names of their regions. All other regions are in the partition aws."""
@@ -27,7 +27,9 @@ def role_of_two_tenants(cluster: Cluster) -> Findings:
         if others:
             owners = f"tenant {tenant.name} and tenant {', tenant '.join(dict(others))}"
             message = f"IAM role {role} is a role of ServiceAccounts of {owners}"
-            yield path, message, "", [Related(f"a role of tenant {other}", its_path) for other, its_path in others]
+            yield Found(
+                path, message, related=[Related(f"a role of tenant {other}", its_path) for other, its_path in others]
+            )
 
 
 @rule("TEN111", source="AWS General Reference, Amazon Resource Names: partitions")
@@ -41,7 +43,9 @@ def role_of_other_partition(cluster: Cluster) -> Findings:
     for _, name, role, path in _roles(cluster):
         actual = role.split(":")[1]
         if actual != expected:
-            yield path, f"role of ServiceAccount {name} is in partition {actual}; expected {expected} for {region}"
+            yield Found(
+                path, f"role of ServiceAccount {name} is in partition {actual}; expected {expected} for {region}"
+            )
 
 
 @rule("TEN112", source="Amazon EKS API Reference, UpdatePodIdentityAssociation, targetRoleArn")
@@ -57,7 +61,7 @@ def roles_of_several_accounts(cluster: Cluster) -> Findings:
         first = first or owner
         if owner != first:
             message = f"role of ServiceAccount {name} is in account {owner}, but other roles are in {first}"
-            yield path, f"{message}; expected the account of the cluster for all roles"
+            yield Found(path, f"{message}; expected the account of the cluster for all roles")
 
 
 def _roles(cluster: Cluster) -> Iterator[tuple[Tenant, str, str, Path]]:
@@ -67,23 +71,24 @@ def _roles(cluster: Cluster) -> Iterator[tuple[Tenant, str, str, Path]]:
             yield tenant, name, account.role, (*namespace.path, "serviceAccounts", name, "role")
 
 
-@rule("RBA011", Severity.WARNING, source="Kubernetes documentation, Using RBAC Authorization: permissions are additive")
-def role_without_effect(cluster: Cluster) -> Findings:
+@tenant_rule(
+    "RBA011", Severity.WARNING, source="Kubernetes documentation, Using RBAC Authorization: permissions are additive"
+)
+def role_without_effect(tenant: Tenant) -> Findings:
     """A group has two roles in one namespace.
 
     Permissions are added: the group has the wider role, and the other role has no effect. Probably the group was to
     have fewer rights in the namespace. A role for all namespaces together with a wider role for some of them is no
     mistake.
     """
-    for tenant in cluster.tenants:
-        for members in tenant.members:
-            for index, group in enumerate(members.spec.groups):
-                others = [_other_role(tenant, members, group, namespace) for namespace in members.namespaces]
-                if any(others) and (members.spec.namespaces or all(others)):
-                    found = {name: role for name, role in zip(members.namespaces, others, strict=True) if role}
-                    roles = ", ".join(f"role {role} in namespace {name}" for name, role in found.items())
-                    message = f"role {members.spec.role} of group {group} has no effect, because the group has {roles}"
-                    yield (*members.path, "groups", index), message
+    for members in tenant.members:
+        for index, group in enumerate(members.spec.groups):
+            others = [_other_role(tenant, members, group, namespace) for namespace in members.namespaces]
+            if any(others) and (members.spec.namespaces or all(others)):
+                found = {name: role for name, role in zip(members.namespaces, others, strict=True) if role}
+                roles = ", ".join(f"role {role} in namespace {name}" for name, role in found.items())
+                message = f"role {members.spec.role} of group {group} has no effect, because the group has {roles}"
+                yield Found((*members.path, "groups", index), message)
 
 
 def _other_role(tenant: Tenant, members: Members, group: str, namespace: str) -> str:

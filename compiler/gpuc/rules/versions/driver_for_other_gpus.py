@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from gpuc.model import Cluster, GpuPool
-from gpuc.rules import Findings, rule
-from gpuc.rules.nodes._images import has_ami_id
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.nodes.images import has_ami_id
 
 
 @rule("VER002", source="NVIDIA data-centre driver documentation, supported GPUs")
@@ -26,7 +26,7 @@ def _unsupported_types(pool: GpuPool) -> Findings:
     for index, instance in enumerate(pool.instances):
         if instance.family in pool.image.unsupported_families:
             message = f"the driver of {pool.image.id} AMIs does not support the GPUs of {instance.type}"
-            yield (*pool.path, "instances", index), message
+            yield Found((*pool.path, "instances", index), message)
 
 
 def _check_branch(pool: GpuPool, version: str, source: str) -> Findings:
@@ -40,6 +40,6 @@ def _check_branch(pool: GpuPool, version: str, source: str) -> Findings:
     branch, path = int(version.partition(".")[0]), (*pool.path, "instances", 0)
     subject = f"GPU {gpu.name} of node pool {pool.name}"
     if branch < gpu.min_driver_branch:
-        yield path, f"{subject} needs a driver of branch {gpu.min_driver_branch} or later; {source} {version}"
+        yield Found(path, f"{subject} needs a driver of branch {gpu.min_driver_branch} or later; {source} {version}")
     elif gpu.max_driver_branch is not None and branch > gpu.max_driver_branch:
-        yield path, f"{subject} needs a driver of branch {gpu.max_driver_branch} or earlier; {source} {version}"
+        yield Found(path, f"{subject} needs a driver of branch {gpu.max_driver_branch} or earlier; {source} {version}")

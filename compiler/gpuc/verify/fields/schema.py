@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gpuc.admission.validation.field import Field
 from gpuc.admission.validation.metadata import labels_and_annotations, structure_of_metadata
 from gpuc.catalog.schemas import DERIVE, builtin_kinds, custom_kinds
 from gpuc.catalog.schemas.schema_errors import ErrorKind
@@ -62,7 +63,8 @@ def unknown_kind(subject: Subject) -> Findings:
     gpuc does not check the fields of the object.
     """
     for manifest, known in subject.tables:
-        if known is None:
+        # REF008 reports a constraint of the output without a template.
+        if known is None and (subject.as_written or manifest.api != CONSTRAINT_API):
             yield ObjectFinding(unknown_kind.rule, manifest, ("kind",), _reason(manifest, subject.kubernetes))
 
 
@@ -99,8 +101,6 @@ def schema_findings(manifests: Iterable[Manifest], kubernetes: str, *, as_writte
 
 
 def _reason(manifest: Manifest, kubernetes: str) -> str:
-    if manifest.api == CONSTRAINT_API:
-        return f'no ConstraintTemplate declares the kind "{manifest.kind}"'
     known = [f"{api} {kind}" for api, kind in (*builtin_kinds(kubernetes), *custom_kinds())]
     suggestion = nearest(f"{manifest.api} {manifest.kind}", known)
     reason = f"gpuc has no schema of {manifest.api} {manifest.kind} for Kubernetes {kubernetes} or the release set"
@@ -124,8 +124,8 @@ def verify_metadata(manifest: Manifest, *, namespaced: bool, as_written: bool = 
         yield ObjectFinding(illegal_metadata.rule, manifest, ("metadata", path), message)
     metadata = {"labels": manifest.labels, "annotations": manifest.annotations}
     wrong_types = structure_of_metadata({"metadata": metadata}, strict=False)
-    for problem in (*wrong_types, *labels_and_annotations(("metadata",), metadata)):
-        yield ObjectFinding(illegal_metadata.rule, manifest, problem.path, problem.message, problem.fix)
+    for problem in (*wrong_types, *labels_and_annotations(Field(("metadata",), metadata))):
+        yield ObjectFinding(illegal_metadata.rule, manifest, problem.field, problem.message, problem.fix)
 
 
 def _name(manifest: Manifest) -> Iterator[tuple[str, str]]:

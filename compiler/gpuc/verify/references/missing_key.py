@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpuc.cluster.index import Index
+from gpuc.diagnostics.contract import When
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.manifest.manifest import Manifest
@@ -16,6 +17,7 @@ from gpuc.verify.subject import Subject
 @check(
     "REF007",
     source="https://kubernetes.io/docs/tasks/configure-pod-container/configure-pod-configmap/",
+    when=When.BOTH,
 )
 def missing_key(subject: Subject) -> Findings:
     """A pod refers to a key that the ConfigMap or Secret does not have.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gpuc.diagnostics.contract import When
 from gpuc.diagnostics.finding import Path, Rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC
 from gpuc.kubernetes.kueue import GROUP
@@ -12,6 +14,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import Pattern, matching_values, pattern
+from gpuc.objects.pods import CONFIG_MAPS
 from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import (
     ANY,
@@ -30,12 +33,13 @@ from gpuc.verify.subject import Subject
 if TYPE_CHECKING:
     from gpuc.cluster.index import Index
 
+_check = partial(check, when=When.BOTH)
 _QUEUE, _PRIORITY = f"{{{GROUP}/queue-name}}", f"{{{GROUP}/priority-class}}"
 _CLUSTER_QUEUE, _FLAVOR, _CHECK = f"{GROUP}/ClusterQueue", f"{GROUP}/ResourceFlavor", f"{GROUP}/AdmissionCheck"
 _PROJECT, _NODE_POOL = "argoproj.io/AppProject", "karpenter.sh/NodePool"
 
 
-@check(
+@_check(
     "REF001",
     source="Kueue v0.19.2, pkg/cache/scheduler/clusterqueue.go (FlavorNotFound, AdmissionCheckNotFound, "
     "TopologyNotFound)",
@@ -48,7 +52,10 @@ def inactive_queue(subject: Subject) -> Findings:
     return subject.unresolved(inactive_queue.rule)
 
 
-@check("REF002", source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)")
+@_check(
+    "REF002",
+    source="Kueue v0.19.2, pkg/controller/core/workload_controller.go (LocalQueue does not exist)",
+)
 def unknown_local_queue(subject: Subject) -> Findings:
     """A workload names a LocalQueue that does not exist in the namespace of the workload.
 
@@ -57,7 +64,7 @@ def unknown_local_queue(subject: Subject) -> Findings:
     return subject.unresolved(unknown_local_queue.rule)
 
 
-@check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
+@_check("REF004", source="Karpenter v1.14.1, pkg/controllers/nodepool/readiness/controller.go")
 def unknown_node_class(subject: Subject) -> Findings:
     """A NodePool or NodeOverlay refers to an object that does not exist.
 
@@ -66,7 +73,10 @@ def unknown_node_class(subject: Subject) -> Findings:
     return subject.unresolved(unknown_node_class.rule)
 
 
-@check("REF003", source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority")
+@_check(
+    "REF003",
+    source="Kueue v0.19.2, pkg/util/priority/priority.go; kubernetes v1.35, plugin/pkg/admission/priority",
+)
 def unknown_priority(subject: Subject) -> Findings:
     """A workload names a priority class that does not exist.
 
@@ -76,7 +86,7 @@ def unknown_priority(subject: Subject) -> Findings:
     return subject.unresolved(unknown_priority.rule)
 
 
-@check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
+@_check("REF009", source="Argo CD v3.5, docs/user-guide/projects.md")
 def unknown_project(subject: Subject) -> Findings:
     """An Application names an AppProject that does not exist.
 
@@ -85,8 +95,9 @@ def unknown_project(subject: Subject) -> Findings:
     return subject.unresolved(unknown_project.rule)
 
 
-@check(
-    "REF005", source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding"
+@_check(
+    "REF005",
+    source="https://kubernetes.io/docs/reference/access-authn-authz/rbac/#rolebinding-and-clusterrolebinding",
 )
 def unknown_role(subject: Subject) -> Findings:
     """A binding refers to a role or a service account that does not exist.
@@ -96,7 +107,7 @@ def unknown_role(subject: Subject) -> Findings:
     return subject.unresolved(unknown_role.rule)
 
 
-@check("REF006", source="https://kubernetes.io/docs/concepts/configuration/configmap/")
+@_check("REF006", source="https://kubernetes.io/docs/concepts/configuration/configmap/")
 def unknown_source(subject: Subject) -> Findings:
     """A pod refers to a ConfigMap, Secret, claim, ServiceAccount or class that does not exist.
 
@@ -106,16 +117,25 @@ def unknown_source(subject: Subject) -> Findings:
     return subject.unresolved(unknown_source.rule)
 
 
-@check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
+@_check("REF010", source="https://kubernetes.io/docs/tasks/run-application/horizontal-pod-autoscale/")
 def unknown_target(subject: Subject) -> Findings:
-    """A scaler, route, webhook or policy refers to an object that does not exist.
+    """A scaler, route or training job refers to an object that does not exist.
 
-    The scaler, route, webhook or policy has no effect. Only its status, or an error of clients, shows the reason.
+    The scaler, route or training job has no effect. Only its status, or an error of clients, shows the reason.
     """
     return subject.unresolved(unknown_target.rule)
 
 
-@check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
+@_check("PLC005")
+def unknown_parameter(subject: Subject) -> Findings:
+    """A parameter of a constraint names an object that does not exist.
+
+    The policy compares names. With a misspelled name, the policy refuses valid workloads or admits invalid ones.
+    """
+    return subject.unresolved(unknown_parameter.rule)
+
+
+@_check("REF008", source="Gatekeeper v3.23, website/docs/howto.md")
 def unknown_template(subject: Subject) -> Findings:
     """A constraint has no ConstraintTemplate, or a ValidatingAdmissionPolicyBinding has no policy.
 
@@ -172,29 +192,23 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference(POD, "spec.serviceAccountName", "ServiceAccount"),
         Reference(POD, "spec.imagePullSecrets[].name", "Secret"),
         Reference(POD, "spec.runtimeClassName", "node.k8s.io/RuntimeClass"),
-        Reference(POD, "spec.volumes[].configMap.name", "ConfigMap"),
+        *(Reference(POD, path, "ConfigMap") for path in CONFIG_MAPS),
         Reference(POD, "spec.volumes[].secret.secretName", "Secret"),
-        Reference(POD, "spec.volumes[].projected.sources[].configMap.name", "ConfigMap"),
         Reference(POD, "spec.volumes[].projected.sources[].secret.name", "Secret"),
         Reference(POD, "spec.volumes[].persistentVolumeClaim.claimName", "PersistentVolumeClaim"),
         Reference(POD, "spec.resourceClaims[].resourceClaimName", "resource.k8s.io/ResourceClaim"),
         Reference(POD, "spec.resourceClaims[].resourceClaimTemplateName", "resource.k8s.io/ResourceClaimTemplate"),
         *(
-            Reference(POD, f"spec.{containers}[].{path}", target)
+            Reference(POD, f"spec.{containers}[].{field}.name", "Secret")
             for containers in ("containers", "initContainers")
-            for path, target in (
-                ("envFrom[].configMapRef.name", "ConfigMap"),
-                ("envFrom[].secretRef.name", "Secret"),
-                ("env[].valueFrom.configMapKeyRef.name", "ConfigMap"),
-                ("env[].valueFrom.secretKeyRef.name", "Secret"),
-            )
+            for field in ("envFrom[].secretRef", "env[].valueFrom.secretKeyRef")
         ),
         Reference("PersistentVolumeClaim", "spec.storageClassName", "storage.k8s.io/StorageClass"),
         Reference("nvidia.com/ClusterPolicy", "spec.devicePlugin.config.name", "ConfigMap", ANY_NAMESPACE),
         Reference("nvidia.com/ClusterPolicy", "spec.migManager.config.name", "ConfigMap", ANY_NAMESPACE),
         Reference("nvidia.com/ClusterPolicy", "spec.dcgmExporter.config.name", "ConfigMap", ANY_NAMESPACE),
     ),
-    unknown_target.rule: (
+    unknown_parameter.rule: (
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.queues[].queues[]", LOCAL_QUEUE, ANY_NAMESPACE),
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.priorities[]", PRIORITY_CLASS),
         Reference(f"{CONSTRAINTS}/GpucQueueRequired", "spec.parameters.pools[].pool", _NODE_POOL),
@@ -206,6 +220,8 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
         Reference(f"{CONSTRAINTS}/GpucPoolSelector", "spec.parameters.choices[].pools[]", _NODE_POOL),
         Reference(f"{CONSTRAINTS}/GpucGpuLimits", "spec.parameters.limits[].pool", _NODE_POOL),
         Reference(f"{CONSTRAINTS}/GpucNcclProfile", "spec.parameters.profiles[].configMap", "ConfigMap", "namespace"),
+    ),
+    unknown_target.rule: (
         Reference("autoscaling/HorizontalPodAutoscaler", "spec.scaleTargetRef", TYPED),
         Reference("keda.sh/ScaledObject", "spec.scaleTargetRef", TYPED),
         Reference("autoscaling.k8s.io/VerticalPodAutoscaler", "spec.targetRef", TYPED),
@@ -230,24 +246,34 @@ for _row in REFERENCES:
     _BY_SOURCE.setdefault(_row.source, []).append((_row, pattern(_row.path)))
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
-    """Yields a finding for every reference to an object that does not exist, in the order of the objects."""
+def unresolved(index: Index) -> Iterator[tuple[Rule, ObjectFinding]]:
+    """Yields a finding for every reference to an object that does not exist, with the rule of the reference."""
     for reference in object_references(index):
-        yield from check_reference(reference, index)
+        for finding in check_reference(reference, index):
+            yield reference.rule, finding
 
 
 def object_references(index: Index) -> Iterator[ObjectReference]:
     """Yields every reference from an object to another object."""
     for manifest in index.tree.manifests:
-        api_group = group(manifest)
-        rows = _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
-        rows = [*rows, *_BY_SOURCE.get(f"{api_group}/*", []), *(_BY_SOURCE[ANY] if manifest.labels else ())]
+        rows = _rows(manifest)
+        rows = [*rows, *_BY_SOURCE.get(f"{group(manifest)}/*", []), *(_BY_SOURCE[ANY] if manifest.labels else ())]
         if rows:
             yield from _references(rows, manifest, manifest.document(), ())
     for pods in index.pods:
         # The rows for ANY include the labels of a Pod object.
         rows = [row for row in _BY_SOURCE[POD] if pods.path or row[1][0] != "metadata"]
         yield from _references(rows, pods.manifest, pods.template, pods.path)
+
+
+def reference_paths(manifest: Manifest) -> set[Path]:
+    """Returns the paths of the fields of an object that are references of its kind."""
+    return {path for _, steps in _rows(manifest) for path, _ in matching_values(manifest.body, steps)}
+
+
+def _rows(manifest: Manifest) -> list[tuple[Reference, Pattern]]:
+    api_group = group(manifest)
+    return _BY_SOURCE.get(f"{api_group}/{manifest.kind}" if api_group else manifest.kind, [])
 
 
 def _references(

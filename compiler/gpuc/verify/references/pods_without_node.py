@@ -5,6 +5,7 @@ from gpuc.admission.request import Request
 from gpuc.cluster.flavors import ResourceFlavor, resource_flavors
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import cluster_queue, from_objects
+from gpuc.diagnostics.contract import Needs, When
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import TENANT_KEY
@@ -20,7 +21,12 @@ _DEFAULT_QUEUE = "default"
 """The LocalQueue of workloads without the queue label: kueue v0.19.2 pkg/controller/jobframework/defaults.go."""
 
 
-@check("REF086", source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/")
+@check(
+    "REF086",
+    needs=Needs.CLUSTER,
+    when=When.BOTH,
+    source="https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
+)
 def pods_without_node(subject: Subject) -> Findings:
     """No node takes the pods of an object: neither the system nodes nor the nodes of a node pool.
 
@@ -32,8 +38,8 @@ def pods_without_node(subject: Subject) -> Findings:
 
 def findings(objects: ObjectSet) -> Findings:
     """Yields a finding for each pod template in a complete object set for whose pods no node exists."""
-    index = Index(objects)
-    if index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
+    index = objects.once(Index)
+    if objects.is_complete and index.nodes.pools and not any(map(_changes_pods, objects.manifests)):
         for pods in index.pods:
             has_pods = pods.manifest.kind != "PodTemplate" and dig(pods.manifest.body, "spec", "replicas") != 0
             if has_pods and not dig(pods.spec, "nodeName"):

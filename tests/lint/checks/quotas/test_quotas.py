@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -10,12 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from gpuc.lint.checks.quotas import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import EXAMPLES, ROOT
 from tests.lint.checks.sound import unsound
+from tests.lint.checks.topics import findings_of
+from tests.values import changed, walk
 
 KUEUE = "kueue.x-k8s.io/v1beta2"
 GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
@@ -44,7 +44,7 @@ def manifests(objects: list[dict[str, Any]]) -> Iterator[Manifest]:
 
 
 def reported(objects: list[dict[str, Any]], *, is_complete: bool = True) -> list[tuple[str, str]]:
-    found = findings(ObjectSet(manifests(objects), is_complete=is_complete))
+    found = findings_of("quotas", ObjectSet(manifests(objects), is_complete=is_complete))
     return [(finding.rule.id, f"{finding.manifest} {finding.to_finding().message}") for finding in found]
 
 
@@ -459,25 +459,10 @@ def test_any_value_is_accepted_at_any_path(is_complete: bool) -> None:
         local("n", "q"), hard("n", cpu=1, pods=0),
     ]  # fmt: skip
     for number, document in enumerate(tree):
-        for path in places(document["spec"], ("spec",)):
+        for path, _ in walk(document["spec"], (number, "spec")):
             for strange in STRANGE:
-                broken = copy.deepcopy(tree)
-                put(broken[number], path, strange)
-                tree_of = list(manifests(broken))
-                assert unsound(findings(ObjectSet(tree_of, is_complete=is_complete)), tree_of) == []
-
-
-def places(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    yield path
-    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, child in steps:
-        yield from places(child, (*path, step))
-
-
-def put(document: Any, path: tuple[Any, ...], value: Any) -> None:
-    for step in path[:-1]:
-        document = document[step]
-    document[path[-1]] = value
+                tree_of = list(manifests(changed(tree, path, strange)))
+                assert unsound(findings_of("quotas", ObjectSet(tree_of, is_complete=is_complete)), tree_of) == []
 
 
 def test_the_resource_with_the_largest_excess_is_reported_and_names_the_others() -> None:
@@ -491,7 +476,7 @@ def test_no_finding_in_a_thousand_pools_and_flavors() -> None:
     objects += [flavor(f"f{number}", team_pool=f"p{number}") for number in range(1000)]
     objects += [queue(f"q{number}", {f"f{number}": {"cpu": 8, GPU: 1}}) for number in range(1000)]
     tree = ObjectSet(manifests(objects), is_complete=True)
-    assert list(findings(tree)) == []
+    assert list(findings_of("quotas", tree)) == []
 
 
 def test_no_finding_in_two_thousand_queues() -> None:
@@ -499,4 +484,4 @@ def test_no_finding_in_two_thousand_queues() -> None:
     objects = [queue(f"q{number}", flavors, f"c{number % 50}") for number in range(2000)]
     objects += [cohort(f"c{number}", "top") for number in range(50)]
     tree = ObjectSet(manifests(objects), is_complete=True)
-    assert list(findings(tree)) == []
+    assert list(findings_of("quotas", tree)) == []

@@ -130,7 +130,6 @@ def test_object_counts_of_the_input_are_within_the_quota() -> None:
         ({"type": "Container", "min": {"cpu": "1"}, "max": {"cpu": "2"}}, ""),
         ({"type": "Container", "default": {"cpu": "1"}, "defaultRequest": {"cpu": "1000m"}}, ""),
         ({"type": "example.com/Volume"}, ""),
-        ({"type": "container"}, "type"),
         ({"type": "Container", "min": {"cpu": "3"}, "max": {"cpu": "2"}}, "min.cpu"),
         (
             {"type": "Container", "default": {"memory": "1Gi"}, "defaultRequest": {"memory": "2Gi"}},

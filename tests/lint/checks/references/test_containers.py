@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from gpuc.cluster.index import Index
 from gpuc.lint.checks.references.containers import findings
 from tests.lint.checks.references.trees import tree
 
 POD = """
     apiVersion: v1
     kind: Pod
-    metadata: {name: a, namespace: n}
+    metadata: {name: a, namespace: ns}
     spec:
       containers:
         - name: c
@@ -21,7 +20,7 @@ POD = """
 
 
 def reported(*texts: str) -> list[str]:
-    return [f"{finding.rule.id} {finding.path[-1]}: {finding.message}" for finding in findings(Index(tree(*texts)))]
+    return [f"{finding.rule.id} {finding.path[-1]}: {finding.message}" for finding in findings(tree(*texts))]
 
 
 @pytest.mark.parametrize(
@@ -84,10 +83,10 @@ RANGE = """
 
 def test_a_request_above_the_default_limit_of_its_namespace_is_refused() -> None:
     pod = POD % "resources: {requests: {memory: 2Gi}}"
-    (only,) = reported(pod, RANGE % ("n", "max: {memory: 8Gi}"))
+    (only,) = reported(pod, RANGE % ("ns", "max: {memory: 8Gi}"))
     assert "LimitRange" in only
     assert reported(pod, RANGE % ("other", "max: {memory: 8Gi}")) == []
-    assert reported(pod, RANGE % ("n", "max: {cpu: 8}"), RANGE % ("n", "max: {cpu: 8}")) == [], (
+    assert reported(pod, RANGE % ("ns", "max: {cpu: 8}"), RANGE % ("ns", "max: {cpu: 8}")) == [], (
         "which LimitRange sets the limit is not known"
     )
 
@@ -95,7 +94,7 @@ def test_a_request_above_the_default_limit_of_its_namespace_is_refused() -> None
 SERVICE = """
     apiVersion: v1
     kind: Service
-    metadata: {name: s, namespace: n}
+    metadata: {name: s, namespace: ns}
     spec: {selector: {app: a}, ports: [{port: 80, targetPort: %s}]}
     """
 LABELLED = (POD % "image: i").replace("metadata: {name: a,", "metadata: {name: a, labels: {app: a},")

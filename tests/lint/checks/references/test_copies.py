@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpuc.lint.checks.references import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from tests.lint.checks.references.trees import example_charts, example_objects
+from tests.lint.checks.topics import references as findings
 
 COPIES = 57
 """This number of copies has about ten thousand objects."""

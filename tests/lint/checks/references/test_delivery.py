@@ -9,7 +9,6 @@ import pytest
 
 from gpuc.catalog import load
 from gpuc.cluster.application import application_in
-from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
 from gpuc.lint.checks.references.missing_charts import RESOURCES
@@ -68,7 +67,7 @@ def tree(files: dict[str, str], *, is_complete: bool = True, values: tuple[str, 
 
 
 def findings(tree: ObjectSet) -> list[ObjectFinding]:
-    return list(delivery.findings(Index(tree)))
+    return list(delivery.findings(tree))
 
 
 def reported(
@@ -193,8 +192,8 @@ spec:
     ("url", "expected"), [("https://bad.example.com/b", ["REF012"]), ("https://good.example.com/b", [])]
 )
 def test_a_project_can_deny_a_repository(url: str, expected: list[str]) -> None:
-    index = Index(tree({"a.yaml": PROJECT.replace("ANY", url)}))
-    assert [finding.rule.id for finding in projects.findings(index)] == expected
+    objects = tree({"a.yaml": PROJECT.replace("ANY", url)})
+    assert [finding.rule.id for finding in projects.findings(objects)] == expected
 
 
 def values_of(name: str) -> list[str]:
@@ -264,5 +263,5 @@ def test_any_value_is_accepted(strange: Any) -> None:
             changed: list[Manifest] = [*objects]
             changed[number] = replace(manifest, body=body)
             for is_complete in (True, False):
-                index = Index(ObjectSet(changed, is_complete=is_complete, value_files=()))
-                assert unsound([*delivery.findings(index), *projects.findings(index)], changed) == []
+                among = ObjectSet(changed, is_complete=is_complete, value_files=())
+                assert unsound([*delivery.findings(among), *projects.findings(among)], changed) == []

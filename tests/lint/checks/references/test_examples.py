@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.cli.lint_command import run_lint
+from gpuc.cli.main import run_command
 from tests.conftest import EXAMPLES
 from tests.lint.checks.references.trees import example_objects, findings_of, synced_objects
 
@@ -47,7 +47,7 @@ spec: {namespaceSelector: {}}
 """
     (tmp_path / "queues.yaml").write_text(text, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert run_lint(["queues.yaml"]) == 1
+    assert run_command(["lint", "queues.yaml"]) == 1
     shown = capsys.readouterr().out
     assert "queues.yaml:5:17" in shown
     assert "REF001" in shown

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from gpuc.diagnostics.place import place
-from gpuc.lint.checks.references import findings
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 from tests.lint.checks.references.trees import replaced, reported, tree, with_value
+from tests.lint.checks.topics import references as findings
 
 POLICY = """
 apiVersion: nvidia.com/v1

@@ -27,30 +27,30 @@ def test_levels_of_a_topology_are_labels_of_nodes() -> None:
 PODS = """
     apiVersion: v1
     kind: Pod
-    metadata: {name: p, namespace: n, labels: {app: web}}
+    metadata: {name: p, namespace: ns, labels: {app: web}}
     spec:
       containers: [{name: c, envFrom: [{configMapRef: {name: %s}}]}]
     """
 SERVICE = """
     apiVersion: v1
     kind: Service
-    metadata: {name: s, namespace: n}
+    metadata: {name: s, namespace: ns}
     spec: {selector: {%s: web}, ports: [{port: 80}]}
     """
 GENERATED = """
     apiVersion: v1
     kind: ConfigMap
-    metadata: {name: settings-5t8g6k2mhb, namespace: n}
+    metadata: {name: settings-5t8g6k2mhb, namespace: ns}
     """
 
 
 def test_a_misspelt_key_of_a_selector_is_reported() -> None:
-    assert ("REF032", "Service n/s", "write app") in reported(PODS % "x", SERVICE % "apps")
+    assert ("REF032", "Service ns/s", "write app") in reported(PODS % "x", SERVICE % "apps")
     assert "REF032" not in ids(PODS % "x", SERVICE % "role"), "other files may have such pods"
 
 
 def test_another_hash_of_kustomize_is_another_name() -> None:
-    assert ("REF090", "Pod n/p", "write settings-5t8g6k2mhb") in reported(PODS % "settings-8mk2t6g5bh", GENERATED)
+    assert ("REF090", "Pod ns/p", "write settings-5t8g6k2mhb") in reported(PODS % "settings-8mk2t6g5bh", GENERATED)
     assert "REF090" not in ids(PODS % "settings-of-another", GENERATED)
 
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from gpuc.lint.checks.references import findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
 from tests.lint.checks.references.trees import replaced, tree, with_value
+from tests.lint.checks.topics import references as findings
 
 UNSHARED = "flags: {migStrategy: none}"
 SLICED = "flags: {migStrategy: mixed}"

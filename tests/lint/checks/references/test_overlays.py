@@ -63,8 +63,8 @@ def test_types_without_a_resource_of_other_types_are_reported() -> None:
 
 
 def test_the_finding_is_at_the_list_of_types() -> None:
-    from gpuc.lint.checks.references import findings
     from tests.lint.checks.references.trees import tree
+    from tests.lint.checks.topics import references as findings
 
     finding = next(
         finding for finding in findings(tree(pool(SMALL, LARGE), overlay(SMALL, SHARED))) if finding.rule.id == "REF053"

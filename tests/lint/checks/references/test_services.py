@@ -145,3 +145,29 @@ def test_lint15_an_object_without_a_namespace_is_in_namespace_default() -> None:
     elsewhere = named.replace("namespace: default}\nspec: {template", "namespace: prod}\nspec: {template")
     assert reported(elsewhere) == [("REF032", "Service ratings", "")]
     assert reported(RATINGS.replace("PORT", "wbe"))[0][:2] == ("OBJ022", "Service ratings")
+
+
+@pytest.mark.parametrize(
+    ("namespaces", "expected"),
+    [
+        ("{}", ["OBJ022"]),
+        ("{any: false}", ["OBJ022"]),
+        ("{matchNames: [default]}", ["OBJ022"]),
+        ("{any: true}", []),
+        ("{matchNames: [default, shop]}", []),
+    ],
+)
+def test_a_monitor_names_a_port_of_a_service_in_its_own_namespace(namespaces: str, expected: list[str]) -> None:
+    text = f"""
+    apiVersion: v1
+    kind: Service
+    metadata: {{name: web, labels: {{app: web}}}}
+    spec: {{ports: [{{name: http, port: 80}}]}}
+    ---
+    apiVersion: monitoring.coreos.com/v1
+    kind: ServiceMonitor
+    metadata: {{name: web, namespace: default}}
+    spec: {{selector: {{matchLabels: {{app: web}}}}, endpoints: [{{port: PORT}}], namespaceSelector: {namespaces}}}
+    """
+    assert ids(text.replace("PORT", "http")) == []
+    assert ids(text.replace("PORT", "htpp")) == expected

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.lint.checks.references.trees import ids
+from gpuc.trace.cluster_index import ClusterIndex
+from gpuc.trace.node_steps import startup_step
+from tests.lint.checks.references.trees import ids, tree
 
 POOL = """
 apiVersion: karpenter.sh/v1
@@ -17,6 +19,16 @@ spec:
 """
 ALL = "[{operator: Exists}]"
 OWN = "[{key: example.com/layout, operator: Exists}]"
+ELSEWHERE = """affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms: [{matchExpressions: [{key: example.com/pool, operator: NotIn, values: [sliced]}]}]"""
+RULE = """
+apiVersion: readiness.node.x-k8s.io/v1alpha1
+kind: NodeReadinessRule
+metadata: {name: layout}
+spec: {taint: {key: example.com/layout, effect: NoSchedule}}
+"""
 
 
 def agent(tolerations: str, args: str = "[]", pool: str = "sliced", kind: str = "DaemonSet", more: str = "{}") -> str:
@@ -51,12 +63,16 @@ spec:
         (agent(OWN, pool="other"), False),
         (agent(ALL, "['example.com/layout']", pool="other"), False),
         (agent(ALL, "['example.com/layout']", pool="other", kind="Deployment"), True),
+        (agent("[]", "['example.com/layout']"), False),
+        (agent("[]", "['example.com/layout']", kind="Deployment"), True),
+        (agent(OWN).replace("nodeSelector: {example.com/pool: sliced}", ELSEWHERE), False),
+        (RULE, True),
         (agent(ALL, more="{env: [{name: TAINT, value: example.com/layout}]}"), True),
         (agent(ALL, more="{envFrom: [{configMapRef: {name: settings}}]}"), True),
         (agent(ALL, more="{envFrom: [{configMapRef: {name: other}}]}"), False),
     ],
 )
-def test_pods_remove_a_taint_that_they_tolerate_by_key_or_mention(text: str, is_removed: bool) -> None:
+def test_lint_and_trace_find_the_agents_that_remove_a_taint(text: str, is_removed: bool) -> None:
     settings = """
     apiVersion: v1
     kind: ConfigMap
@@ -64,6 +80,9 @@ def test_pods_remove_a_taint_that_they_tolerate_by_key_or_mention(text: str, is_
     data: {TAINT: example.com/layout}
     """
     assert ("REF025" not in ids(POOL, settings, text, is_complete=True)) == is_removed
+    index = ClusterIndex(tree(POOL, settings, text, is_complete=True))
+    (step,) = startup_step(index, index.nodes.pools[0], "main")
+    assert step.failed != is_removed
     assert "REF025" not in ids(POOL, text), "in partial input the agent may be in other files"
 
 

@@ -2,43 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import cycle
 from typing import Any
 
 import pytest
 
-from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from tests.conftest import EXAMPLES
 from tests.lint.checks.references.test_names import REFERENCES, offer, source_of, target_of
 from tests.lint.checks.references.trees import example_objects, findings_of, replaced, with_value
 from tests.lint.checks.sound import unsound
-
-STRANGE: tuple[Any, ...] = (
-    None,
-    True,
-    7,
-    0.5,
-    "",
-    "x y",
-    [],
-    [None],
-    [["a"]],
-    {},
-    {"a": {}},
-    [{"name": [1], "key": {}}],
-)
-
-
-def paths(value: Any, at: Path = ()) -> Iterator[Path]:
-    """The path of every value in a body."""
-    if at:
-        yield at
-    inner: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inner:
-        yield from paths(item, (*at, key))
+from tests.lint.checks.test_strange_values import STRANGE
+from tests.values import paths
 
 
 def few(name: str) -> list[Manifest]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from textwrap import dedent
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.lint.checks.references import findings
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.pipeline.stages import compiled_spec
 from tests.conftest import ROOT
+from tests.lint.checks.topics import references as findings
+from tests.values import changed
 
 
 def tree(*texts: str, is_complete: bool = False) -> ObjectSet:
@@ -80,9 +80,4 @@ def with_value(manifest: Manifest, path: Path, value: Any) -> Manifest:
         return replace(manifest, labels={**manifest.labels, str(path[2]): value})
     if path == ("metadata", "namespace"):
         return replace(manifest, namespace=value)
-    body = deepcopy(manifest.body)
-    part: Any = body
-    for step in path[:-1]:
-        part = part[step]
-    part[path[-1]] = value
-    return replace(manifest, body=body)
+    return replace(manifest, body=changed(manifest.body, path, value))

@@ -6,18 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gpuc.cluster.monitor import MONITORING, TARGETS, Monitor, monitors
 from gpuc.cluster.namespace import ALWAYS
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
-from gpuc.kubernetes.selector import Selector, matches
+from gpuc.lint.checks import Findings, check
 from gpuc.lint.checks.monitoring.chart_labels import ANY, InstalledCharts, Labels
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group, home_namespace, items, labels
+from gpuc.objects.object_set import ObjectSet, group, home_namespace, labels
 from gpuc.objects.pods import pods
-from gpuc.objects.selectors import selector, wanted_labels
 
-GROUP = "monitoring.coreos.com"
 WRONG_NAMESPACES = declare_rule(
     "MON001", Severity.WARNING, "The namespaceSelector of a monitor leaves out the namespaces of its targets.",
     "Prometheus scrapes nothing and reports no error: alerts on the metrics never fire. Without a namespaceSelector a "
@@ -33,60 +31,50 @@ _WITHOUT_TARGETS = frozenset(
     ("ConfigMap", "LimitRange", "NetworkPolicy", "ResourceQuota", "Role", "RoleBinding", "Secret", "ServiceAccount")
 )
 """Kinds of objects that create no services and no pods."""
-Wanted = tuple[Path, str, list[str]]
-"""The path, the key and the allowed values of a label."""
-_TARGETS = {"ServiceMonitor": "services", "PodMonitor": "pods"}
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(WRONG_NAMESPACES, NO_TARGETS)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about monitors that select the wrong namespaces, or labels that no target has."""
     targets = _Targets(objects)
-    for kind in _TARGETS:
-        for monitor in objects.of(GROUP, kind):
+    for monitor in objects.once(monitors):
+        if monitor.wanted and monitor.manifest.namespace and not monitor.is_everywhere:
             yield from _monitor(monitor, targets)
 
 
-def _monitor(monitor: Manifest, targets: _Targets) -> Iterator[ObjectFinding]:
-    raw, namespace_selector = (dig(monitor.body, "spec", key) for key in ("selector", "namespaceSelector"))
-    wanted = list(wanted_labels(raw, ("spec", "selector")))
-    if not wanted or not monitor.namespace or dig(namespace_selector, "any") is True:
-        return
-    named = [name for _, name in items(dig(namespace_selector, "matchNames")) if isinstance(name, str)]
-    namespaces = named or [monitor.namespace]
-    if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor.kind, wanted) for name in namespaces):
+def _monitor(monitor: Monitor, targets: _Targets) -> Iterator[ObjectFinding]:
+    namespaces = monitor.namespaces
+    if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor) for name in namespaces):
         return
     if all(targets.are_known(name) for name in namespaces):
-        elsewhere = targets.matching(monitor.kind, selector(raw), wanted)
+        elsewhere = targets.matching(monitor)
         if elsewhere:
-            path: Path = ("spec", "namespaceSelector", "matchNames") if named else ("spec", "namespaceSelector")
             message = (
-                f"the monitor selects {_TARGETS[monitor.kind]} only in namespace {', '.join(namespaces)}, but the "
-                f"{_TARGETS[monitor.kind]} with the selected labels are in namespace {', '.join(elsewhere[:3])}"
+                f"the monitor selects {monitor.targets} only in namespace {', '.join(namespaces)}, but the "
+                f"{monitor.targets} with the selected labels are in namespace {', '.join(elsewhere[:3])}"
             )
-            finding_path = path if isinstance(namespace_selector, dict) else ("spec",)
-            yield ObjectFinding(WRONG_NAMESPACES, monitor, finding_path, message)
+            yield ObjectFinding(WRONG_NAMESPACES, monitor.manifest, monitor.namespaces_path, message)
             return
     if all(targets.charts.names(name) and targets.are_known(name) for name in namespaces):
-        yield from _labels(monitor, targets, namespaces, wanted)
+        yield from _labels(monitor, targets)
 
 
-def _labels(
-    monitor: Manifest, targets: _Targets, namespaces: list[str], wanted: list[Wanted]
-) -> Iterator[ObjectFinding]:
+def _labels(monitor: Monitor, targets: _Targets) -> Iterator[ObjectFinding]:
+    namespaces, kind = monitor.namespaces, monitor.targets
     known = [labels for name in namespaces for labels in targets.charts.labels(name, monitor.kind)]
     charts = ", ".join(sorted({chart for name in namespaces for chart in targets.charts.names(name)}))
-    for path, key, values in wanted:
+    for path, key, values in monitor.wanted:
         if any(_has(labels, key, values) for labels in known):
             continue
         existing = {value for labels in known for value in labels.get(key, ())}
         suggestion = misspelt(values[0], existing) if len(values) == 1 else ""
         if suggestion or targets.objects.is_complete:
-            kind, spaces = _TARGETS[monitor.kind], ", ".join(namespaces)
+            spaces = ", ".join(namespaces)
             text = f"the {kind} of chart {charts} in namespace {spaces} do not have the label {key}"
             if existing:
                 text = f"label {key} of the {kind} of chart {charts} in namespace {spaces}: "
                 text += missing("the value", " or ".join(values), existing, suggestion)
-            yield ObjectFinding(NO_TARGETS, monitor, path, text, write(suggestion))
+            yield ObjectFinding(NO_TARGETS, monitor.manifest, path, text, write(suggestion))
 
 
 def _has(labels: Labels, key: str, values: list[str]) -> bool:
@@ -106,7 +94,7 @@ class _Targets:
     @cached_property
     def _labels_in_input(self) -> Mapping[str, Mapping[str, list[dict[str, str]]]]:
         """Labels of the services and pods of the input, by kind of monitor and namespace."""
-        result: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in _TARGETS}
+        result: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in TARGETS}
         for service in self.objects.of("", "Service"):
             result["ServiceMonitor"].setdefault(service.namespace, []).append(labels(service.labels))
         for workload in pods(self.objects):
@@ -119,7 +107,7 @@ class _Targets:
         return frozenset(
             home_namespace(manifest)
             for manifest in self.objects.manifests
-            if group(manifest) != GROUP and manifest.kind not in _WITHOUT_TARGETS
+            if group(manifest) != MONITORING and manifest.kind not in _WITHOUT_TARGETS
         )
 
     def has(self, namespace: str, kind: str) -> bool:
@@ -139,25 +127,25 @@ class _Targets:
             return True
         return namespace not in self._namespaces_with_workloads
 
-    def may_match(self, namespace: str, kind: str, wanted: list[Wanted]) -> bool:
+    def may_match(self, namespace: str, monitor: Monitor) -> bool:
         """Returns whether an object of a known chart in a namespace can have the labels."""
         return any(
-            all(_has(labels, key, values) for _, key, values in wanted)
-            for labels in self.charts.labels(namespace, kind)
+            all(_has(labels, key, values) for _, key, values in monitor.wanted)
+            for labels in self.charts.labels(namespace, monitor.kind)
         )
 
-    def matching(self, kind: str, selected: Selector, wanted: list[Wanted]) -> list[str]:
+    def matching(self, monitor: Monitor) -> list[str]:
         """Returns the sorted namespaces with targets that have the labels.
 
         The targets are objects of the input, or objects of charts for which the value of at least one label is known.
         """
-        in_input = self._labels_in_input[kind].items()
-        namespaces = {name for name, several in in_input if name and any(matches(selected, own) for own in several)}
+        in_input = self._labels_in_input[monitor.kind].items()
+        namespaces = {name for name, several in in_input if name and any(map(monitor.selects, several))}
         for namespace in self.charts.namespaces:
-            if self.may_match(namespace, kind, wanted) and any(
+            if self.may_match(namespace, monitor) and any(
                 not labels.get(key, ANY).isdisjoint(values)
-                for labels in self.charts.labels(namespace, kind)
-                for _, key, values in wanted
+                for labels in self.charts.labels(namespace, monitor.kind)
+                for _, key, values in monitor.wanted
             ):
                 namespaces.add(namespace)
         return sorted(namespaces)

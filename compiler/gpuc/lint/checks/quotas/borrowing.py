@@ -10,14 +10,21 @@ from dataclasses import replace
 from fractions import Fraction
 
 from gpuc.cluster.flavors import FlavorCapacity
-from gpuc.cluster.queue import Member, Tree
+from gpuc.cluster.queue import Member, Tree, from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.rules.queues.cohort_shares_nothing import cohort_shares_nothing, shared_nothing
-from gpuc.rules.queues.lends_more_than_quota import lends_more_than_quota, lent_above_quota
-from gpuc.rules.queues.resource_without_quota import resource_without_quota, uncovered
-from gpuc.rules.queues.unreachable_borrowing import borrowed_beyond_lent, unreachable_borrowing
+from gpuc.objects.object_set import ObjectSet
+from gpuc.rules.queues.borrowing import (
+    borrowed_beyond_lent,
+    cohort_shares_nothing,
+    lends_more_than_quota,
+    lent_above_quota,
+    shared_nothing,
+    unreachable_borrowing,
+)
+from gpuc.rules.queues.cluster_queues import resource_without_quota, uncovered
 
 LIMIT_WITHOUT_COHORT = declare_rule(
     "QTA006",
@@ -45,8 +52,17 @@ _TOO_SMALL = Fraction(1, 10**9)
 """The largest weight above zero that Kueue refuses."""
 
 
-def borrowing(pools: FlavorCapacity, tree: Tree) -> Iterator[ObjectFinding]:
-    """Yields findings about limits and weights of the members of a cohort tree, and resources without quota."""
+@check(
+    LIMIT_WITHOUT_COHORT, BELOW_ZERO, WEIGHT_OF_ZERO, lends_more_than_quota.rule, cohort_shares_nothing.rule,
+    resource_without_quota.rule, unreachable_borrowing.rule, kinds=QUEUES_AND_POOLS,
+)  # fmt: skip
+def borrowing(objects: ObjectSet) -> Findings:
+    """Yields findings about limits and weights of ClusterQueues and Cohorts, and resources without quota."""
+    for tree in objects.once(from_objects).trees:
+        yield from _of_tree(objects.once(FlavorCapacity), tree)
+
+
+def _of_tree(pools: FlavorCapacity, tree: Tree) -> Findings:
     is_complete = pools.objects.is_complete
     knows_lenders = is_complete or len(tree.queues) > 1
     for member in tree.members:

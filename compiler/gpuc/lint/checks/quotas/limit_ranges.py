@@ -10,6 +10,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.quantity import quantity
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
@@ -17,7 +18,7 @@ from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 CONTRADICTS_ITSELF = declare_rule(
     "QTA019",
     Severity.ERROR,
-    "A LimitRange has an unknown type or contradictory bounds.",
+    "A LimitRange has contradictory bounds.",
     "The API server refuses the LimitRange. Pods without requests get no defaults, and a ResourceQuota refuses them.",
     "kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRange)",
 )
@@ -28,21 +29,17 @@ COUNTS_AS_NOTHING = declare_rule(
     "Containers without a request count as zero, so the ResourceQuota does not limit them.",
     "kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (PodUsageFunc)",
 )
-_TYPES = ("Container", "Pod", "PersistentVolumeClaim")
 _RISING = ("min", "defaultRequest", "default", "max")
 """Fields in rising order: no value may be above the value of a later field."""
 
 
-def limit_ranges(objects: ObjectSet) -> Iterator[ObjectFinding]:
-    """Yields findings about types, bounds and defaults of every LimitRange."""
+@check(CONTRADICTS_ITSELF, COUNTS_AS_NOTHING, kinds=("LimitRange", "ResourceQuota"))
+def limit_ranges(objects: ObjectSet) -> Findings:
+    """Yields findings about bounds and defaults of every LimitRange."""
     bounded = _bounded(objects)
     for manifest in objects.of("", "LimitRange"):
         for number, limit in items(dig(manifest.body, "spec", "limits")):
             path: Path = ("spec", "limits", number)
-            kind = dig(limit, "type")
-            if isinstance(kind, str) and kind not in _TYPES and "/" not in kind:
-                text = f'type "{kind}" is not one of {", ".join(_TYPES)}'
-                yield ObjectFinding(CONTRADICTS_ITSELF, manifest, (*path, "type"), text)
             yield from _crossed(manifest, path, limit)
             for resource, row in pairs(dig(limit, "defaultRequest")):
                 if quantity(row) == 0 and (quota := bounded.get((manifest.namespace, resource))):

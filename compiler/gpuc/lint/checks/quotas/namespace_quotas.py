@@ -11,10 +11,11 @@ from typing import Any
 
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.pool import GPUS
-from gpuc.cluster.queue import Member, Queues
+from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, UNLIMITED, exact_amount, rounded
-from gpuc.lint.checks.quotas.outside_kueue import Hard, NamespaceQuota, outside_kueue
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks.quotas.outside_kueue import COUNTED_TWICE, Hard, NamespaceQuota, outside_kueue
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
 
@@ -49,11 +50,16 @@ FORBIDDEN_RESOURCE = declare_rule(
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 
 
-def namespace_quotas(objects: ObjectSet, queues: Queues, pools: FlavorCapacity) -> Iterator[ObjectFinding]:
+@check(
+    QUOTA_OUT_OF_REACH, NO_POD_FITS, BOUNDS_NOTHING, FORBIDDEN_RESOURCE, COUNTED_TWICE,
+    kinds=(*QUEUES_AND_POOLS, "ResourceQuota", "LimitRange"),
+)  # fmt: skip
+def namespace_quotas(objects: ObjectSet) -> Findings:
     """Yields findings about ResourceQuotas that contradict the quota of the namespace's ClusterQueues."""
-    hard = _hard(objects)
-    if not hard:
+    hard, queues = _hard(objects), objects.once(from_objects)
+    if not hard or not queues.trees:
         return
+    pools = objects.once(FlavorCapacity)
     members = {
         name: list(dict.fromkeys(local.namespace for local in rows)) for name, rows in queues.local_queues.items()
     }

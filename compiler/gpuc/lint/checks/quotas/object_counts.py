@@ -6,12 +6,12 @@ Source: kubernetes v1.35 pkg/quota/v1/evaluator/core/registry.go, pkg/quota/v1/i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.resource_name import resource_name
+from gpuc.lint.checks import Findings, check
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
@@ -33,7 +33,8 @@ _JOBS = "jobs.batch"
 _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcontrollers", "secrets", "services"))
 
 
-def object_counts(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(TOO_MANY, NO_JOBS)
+def object_counts(objects: ObjectSet) -> Findings:
     """Yields findings about ResourceQuotas with object counts that the input exceeds.
 
     All workloads of a kind that name a LocalQueue count as one object, because users can submit them one by one.

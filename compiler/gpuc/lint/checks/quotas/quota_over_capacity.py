@@ -8,17 +8,18 @@ from fractions import Fraction
 from math import inf
 
 from gpuc.cluster.flavors import FlavorCapacity
-from gpuc.cluster.queue import Member, Tree
+from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key, Quota
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.model.names import EFA, GPU
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig
-from gpuc.rules.queues._places import place
+from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
+from gpuc.rules.queues.places import place
 
 OVER_KNOWN_CAPACITY = declare_rule(
     "QTA002",
@@ -47,12 +48,14 @@ _TOLERANCE = 4
 _WITH_GPUS = ("cpu", "memory", EFA)
 
 
-def quota_over_capacity(pools: FlavorCapacity, trees: list[Tree]) -> Iterator[ObjectFinding]:
+@check(OVER_KNOWN_CAPACITY, quotas_exceed_capacity.rule, kinds=QUEUES_AND_POOLS)
+def quota_over_capacity(objects: ObjectSet) -> Findings:
     """Yields findings about nominal quotas that exceed the capacity of the flavor's node pools.
 
     A flavor has one finding, for the resource with the largest excess, because all resources depend on the same nodes.
     """
-    checks = pools.objects.of(GROUP, "AdmissionCheck")
+    pools, trees = objects.once(FlavorCapacity), objects.once(from_objects).trees
+    checks = objects.of(GROUP, "AdmissionCheck")
     controllers = {check.name: dig(check.body, "spec", "controllerName") for check in checks}
     by_flavor: dict[str, dict[Key, list[Member]]] = defaultdict(lambda: defaultdict(list))
     for member in (member for tree in trees for member in tree.members):
@@ -78,9 +81,15 @@ def quota_over_capacity(pools: FlavorCapacity, trees: list[Tree]) -> Iterator[Ob
             yield found._replace(message=found.message + more).on_object(rule)
 
 
-def quota_proportions(pools: FlavorCapacity, tree: Tree) -> Iterator[ObjectFinding]:
-    """Yields findings about GPU quotas below one node, and about too little cpu, memory or EFA for the GPU quota."""
-    for queue in tree.queues:
+@check(BELOW_A_NODE, OUT_OF_PROPORTION, kinds=QUEUES_AND_POOLS)
+def quota_proportions(objects: ObjectSet) -> Findings:
+    """Yields findings about GPU quotas below one node, and about too little cpu, memory or EFA for the GPU quota.
+
+    In partial input, only ClusterQueues without a cohort are checked: others may borrow from queues of other files.
+    """
+    pools, trees = objects.once(FlavorCapacity), objects.once(from_objects).trees
+    checked = (tree for tree in trees if objects.is_complete or tree.root.is_queue)
+    for queue in (queue for tree in checked for queue in tree.queues):
         for flavor, quotas in queue.by_flavor.items():
             types = pools.unshared_types(flavor)
             gpus = queue.capacity((flavor, GPU))

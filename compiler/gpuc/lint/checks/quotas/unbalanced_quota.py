@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from gpuc.cluster.flavors import FlavorCapacity
-from gpuc.cluster.queue import Member, Tree
+from gpuc.cluster.queue import Member, from_objects
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
+from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet
 
 BORROWED_GPUS_WITHOUT_CPU = declare_rule(
     "QTA015",
@@ -31,9 +33,11 @@ _WITH_GPUS = ("cpu", "memory", EFA)
 _ALWAYS = ("cpu", "memory", "pods")
 
 
-def unbalanced_quota(pools: FlavorCapacity, tree: Tree) -> Iterator[ObjectFinding]:
+@check(BORROWED_GPUS_WITHOUT_CPU, FLAVOR_WITHOUT_CPU, kinds=QUEUES_AND_POOLS)
+def unbalanced_quota(objects: ObjectSet) -> Findings:
     """Yields findings about flavors in which only some of the resources of a pod have quota or can be borrowed."""
-    for queue in tree.queues:
+    pools = objects.once(FlavorCapacity)
+    for queue in (queue for tree in objects.once(from_objects).trees for queue in tree.queues):
         reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}
         for flavor, quotas in queue.by_flavor.items():
             certain = {resource for resource, quota in quotas.items() if not _may_borrow_more(queue, quota, pools)}

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gpuc.admission.validation.containers import PROBES
+from gpuc.admission.validation.field import Field
+from gpuc.admission.validation.pods import PROBES
 from gpuc.admission.validation.resources import requirements
 from gpuc.cluster.index import Index
+from gpuc.cluster.monitor import Monitor, monitors
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
 from gpuc.kubernetes.selector import matches
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, home_namespace, items, labels, pairs
+from gpuc.objects.object_set import ObjectSet, dig, home_namespace, items, labels, pairs
 from gpuc.objects.pods import Pods
-from gpuc.objects.selectors import equal_labels, selector
+from gpuc.objects.selectors import equal_labels
 
 REFUSED_AMOUNT = declare_rule(
     "OBJ020",
@@ -33,8 +36,10 @@ NO_PORT = declare_rule(
 )
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(REFUSED_AMOUNT, NO_PORT)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about the amounts of containers, and about names of ports."""
+    index = objects.once(Index)
     defaults = _defaults(index)
     workloads: dict[str, list[Pods]] = {}
     for pods in index.pods:
@@ -46,19 +51,20 @@ def findings(index: Index) -> Iterator[ObjectFinding]:
     for service in index.tree.of("", "Service"):
         services.setdefault(home_namespace(service), []).append(service)
         yield from _targets(service, workloads.get(home_namespace(service), []))
-    for monitor in index.tree.of("monitoring.coreos.com", "ServiceMonitor"):
-        yield from _endpoints(monitor, services.get(home_namespace(monitor), []))
+    for monitor in index.tree.once(monitors):
+        if monitor.kind == "ServiceMonitor":
+            yield from _endpoints(monitor, services.get(home_namespace(monitor.manifest), []))
 
 
 def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
     limits, requests = (dict(pairs(dig(container, "resources", field))) for field in ("limits", "requests"))
     added = {name: value for name, value in defaults.items() if name not in limits}
     resources = {"limits": {**limits, **added}, "requests": requests}
-    for problem in requirements((*path, "resources"), resources, set()):
-        is_default = problem.path[-1] in added
+    for problem in requirements(Field((*path, "resources"), resources)):
+        is_default = problem.field[-1] in added
         origin = ", which the LimitRange of the namespace sets" if is_default else ""
-        if not is_default or problem.path[-2] == "requests":
-            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.path, problem.message + origin, problem.fix)
+        if not is_default or problem.field[-2] == "requests":
+            yield ObjectFinding(REFUSED_AMOUNT, pods.manifest, problem.field, problem.message + origin, problem.fix)
 
 
 def _defaults(index: Index) -> dict[str, dict[str, Any]]:
@@ -95,21 +101,19 @@ def _targets(service: Manifest, workloads: list[Pods]) -> Iterator[ObjectFinding
             yield _no_port(service, ("spec", "ports", number, "targetPort"), name, known, "the selected pods")
 
 
-def _endpoints(monitor: Manifest, services: list[Manifest]) -> Iterator[ObjectFinding]:
+def _endpoints(monitor: Monitor, services: list[Manifest]) -> Iterator[ObjectFinding]:
     """Yields findings about named ports that no selected Service has.
 
     Only monitors that select a Service of the input in their own namespace are checked.
     """
-    selected = selector(dig(monitor.body, "spec", "selector"))
-    if not selected or dig(monitor.body, "spec", "namespaceSelector"):
+    if not monitor.selector or monitor.is_everywhere or monitor.namespaces != [home_namespace(monitor.manifest)]:
         return
-    chosen = [service for service in services if matches(selected, labels(service.labels))]
+    chosen = [service for service in services if monitor.selects(labels(service.labels))]
     ports = [port for service in chosen for _, port in items(dig(service.body, "spec", "ports"))]
     known = {name for port in ports if isinstance(name := dig(port, "name"), str)}
-    for number, endpoint in items(dig(monitor.body, "spec", "endpoints")) if chosen else ():
-        name = dig(endpoint, "port")
-        if isinstance(name, str) and name not in known:
-            yield _no_port(monitor, ("spec", "endpoints", number, "port"), name, known, "the selected services")
+    for path, name in monitor.ports if chosen else ():
+        if name not in known:
+            yield _no_port(monitor.manifest, path, name, known, "the selected services")
 
 
 def _no_port(manifest: Manifest, path: Path, name: str, known: set[str], owner: str) -> ObjectFinding:

@@ -10,7 +10,8 @@ from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.kueue import QUEUE_LABEL
-from gpuc.lint.checks.references.missing_charts import missing_charts
+from gpuc.lint.checks import Findings, check
+from gpuc.lint.checks.references.missing_charts import NO_CHART, missing_charts
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_finding import ObjectFinding
@@ -47,12 +48,14 @@ SYNCED_TWICE = declare_rule(
 )
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(NOT_SYNCED, NOTHING_TO_SYNC, NO_VALUES, SYNCED_TWICE, NO_CHART)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about folders that no or two Applications sync, and about missing folders, values and charts.
 
     Input with an ApplicationSet is not checked for missing Applications, because the Applications of an
     ApplicationSet are in no file.
     """
+    index = objects.once(Index)
     delivery = index.delivery
     if not delivery.sources:
         return

@@ -9,10 +9,11 @@ from gpuc.cluster.index import Index
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, pairs
+from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
 
 NO_CONFIGURATION = declare_rule(
@@ -59,8 +60,10 @@ class Configurations(NamedTuple):
         return _LABELS[self.part]
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(NO_CONFIGURATION, NO_POLICY)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about labels without a configuration, labels without effect, and a missing ClusterPolicy."""
+    index = objects.once(Index)
     yield from _without_policy(index)
     for known in configurations(index):
         if known.policy is not None and known.default:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.lint.checks import Findings, check
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 NO_ROOM = declare_rule(
     "REF035",
@@ -26,8 +26,10 @@ _SLICES = {1: 1, 2: 2, 3: 4, 4: 4, 7: 8}
 """The smallest number of memory slices of a profile, by its number of compute slices."""
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(NO_ROOM)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about MIG layouts of mig-parted's configuration that need more slices than a GPU has."""
+    index = objects.once(Index)
     for manifest in index.tree.of("", "ConfigMap"):
         for key, text in pairs(dig(manifest.body, "data")):
             if not isinstance(text, str) or "mig-configs" not in text or "mig-devices" not in text:

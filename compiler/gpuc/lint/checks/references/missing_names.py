@@ -10,9 +10,10 @@ from gpuc.cluster.queue import from_objects, parent
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, group
+from gpuc.objects.object_set import ObjectSet, dig, group
 from gpuc.objects.pods import Pods
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
@@ -44,8 +45,10 @@ MISSPELT_COHORT = declare_rule(
 )
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(NO_NAMESPACE, NO_SUBDOMAIN, MISSPELT_COHORT)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about namespaces of objects, subdomains of pods and cohorts of queues."""
+    index = objects.once(Index)
     yield from _namespaces(index)
     yield from _subdomains(index)
     yield from _cohorts(index)

@@ -13,8 +13,9 @@ from gpuc.diagnostics.spelling import alternatives, misspelt, write
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import WELL_KNOWN, normal
 from gpuc.kubernetes.selector import NODE_OPERATORS
+from gpuc.lint.checks import Findings, check
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, items, labels
+from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import NODE_TERMS, valid_requirements
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
@@ -44,8 +45,10 @@ MISSPELT_LEVEL = declare_rule(
 _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all of them"
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(FLAVOR_WITHOUT_NODES, PODS_WITHOUT_NODES, MISSPELT_LEVEL)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about labels of topologies, and about labels of flavors and pods if the input has node pools."""
+    index = objects.once(Index)
     yield from _levels(index)
     if not index.nodes.pools:
         return

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.lint.checks import Findings, check
 from gpuc.lint.checks.references.gpu_configs import (
     DEVICE_PLUGIN,
     MIG_MANAGER,
@@ -20,7 +21,7 @@ from gpuc.lint.checks.references.shared_requests import SHARED
 from gpuc.model.names import GPU
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 WRONG_DEVICES = declare_rule(
     "REF054",
@@ -70,11 +71,13 @@ class Sharing(NamedTuple):
         return (gpus * times, False) if count is None else (count * times, True)
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(WRONG_DEVICES)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about devices in overlays that the nodes of a pool do not have.
 
     Nodes whose configuration of the device plugin or whose GPUs are unknown are not checked.
     """
+    index = objects.once(Index)
     settings = [values for values, _ in operators(index)] if index.tree.has("karpenter.sh", "NodeOverlay") else []
     known = list(configurations(index)) if len(settings) == 1 else []
     plugin = next((configs for configs in known if configs.part == DEVICE_PLUGIN), None)

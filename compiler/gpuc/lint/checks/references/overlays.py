@@ -10,8 +10,10 @@ from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import REQUIREMENTS
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet
 
 PARTIAL_OVERLAY = declare_rule(
     "REF053",
@@ -40,8 +42,10 @@ class Declared:
     """The first overlay that sets a resource to zero, by resource."""
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(PARTIAL_OVERLAY)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about instance types without a resource that overlays give to other types of the same pool."""
+    index = objects.once(Index)
     if not index.tree.has("karpenter.sh", "NodeOverlay"):
         return
     for pool in index.nodes.pools:

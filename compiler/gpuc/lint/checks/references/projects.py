@@ -8,9 +8,10 @@ from gpuc.cluster.application import Application, Source
 from gpuc.cluster.index import Index
 from gpuc.cluster.project import KindName, Project, project_of
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import group
+from gpuc.objects.object_set import ObjectSet, group
 from gpuc.objects.symbol_table import CLUSTER_SCOPED
 
 NOT_PERMITTED = declare_rule(
@@ -29,8 +30,10 @@ KIND_NOT_PERMITTED = declare_rule(
 )
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(NOT_PERMITTED, KIND_NOT_PERMITTED)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about Applications, and objects in their folders, that the AppProject does not permit."""
+    index = objects.once(Index)
     for application in index.delivery.applications:
         project, destination = project_of(index.tree, application), application.destination
         if project is None:

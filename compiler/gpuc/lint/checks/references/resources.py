@@ -10,9 +10,10 @@ from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import misspelt, write
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, pairs
+from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.paths import matching_values, pattern
 
 NOT_COVERED = declare_rule(
@@ -84,8 +85,10 @@ Source: karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go, and the device plu
 """
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(NOT_COVERED, USELESS_QUOTA_KEY, MISSPELT_RESOURCE)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about keys of ResourceQuotas, misspelt resources, and resources that no ClusterQueue covers."""
+    index = objects.once(Index)
     for quota in index.tree.of("", "ResourceQuota"):
         yield from _quota_keys(quota)
     yield from _misspelt_names(index)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
+from gpuc.cluster.monitor import Monitor, Wanted, monitors
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.cluster.queue import cluster_queue, from_objects
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import NAMESPACE_NAME, dig, group, home_namespace, items, labels
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, group, home_namespace, labels
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
@@ -70,8 +72,10 @@ _OF_JOBS = frozenset(JOB_NAME)
 _OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(NO_NAMESPACE, CLOSED_QUEUE, NO_PODS)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about selectors of policies, ClusterQueues, Services and monitors that match no object."""
+    index = objects.once(Index)
     if index.namespaces.has_objects:
         for manifest in index.tree.manifests:
             for kind, field_path in NAMESPACE_SELECTORS:
@@ -123,10 +127,6 @@ def _queues(index: Index) -> Iterator[ObjectFinding]:
                 continue
             reason = f"does not select namespace {local.namespace}"
         yield ObjectFinding(CLOSED_QUEUE, local, ("spec", "clusterQueue"), f"ClusterQueue {name} {reason}")
-
-
-Wanted = tuple[Path, str, list[str]]
-"""The path, the key and the allowed values of a label."""
 
 
 class _Candidates(NamedTuple):
@@ -216,26 +216,20 @@ def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candid
 
 
 def _monitors(index: Index) -> Iterator[ObjectFinding]:
-    services = [(home_namespace(service), labels(service.labels)) for service in index.tree.of("", "Service")]
-    templates = [(home_namespace(pods.manifest), pods.labels) for pods in index.pods]
-    for kind, noun, known in (("ServiceMonitor", "services", services), ("PodMonitor", "pods", templates)):
-        for monitor in index.tree.of("monitoring.coreos.com", kind):
-            namespace_selector = dig(monitor.body, "spec", "namespaceSelector")
-            names = {name for _, name in items(dig(namespace_selector, "matchNames")) if isinstance(name, str)}
-            names = names or {home_namespace(monitor)}
-            is_any = dig(namespace_selector, "any") is True
-            candidates = _Candidates(noun, [own for namespace, own in known if is_any or namespace in names])
-            raw = dig(monitor.body, "spec", "selector")
-            yield from _labelled(monitor, list(wanted_labels(raw, ("spec", "selector"))), selector(raw), candidates)
-            yield from _match_names(monitor, namespace_selector, index)
+    known = {
+        "services": [(home_namespace(service), labels(service.labels)) for service in index.tree.of("", "Service")],
+        "pods": [(home_namespace(pods.manifest), pods.labels) for pods in index.pods],
+    }
+    for monitor in index.tree.once(monitors):
+        targets = [own for namespace, own in known[monitor.targets] if monitor.reads(namespace)]
+        candidates = _Candidates(monitor.targets, targets)
+        yield from _labelled(monitor.manifest, monitor.wanted, monitor.selector, candidates)
+        yield from _match_names(monitor, index.namespaces.mentioned)
 
 
-def _match_names(monitor: Manifest, namespace_selector: Any, index: Index) -> Iterator[ObjectFinding]:
-    for number, name in items(dig(namespace_selector, "matchNames")):
-        known = index.namespaces.mentioned
-        suggestion = misspelt(name, known) if isinstance(name, str) and name not in known else ""
+def _match_names(monitor: Monitor, known: Collection[str]) -> Iterator[ObjectFinding]:
+    for path, name in monitor.named:
+        suggestion = misspelt(name, known) if name not in known else ""
         if suggestion:
             message = missing("the namespace", name, (), suggestion)
-            yield ObjectFinding(
-                NO_NAMESPACE, monitor, ("spec", "namespaceSelector", "matchNames", number), message, write(suggestion)
-            )
+            yield ObjectFinding(NO_NAMESPACE, monitor.manifest, path, message, write(suggestion))

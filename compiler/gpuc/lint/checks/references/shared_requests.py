@@ -7,10 +7,11 @@ from typing import Any
 
 from gpuc.cluster.index import Index
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.lint.checks import Findings, check
 from gpuc.lint.checks.references.gpu_configs import DEVICE_PLUGIN, configurations
 from gpuc.objects.embedded import document
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 MORE_THAN_ONE = declare_rule(
     "REF083",
@@ -23,8 +24,10 @@ SHARED = ".shared"
 _KINDS = ("timeSlicing", "mps")
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(MORE_THAN_ONE)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about requests and limits above one for resources that all configurations limit to one."""
+    index = objects.once(Index)
     requesting = [pods for pods in index.pods if any(name.endswith(SHARED) for _, name in pods.resources())]
     refused = _refused(index) if requesting else set()
     for pods in requesting if refused else ():

@@ -23,10 +23,11 @@ from gpuc.kubernetes.node_pool import (
     normal,
 )
 from gpuc.kubernetes.toleration import Taint, Toleration, tolerated, untolerated
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import OPERANDS_LABEL
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, items, labels, pairs
+from gpuc.objects.object_set import ObjectSet, dig, items, labels, pairs
 from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import tolerations
 
@@ -100,8 +101,20 @@ Tolerations = tuple[Toleration, ...]
 _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(
+    
+    FLAVOR_KEPT_OFF,
+    LEFT_TO_ADMISSION,
+    UNKNOWN_NODE_TAINT,
+    PODS_KEPT_OFF,
+    MISSPELT_TAINT,
+    OTHER_NODES_POSSIBLE,
+    MISSING_TAINT,
+    OPERATOR_KEPT_OFF,
+)  # fmt: skip
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about taints that are not tolerated, and tolerated or listed taints that no node has."""
+    index = objects.once(Index)
     if not index.nodes.pools:
         return
     yield from _pools_without_taint(index)

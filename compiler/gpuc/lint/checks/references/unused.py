@@ -13,11 +13,12 @@ from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 from gpuc.kubernetes.api_groups import CONSTRAINTS, KARPENTER, KARPENTER_AWS, TEMPLATES
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
+from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Kind
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import dig, group, items, pairs
+from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 from gpuc.objects.symbol_table import kind_of
-from gpuc.rules.queues.capacity_without_queue import capacity_without_queue, without_quota
+from gpuc.rules.queues.capacity import capacity_without_queue, without_quota
 from gpuc.verify.references.names import object_references
 
 UNUSED_CAPACITY = declare_rule(
@@ -62,8 +63,10 @@ KINDS: tuple[Unused, ...] = tuple(
 )
 
 
-def findings(index: Index) -> Iterator[ObjectFinding]:
+@check(UNUSED_CAPACITY, UNUSED, capacity_without_queue.rule)
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about objects that no other object refers to."""
+    index = objects.once(Index)
     objects, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
     groups = {group(manifest) for manifest in objects.manifests}
     for row in KINDS:

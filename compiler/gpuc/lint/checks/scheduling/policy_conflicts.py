@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -11,8 +11,11 @@ from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import Member
+from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, quantity_text
+from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POLICIES, QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_finding import ObjectFinding
@@ -44,8 +47,6 @@ _PERMITTING = {
 
 The decisions of these constraints depend only on the queue, the node selector and the resources of a pod. Constraints
 of other kinds can permit pods with other fields."""
-Smallest = Mapping[str, tuple[ResourceFlavor, dict[str, Amounts]]]
-"""By flavor: the ResourceFlavor, and by resource the smallest pod that requests the resource."""
 
 
 class _Refusal(NamedTuple):
@@ -57,21 +58,35 @@ class _Refusal(NamedTuple):
     decision: Decision
 
 
-def policy_conflicts(cluster: ClusterIndex, queue: Member, smallest: Smallest) -> Iterator[ObjectFinding]:
-    """Yields one finding for every constraint that the smallest pod of a resource violates."""
+@check(
+    REFUSED, WARNED,
+    kinds=(*QUEUES_AND_POOLS, *POLICIES, *NAMESPACE_LIMITS, PODS, *KUEUE_CONFIGURATION),
+)  # fmt: skip
+def policy_conflicts(objects: ObjectSet) -> Findings:
+    """Yields one finding for every constraint that the smallest pod of a resource violates, in complete input."""
+    cluster = objects.once(ClusterIndex)
+    reported: set[int] = set()
+    for queue in cluster.quotas.values() if objects.is_complete else ():
+        for refusals in _by_constraint(cluster, queue):
+            decision = refusals[0].decision
+            assert decision.manifest is not None, "the decision of a constraint names the constraint"
+            if id(decision.manifest) not in reported:
+                reported.add(id(decision.manifest))
+                rule = REFUSED if decision.outcome == "denied" else WARNED
+                yield ObjectFinding(rule, decision.manifest, _path(decision.manifest), _message(queue, refusals))
+
+
+def _by_constraint(cluster: ClusterIndex, queue: Member) -> Iterable[list[_Refusal]]:
     policies = _policies(cluster)
     by_constraint: dict[int, list[_Refusal]] = {}
+    smallest = smallest_pods(cluster, queue)
     for local in cluster.queues.local_queues.get(queue.name, ()):
         for flavor, pods in smallest.values():
             for resource, pod in pods.items():
                 for decision in _violations(cluster, policies, local, flavor, pod):
                     refusal = _Refusal(resource, flavor.name, local, decision)
                     by_constraint.setdefault(id(decision.manifest), []).append(refusal)
-    for refusals in by_constraint.values():
-        decision = refusals[0].decision
-        assert decision.manifest is not None, "the decision of a constraint names the constraint"
-        rule = REFUSED if decision.outcome == "denied" else WARNED
-        yield ObjectFinding(rule, decision.manifest, _path(decision.manifest), _message(queue, refusals))
+    return by_constraint.values()
 
 
 @lru_cache(maxsize=1)

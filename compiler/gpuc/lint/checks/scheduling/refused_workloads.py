@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POD_NEEDS, POLICIES, Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
@@ -25,11 +27,12 @@ _STAGES = (Stage.POLICY, Stage.POD_POLICY, Stage.POD_SECURITY, Stage.NAMESPACE)
 """The stages in which an object of the set decides. Other checks report what the API server itself refuses."""
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(REFUSED, kinds=("kueue.x-k8s.io/*", *POLICIES, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION))
+def findings(objects: ObjectSet) -> Findings:
     """Yields a finding for every workload that an object of the set refuses."""
     if not objects.namespaces:
         return
-    cluster = ClusterIndex(objects)
+    cluster = objects.once(ClusterIndex)
     for manifest in objects.manifests:
         if manifest.namespace in objects.namespaces and (workload := workload_of(manifest)) is not None:
             yield from _of_workload(cluster, manifest, workload)

@@ -10,17 +10,19 @@ from itertools import chain
 
 from gpuc.cluster.flavors import FlavorCapacity, ResourceFlavor
 from gpuc.cluster.pool_fields import LIMITS, REQUIREMENTS
-from gpuc.cluster.queue import Flavor, Member
+from gpuc.cluster.queue import Member
+from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
-from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, PAGES, Amounts, described, pods_that_fit, quantity_text
+from gpuc.kubernetes.amounts import Amounts, described, pods_that_fit, quantity_text
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.selector import equals
+from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POD_NEEDS, QUEUES_AND_POOLS, Findings, check
 from gpuc.lint.checks.references.node_labels import FLAVOR_WITHOUT_NODES
-from gpuc.lint.checks.scheduling.policy_conflicts import policy_conflicts
+from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
-from gpuc.rules.queues.topology_without_static_nodes import not_static, topology_without_static_nodes
+from gpuc.rules.queues.topology import not_static, topology_without_static_nodes
 from gpuc.trace.admission_steps import limit_steps
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.nodes import MatchingPool, matching_pools, max_pods, pod_demand
@@ -71,12 +73,17 @@ _DEPENDS_ON_OTHER_FILES = (Stage.RESOURCES, Stage.QUOTA, Stage.TOPOLOGY, Stage.N
 """Stages that a workload may pass if the cluster has objects that are not in the input."""
 
 
-def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
+@check(
+    NO_QUOTA, UNADVERTISED, NO_NODE, CLOSED_NAMESPACE, NEVER_STARTS, NEVER_STARTS_IN_INPUT, FLAVOR_WITHOUT_NODES,
+    topology_without_static_nodes.rule,
+    kinds=(*QUEUES_AND_POOLS, *NAMESPACE_LIMITS, PODS, *POD_NEEDS, *KUEUE_CONFIGURATION),
+)  # fmt: skip
+def findings(objects: ObjectSet) -> Findings:
     """Yields findings about flavors and namespaces that refuse the smallest pods, and workloads that never start.
 
     Other checks report missing references, labels that no node pool sets, and taints that are not tolerated.
     """
-    cluster = ClusterIndex(objects)
+    cluster = objects.once(ClusterIndex)
     if not cluster.quotas:
         return
     reported: set[tuple[str, int, Path]] = set()
@@ -90,13 +97,9 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
 def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
-    smallest: dict[str, tuple[ResourceFlavor, dict[str, Amounts]]] = {}
-    for in_queue in queue.flavors.values():
-        flavor = cluster.flavors.get(in_queue.name)
-        if flavor is None:
-            continue
-        pods = _smallest(queue, in_queue)
-        smallest[flavor.name] = flavor, pods
+    smallest = smallest_pods(cluster, queue)
+    for flavor, pods in smallest.values():
+        in_queue = queue.flavors[flavor.name]
         if not pods and flavor.name in cluster.objects.once(FlavorCapacity).closed:
             continue  # the limit of the flavor's node pool is 0 nodes
         if not pods and in_queue.resources and (cluster.objects.is_complete or queue.parent is None):
@@ -104,8 +107,6 @@ def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
             yield ObjectFinding(NO_QUOTA, manifest, in_queue.path, message)
         yield from _of_flavor(cluster, queue, in_queue.path, flavor, pods)
     yield from _closed_namespaces(cluster, manifest, [pod for _, pods in smallest.values() for pod in pods.values()])
-    if cluster.objects.is_complete:
-        yield from policy_conflicts(cluster, queue, smallest)
 
 
 def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
@@ -119,23 +120,6 @@ def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
         rule = NEVER_STARTS if is_certain else NEVER_STARTS_IN_INPUT
         cause = f", by {step.manifest}" if step.manifest is not None and step.manifest is not manifest else ""
         yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{cause}: {step.message}")
-
-
-def _smallest(queue: Member, flavor: Flavor) -> dict[str, Amounts]:
-    """Returns the smallest pod that requests a resource, by the resources that the ClusterQueue can use in a flavor.
-
-    The key is an empty string if the ClusterQueue can use only cpu and memory.
-    """
-    names = flavor.resources
-    usable = {name for name in names if queue.capacity((flavor.name, name)) > 0}
-    base = {name: count for name, count in ((CPU, 1), (MEMORY, MIB)) if name in usable}
-    extended = [name for name in names if name in usable and name not in (CPU, MEMORY, "ephemeral-storage", "pods")]
-    return {name: {**base, name: _least(name)} for name in extended} or ({"": base} if usable else {})
-
-
-def _least(resource: str) -> int:
-    """Returns the smallest amount that a pod can request: one page of huge pages, otherwise 1."""
-    return PAGES.get(resource, 1)
 
 
 def _of_flavor(

@@ -291,8 +291,7 @@ def _elements(cluster: Cluster, section: str) -> dict[str, tuple[Path, bool]]:
                 ("spec", "tenants", tenant.name, "namespaces", namespace.name),
                 tenant.spec.leaving or namespace.spec.leaving,
             )
-            for tenant in cluster.tenants
-            for namespace in tenant.namespaces
+            for tenant, namespace in cluster.namespaces
         }
     held = _held_queues(cluster) if section == "queues" else frozenset()
     return {

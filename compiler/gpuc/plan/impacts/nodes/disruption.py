@@ -14,6 +14,7 @@ from gpuc.plan.replacement import (
     nodes_of,
     nodes_text,
     pace,
+    protected_pods_end,
     replaced_words,
 )
 
@@ -104,10 +105,9 @@ def nodes_expire(change: Change) -> Impacts:
             continue
         seen.add(name)
         message = f"new nodes end {new.lifetime} after their start instead of {old.lifetime.lower()}"
-        end = f"after at most {new.grace}" if new.grace else "when they have finished"
         details = (
             "expiry ignores budgets and working hours, and does not wait for a new node",
-            f"an expired node drains; pods with karpenter.sh/do-not-disrupt end {end}",
+            f"an expired node drains; {protected_pods_end(new)}",
         )
         yield Raised(f"node pool {name}", message, pair.manifest, LIFETIME, details)
 

@@ -6,7 +6,7 @@ from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import is_left
-from gpuc.plan.replacement import PoolSize, nodes_text, pool_sizes, smaller_limits
+from gpuc.plan.replacement import PoolSize, nodes_text, pool_sizes, protected_pods_end, smaller_limits
 
 
 @impact("IMP104", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go")
@@ -69,8 +69,7 @@ def pool_pruned(change: Change) -> Impacts:
             continue
         count = nodes_text(pair.old.most_nodes)
         message = f"Argo CD prunes NodePool {pair.name}: Karpenter drains and ends {count}"
-        end = f"after at most {pair.old.grace}" if pair.old.grace else "when they have finished"
-        details = (f"budgets and working hours do not apply; pods with karpenter.sh/do-not-disrupt end {end}",)
+        details = (f"budgets and working hours do not apply; {protected_pods_end(pair.old)}",)
         removed = Prediction(f"nodes of pool {name}", "removed")
         predicts = (Prediction(f"object NodePool {pair.name}", "pruned"), removed)
         yield Raised(f"node pool {name}", message, pair.manifest, (), details, predicts)
@@ -87,8 +86,7 @@ def pool_grows(change: Change) -> Impacts:
         if size.after > size.before:
             verb = "Karpenter starts" if size.is_static else "Karpenter may start"
             message = f"{verb} up to {size.after} instead of {size.before} nodes"
-            pair, path = size.changed(REPLICAS, (*LIMITS, NODES))
-            yield Raised(f"node pool {size.name}", message, pair.manifest, path)
+            yield size.raised(message, REPLICAS, (*LIMITS, NODES))
 
 
 @impact(
@@ -115,8 +113,7 @@ def pool_shrinks(change: Change) -> Impacts:
         else:
             stays = "stay, and Karpenter replaces none that ends or drifts" if size.running_after else stays
             message = f"Karpenter starts no new node; up to {size.before} nodes {stays}"
-        pair, path = size.changed((*LIMITS, NODES), REPLICAS)
-        yield Raised(f"node pool {size.name}", message, pair.manifest, path)
+        yield size.raised(message, (*LIMITS, NODES), REPLICAS)
     for pair in change.pools:
         smaller = smaller_limits(pair)
         if pair.is_changed and smaller and NODES not in smaller:
@@ -146,8 +143,7 @@ def static_pool_shrinks(change: Change) -> Impacts:
         message = f"Karpenter deletes {nodes} of {size.running_before} that always run, and drains their pods"
         details = ("nodes without pods come first; budgets and working hours do not apply",)
         predicts = (Prediction(f"nodes of pool {size.name}", "removed"),)
-        pair, path = size.changed(REPLICAS)
-        yield Raised(f"node pool {size.name}", message, pair.manifest, path, details, predicts)
+        yield size.raised(message, REPLICAS, details=details, predicts=predicts)
 
 
 def _stays(change: Change, size: PoolSize) -> bool:
@@ -168,8 +164,7 @@ def warm_nodes_start(change: Change) -> Impacts:
         if count > 0:
             more = f"{size.running_after} instead of {size.running_before} nodes always run"
             message = f"Karpenter starts {counted(count, 'node')} at once; {more}"
-            pair, path = size.changed(REPLICAS)
-            yield Raised(f"node pool {size.name}", message, pair.manifest, path)
+            yield size.raised(message, REPLICAS)
 
 
 @impact(

@@ -1,0 +1,147 @@
+"""Fields of a document with their unvalidated values, and the problems for which the API server refuses a field.
+
+The structure check reports a value of a wrong type; the checks of fields then see the value as missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.admission.documents import ALL_CONTAINERS, container_name
+from gpuc.admission.request import Decision
+from gpuc.diagnostics.finding import Path
+from gpuc.objects.object_set import dig, items, pairs
+
+INT32_MAX = 2**31 - 1
+API_SERVER = "API server"
+Problem = Decision
+"""A decision "denied" about a field, or "unknown" about a field that gpuc does not check."""
+Problems = Iterator[Problem]
+
+
+class Field:
+    """A field of a document, which may be missing."""
+
+    __slots__ = ("owner", "path", "table", "value")
+
+    def __init__(self, path: Path, value: Any, owner: Field | None = None, table: str = "") -> None:
+        self.path = path
+        self.value = value
+        """The unvalidated value; None if the field is missing."""
+        self.owner = owner
+        """The structure with the field; None for the structure that is checked first."""
+        self.table = table
+        """The name of the table that checks the fields of this structure."""
+
+    def get(self, *steps: str | int) -> Any:
+        """Returns the value at a path in the structure; None if the path does not exist."""
+        value = self.value
+        return value.get(*steps) if len(steps) == 1 and isinstance(value, dict) else dig(value, *steps)
+
+    def at(self, *steps: str | int) -> Field:
+        """Returns the field at a path in the structure, which may be missing."""
+        return Field((*self.path, *steps), dig(self.value, *steps), self)
+
+    def rows(self, *steps: str | int) -> Iterator[Field]:
+        """Yields the items of a list in the structure."""
+        for number, row in items(dig(self.value, *steps)):
+            yield Field((*self.path, *steps, number), row, self)
+
+    def entries(self, *steps: str | int) -> Iterator[tuple[str, Field]]:
+        """Yields the keys and the values of a map in the structure."""
+        for key, value in pairs(dig(self.value, *steps)):
+            yield key, Field((*self.path, *steps, key), value, self)
+
+    def beside(self, *steps: str | int) -> Any:
+        """Returns the value at a path in the structure with the field; None if the path does not exist."""
+        return self.owner.get(*steps) if self.owner is not None else None
+
+    def within(self, table: str) -> Field:
+        """Returns the innermost structure around the field that the table with a name checks."""
+        field: Field | None = self
+        while field is not None and field.table != table:
+            field = field.owner
+        return field or Field((), None)
+
+    def of_table(self, table: str) -> Field:
+        """Returns the structure as one that a table checks."""
+        return Field(self.path, self.value, self.owner, table)
+
+    @property
+    def holder(self) -> str:
+        """The container with the field, or else the pod, in words: "init container setup"."""
+        field: Field | None = self
+        while field is not None and (len(field.path) < 2 or field.path[-2] not in ALL_CONTAINERS):
+            field = field.owner
+        return container_name(field.path, field.value) if field is not None else "the pod"
+
+    @property
+    def root(self) -> Field:
+        """The complete document."""
+        return self if self.owner is None else self.owner.root
+
+    def reads(self, value: Any) -> Field:
+        """Returns the field with another value."""
+        return Field(self.path, value, self.owner, self.table)
+
+    @property
+    def text(self) -> str:
+        """The value if it is a string, otherwise the empty string, which the API server sees as missing."""
+        return text(self.value)
+
+    @property
+    def number(self) -> int | None:
+        """The value if it is an integer, otherwise None."""
+        return number(self.value)
+
+    @property
+    def name(self) -> str:
+        """The last step of the path, with its number in a list: containers[0], image."""
+        if len(self.path) > 1 and isinstance(self.path[-1], int):
+            return f"{self.path[-2]}[{self.path[-1]}]"
+        return str(self.path[-1]) if self.path else "the object"
+
+    def problem(self, message: str, fix: str = "") -> Problem:
+        """Returns the problem that the API server refuses the field."""
+        return Decision("denied", API_SERVER, message, field=self.path, fix=fix)
+
+    def missing(self, reason: str = "") -> Problem:
+        """Returns the problem that a required field is missing or empty."""
+        return self.problem(f"the required field {self.name} is missing{f': {reason}' if reason else ''}")
+
+    def invalid(self, allowed: str, fix: str = "") -> Problem:
+        """Returns the problem that the field has a value that is not allowed.
+
+        Args:
+            allowed: the sentence part after "expected", for example "a DNS label".
+        """
+        return self.problem(f"{self.name} is {shown(self.value)}; expected {allowed}", fix)
+
+    def not_checked(self, reason: str = "") -> Problem:
+        """Returns the problem that gpuc does not check the field, so that the API server may refuse the object."""
+        message = f"gpuc does not check the field {self.path[-1]}{f': {reason}' if reason else ''}"
+        return Decision("unknown", API_SERVER, message, field=self.path)
+
+
+def text(value: Any) -> str:
+    """Returns the value if it is a string, otherwise the empty string."""
+    return value if isinstance(value, str) else ""
+
+
+def number(value: Any) -> int | None:
+    """Returns the value if it is an integer, otherwise None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def count_or_one(value: Any) -> int:
+    """Returns the value if it is an integer, otherwise 1, which is the default of most counts."""
+    own = number(value)
+    return 1 if own is None else own
+
+
+def shown(value: Any) -> str:
+    """Returns a value as JSON for a message, at most 80 characters."""
+    line = json.dumps(value, ensure_ascii=False, default=str)
+    return line if len(line) <= 80 else f"{line[:80]}..."

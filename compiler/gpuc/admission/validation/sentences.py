@@ -1,0 +1,220 @@
+"""The sentences of tables: conditions, relations of a field to other fields, and constraints of a single field.
+
+A condition has terms with " and " between them: "a" (is present), "no a", "some a" (not empty), "empty a", "a = x|y",
+"a != x|y", "a > 5". The names are fields of the structure that has the field; "this" is the field itself, or the item
+of a list. "pod:a" is a field of the structure that the table "pod" checks.
+
+A message can have names of fields in braces, also {this}, {field} for the name of the field, {path}, {owner} for the
+pod or the container with the field, and {root/kind} for a field of the document. A fix follows " => ".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from gpuc.admission.validation.constraints import at_least, one_of
+from gpuc.admission.validation.field import Field, Problem, Problems, number, text
+
+Check = Callable[[Field], Iterable[Problem]]
+Names = tuple[str, ...]
+"""The path from a structure to a field; empty for the structure itself."""
+Relation = Callable[[Field, Names], Iterable[Problem]]
+"""A check of a field, which may be missing, in a structure."""
+Condition = Callable[[Field, Names], bool]
+_NAME = re.compile(r'"[^"]*"|[^"/]+')
+_TERM = re.compile(r"(?:(no|some|empty) )?(?:(\w+):)?(\S+)(?: (=|!=|>) (.+))?")
+_LITERALS: dict[str, Any] = {"true": True, "false": False, "none": None, '""': "", "{}": {}}
+
+
+def names_of(path: str) -> Names:
+    """Returns the names in a path with / between them."""
+    return tuple(name.strip('"') for name in _NAME.findall(path))
+
+
+def _target(owner: Field, names: Names) -> Field:
+    return owner.at(*names) if names else owner
+
+
+def with_default(check: Check, default: Any, owner: Field, names: Names) -> Iterable[Problem]:
+    """Checks a field, which has a default if it is missing."""
+    field = owner.at(*names)
+    return check(field.reads(default) if field.value is None else field)
+
+
+def when(check: Check, holds: Condition, owner: Field, names: Names) -> Iterable[Problem]:
+    """Checks a field if a condition holds."""
+    return check(_target(owner, names)) if holds(owner, names) else ()
+
+
+def literal(word: str) -> Any:
+    """Returns the value of a word: a number, true, none, or a text."""
+    return _LITERALS[word] if word in _LITERALS else int(word) if word.isdigit() else word
+
+
+def condition(sentence: str) -> Condition:
+    """Returns the condition of a sentence."""
+    terms = [_term(term) for term in sentence.split(" and ")]
+    return lambda owner, names: all(term(owner, names) for term in terms)
+
+
+def _term(term: str) -> Condition:
+    match = _TERM.fullmatch(term)
+    assert match is not None, term
+    word, table, path, operator, operand = match.groups()
+    first, *steps = names_of(path)
+    values = [(type(value), value) for value in map(literal, re.split(r"\| ?", operand or ""))]
+    tests: dict[str | None, Callable[[Any], bool]] = {
+        None: lambda value: value is not None,
+        "no": lambda value: value is None,
+        "some": bool,
+        "empty": lambda value: not value,
+        "=": lambda value: (type(value), value) in values,
+        "!=": lambda value: (type(value), value) not in values,
+        ">": lambda value: (number(value) or 0) > values[0][1],
+    }
+    test = tests[operator or word]
+
+    def holds(owner: Field, names: Names) -> bool:
+        structure = owner.within(table) if table else owner
+        return test(structure.get(*(names if first == "this" else (first,)), *steps))
+
+    return holds
+
+
+class _Words(dict[str, Any]):
+    """The values of the names in the braces of a message."""
+
+    def __init__(self, owner: Field, names: Names = ()) -> None:
+        this = owner.get(*names)
+        super().__init__(this=str(this).lower() if isinstance(this, bool) else this, field=names[-1] if names else "")
+        self["path"] = ".".join(names)
+        self._owner = owner
+
+    def __missing__(self, name: str) -> Any:
+        if name == "owner":
+            return self._owner.holder
+        first, *steps = name.split("/")
+        value = self._owner.root.get(*steps) if first == "root" else self._owner.get(first, *steps)
+        return "" if value is None else value
+
+
+def _required(reason: str | None) -> Relation:
+    def relation(owner: Field, names: Names) -> Iterable[Problem]:
+        return () if text(owner.get(*names)) else (owner.at(*names).missing(reason or ""),)
+
+    return relation
+
+
+def _missing_if(sentence: str, reason: str | None) -> Relation:
+    holds = condition(sentence)
+
+    def relation(owner: Field, names: Names) -> Iterable[Problem]:
+        if not holds(owner, names):
+            return ()
+        return (owner.at(*names).missing((reason or "").format_map(_Words(owner, names))),)
+
+    return relation
+
+
+def _refused_if(sentence: str, form: str, message: str, fix: str | None) -> Relation:
+    holds = condition(sentence)
+
+    def relation(owner: Field, names: Names) -> Iterable[Problem]:
+        if not holds(owner, names):
+            return ()
+        words, field = _Words(owner, names), _target(owner, names)
+        problem = field.problem if form == ": " else field.invalid
+        return (problem(message.format_map(words), (fix or "").format_map(words)),)
+
+    return relation
+
+
+def _forbidden_if(sentence: str, fix: str | None) -> Relation:
+    return _refused_if(sentence, ": ", "{owner} sets {path} to {this}", fix or "remove {path} from {owner}")
+
+
+def _must_be(words: str, default: str | None) -> Relation:
+    allowed, missing = words.split(" or "), literal(default) if default else None
+
+    def relation(owner: Field, names: Names) -> Iterable[Problem]:
+        if owner.get(*names) in allowed:
+            return ()
+        field = _target(owner, names)
+        return ((field.reads(missing) if field.value is None else field).invalid(words),)
+
+    return relation
+
+
+RELATIONS: dict[str, Callable[..., Relation]] = {
+    r"required(?:: (.+))?": _required,
+    r"missing if (.+?)(?:: (.+))?": _missing_if,
+    r"(?:always )?if (.+?)(: | expected )(.+?)(?: => (.+))?": _refused_if,
+    r"forbidden if (.+?)(?: => (.+))?": _forbidden_if,
+    r"must be (.+?)(?:, missing as (\S+))?": _must_be,
+}
+"""Sentences about a field that may be missing."""
+
+
+def _one_of(words: str, empty: str | None, field: Field) -> Problems:
+    if field.value or not empty:
+        yield from one_of(field, [literal(word) for word in words.split()])
+
+
+def _between(low: str, high: str, zero: str | None, field: Field) -> Problems:
+    if field.value or not zero:
+        yield from at_least(field, int(low), int(high))
+
+
+def _needs_one(words: str, field: Field) -> Problems:
+    present = [name for name in words.split() if field.get(name) is not None]
+    if not present:
+        yield field.missing(f"expected one of {', '.join(words.split())}")
+    elif len(present) > 1:
+        yield field.at(present[1]).problem(f"{' and '.join(present)} are set; only one is allowed")
+
+
+def _most(limit: str, words: str, field: Field) -> Problems:
+    count = len(list(field.rows()))
+    if count > int(limit):
+        yield field.problem(f"{count} {words}; at most {limit} are allowed")
+
+
+def _unique(paths: str, message: str, field: Field) -> Problems:
+    """Checks that the items of a list do not have the same names. Missing names are not the same."""
+    found = set()
+    for row in field.rows():
+        names = tuple(text(row.get(name)) for name in paths.split())
+        if names in found:
+            yield (row.at(*paths.split()) if len(names) == 1 else row).problem(message.format_map(_Words(row)))
+        if any(names):
+            found.add(names)
+
+
+def _exactly_one(paths: str, field: Field) -> Problems:
+    if len([name for name in paths.split() if field.get(name) not in (None, [])]) != 1:
+        yield field.problem(f"expected exactly one of {' and '.join(paths.split())}")
+
+
+def _pattern(pattern: str, expected: str, field: Field) -> Problems:
+    if not re.fullmatch(pattern, field.text):
+        yield field.invalid(expected)
+
+
+def _not_checked(reason: str | None, field: Field) -> Problems:
+    yield field.not_checked(reason or "")
+
+
+FORMS: dict[str, Callable[..., Iterable[Problem]]] = {
+    r"one of (.+?)( or empty)?": _one_of,
+    r"(\d+) or more": lambda low, field: at_least(field, int(low)),
+    r"(\d+) to (\d+)( or 0)?": _between,
+    r"needs one of (.+)": _needs_one,
+    r"at most (\d+) (.+)": _most,
+    r"unique (.+?): (.+)": _unique,
+    r"exactly one of (.+)": _exactly_one,
+    r"pattern /(.+)/ expected (.+)": _pattern,
+    r"unchecked(?:: (.+))?": _not_checked,
+}
+"""Sentences about a field that is present."""

@@ -1,0 +1,194 @@
+"""Tables of what the API server and webhooks require of the fields of a structure, in files whose names end with .rows.
+
+A section of a file is a table. The heading has the name of the table in brackets, or several names, and after it the
+program that refuses the structure, if this is not the API server. Lines that begin with spaces continue a row.
+
+A row has a path, two spaces or more, and constraints with " | " between them. A path has dots between its steps; "[]"
+follows a list, and "{}" a map; "." is the structure itself. "a/b" is a field of a structure that may be missing. "a,b"
+are two fields. A name with dots has quotes.
+
+    volumeMounts[].subPath,subPathExpr  relative path
+    volumeMounts[].subPathExpr          if some subPath and some this: subPath and subPathExpr are both set
+
+A constraint is the name of another table, of a function or of one of `CONSTRAINTS`, or a sentence; see `sentences`.
+It is about a field that is present, and with ", missing as 0" also about a missing field. After " when ", it can have
+a condition. Relations are sentences that compare a field with other fields; only "if" needs a field that is present.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+from gpuc.admission.validation.constraints import CONSTRAINTS
+from gpuc.admission.validation.field import Field, Problem
+from gpuc.admission.validation.sentences import (
+    FORMS,
+    RELATIONS,
+    Check,
+    Names,
+    Relation,
+    condition,
+    literal,
+    names_of,
+    when,
+    with_default,
+)
+
+_HEADING = re.compile(r"\[(.+)\] ?(.*)")
+_STEP = re.compile(r'(?:"[^"]*"|[^".])+')
+
+
+class Tables:
+    """The tables of some files. The rows of a table are read when the table is first used."""
+
+    def __init__(self, files: Iterable[Path], functions: Mapping[str, Check]) -> None:
+        """Reads the files.
+
+        Args:
+            functions: the functions that rows name, by name.
+        """
+        self._functions = {**CONSTRAINTS, **functions}
+        self._programs: dict[str, str] = {}
+        self._rows: dict[str, list[str]] = {}
+        self._nodes: dict[str, _Node] = {}
+        rows: list[str] = []
+        for line in (line for file in files for line in file.read_text(encoding="utf-8").splitlines()):
+            if heading := _HEADING.fullmatch(line):
+                rows = []
+                for table in heading[1].split(", "):
+                    self._rows[table], self._programs[table] = rows, heading[2]
+            elif line.startswith(" "):
+                rows[-1] += f" {line.strip()}"
+            elif line and not line.startswith("#"):
+                rows.append(line)
+
+    def __contains__(self, table: str) -> bool:
+        return table in self._rows
+
+    def problems(self, table: str, structure: Field) -> list[Problem]:
+        """Returns the problems of a structure that a table finds."""
+        found: list[Problem] = []
+        (self._nodes.get(table) or self._read(table)).collect(structure.of_table(table), found)
+        program = self._programs[table]
+        return [replace(problem, check=program) for problem in found] if program else found
+
+    def _read(self, table: str) -> _Node:
+        root = self._nodes[table] = _Node()
+        for row in self._rows[table]:
+            path, _, constraints = row.partition("  ")
+            for steps in product(*(step.split(",") for step in _STEP.findall(path))):
+                for constraint in constraints.strip().split(" | "):
+                    self._add(root, steps, constraint)
+        return root
+
+    def _add(self, root: _Node, steps: Iterable[str], constraint: str) -> None:
+        """Adds a constraint to the node of its field."""
+        owner, node, names = root, root, Names()
+        for step in steps:
+            owner, names = node, names_of(step.removesuffix("[]").removesuffix("{}"))
+            node = owner.field(names)
+            if step.endswith("[]"):
+                node.items = node = node.items or _Node()
+                names = ()
+            elif step.endswith("{}"):
+                node.entries = node = node.entries or _Node()
+                names = ()
+        if constraint.startswith("fields: "):
+            node.known.update(constraint.split()[1:])
+        elif constraint in self._rows and not self._programs[constraint]:
+            node.tables.append((constraint, self._nodes.get(constraint) or self._read(constraint)))
+        elif (relation := self._relation(constraint)) is None:
+            node.checks.append(self._check(constraint))
+        elif not names:
+            node.checks.append(lambda own: relation(own, ()))
+        elif constraint.startswith("if ") or " when " in constraint:
+            node.guards.append(lambda own: relation(own.owner or own, names))
+        else:
+            owner.relations.append((names, relation))
+
+    def _relation(self, constraint: str) -> Relation | None:
+        for pattern, relation in RELATIONS.items():
+            if match := re.fullmatch(pattern, constraint):
+                return relation(*match.groups())
+        if match := re.fullmatch(r"(.+), missing as (\S+)", constraint):
+            return partial(with_default, self._check(match[1]), literal(match[2]))
+        if match := re.fullmatch(r"(.+) when (.+)", constraint):
+            return partial(when, self._check(match[1]), condition(match[2]))
+        return None
+
+    def _check(self, constraint: str) -> Check:
+        if constraint in self._rows:
+            return partial(self.problems, constraint)
+        if constraint in self._functions:
+            return self._functions[constraint]
+        for pattern, form in FORMS.items():
+            if match := re.fullmatch(pattern, constraint):
+                return partial(form, *match.groups())
+        raise ValueError(f'a table has the unknown constraint "{constraint}"')
+
+
+class _Node:
+    """The constraints of a field, of its fields and of its items."""
+
+    def __init__(self) -> None:
+        self.fields: dict[str, _Node] = {}
+        self.deep_fields: dict[Names, _Node] = {}
+        """Fields of fields whose structure may be missing."""
+        self.relations: list[tuple[Names, Relation]] = []
+        """The relations of fields that may be missing."""
+        self.items: _Node | None = None
+        self.entries: _Node | None = None
+        self.tables: list[tuple[str, _Node]] = []
+        self.guards: list[Check] = []
+        """The relations of the field if it is present."""
+        self.checks: list[Check] = []
+        self.known: set[str] = set()
+        """Fields without constraints. Then rows name all fields that gpuc checks. Empty if rows name only some."""
+
+    def field(self, names: Names) -> _Node:
+        """Returns the node of a field, which is added if it is missing."""
+        return (
+            self.fields.setdefault(names[0], _Node())
+            if len(names) == 1
+            else self.deep_fields.setdefault(names, _Node())
+        )
+
+    def collect(self, own: Field, found: list[Problem]) -> None:
+        """Adds the problems of a field that is present to a list."""
+        for names, relation in self.relations:
+            found += relation(own, names)
+        if self.fields:
+            self._collect_fields(own, found)
+        for names, node in self.deep_fields.items():
+            if own.get(*names) is not None:
+                node.collect(own.at(*names), found)
+        if self.items is not None or self.entries is not None:
+            self._collect_items(own, found)
+        for table, node in self.tables:
+            node.collect(own.of_table(table), found)
+        for check in self.guards:
+            found += check(own)
+        for check in self.checks:
+            found += check(own)
+
+    def _collect_fields(self, own: Field, found: list[Problem]) -> None:
+        for name, value in own.value.items() if isinstance(own.value, dict) else ():
+            node = self.fields.get(name)
+            if node is None:
+                if self.known and name not in self.known:
+                    found.append(own.at(name).not_checked())
+            elif value is not None:
+                node.collect(Field((*own.path, name), value, own), found)
+
+    def _collect_items(self, own: Field, found: list[Problem]) -> None:
+        if self.items is not None:
+            for row in own.rows():
+                self.items.collect(row, found)
+        if self.entries is not None:
+            for _, entry in own.entries():
+                self.entries.collect(entry, found)

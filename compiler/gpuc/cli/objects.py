@@ -1,0 +1,29 @@
+"""The objects in files that a command gets beside the specs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gpuc.diagnostics.report.console import write_message
+from gpuc.diagnostics.usage import UsageError
+from gpuc.lint.load.load_objects import LoadedObjects, load_objects
+
+
+def objects_in(paths: list[str]) -> LoadedObjects:
+    """Returns the objects in files and folders. Prints a message for each part that gpuc cannot read."""
+    objects = load_objects(paths)
+    for sentence in objects.unread_summary:
+        write_message(sentence)
+    return objects
+
+
+def loaded_workloads(folder: Path) -> LoadedObjects:
+    """Returns the objects of users in the folder of --workloads.
+
+    Raises:
+        UsageError: when the folder has no objects.
+    """
+    objects = objects_in([str(folder)])
+    if not objects.manifests:
+        raise UsageError(f"--workloads {folder} has no Kubernetes objects")
+    return objects

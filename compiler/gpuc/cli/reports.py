@@ -1,0 +1,61 @@
+"""The reports of commands: where they go, and the exit codes that follow from findings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gpuc.diagnostics.report.console import stdout_style, write_stdout
+from gpuc.diagnostics.report.terminal import PLAIN, Style
+
+if TYPE_CHECKING:
+    from gpuc.diagnostics.finding import Finding
+    from gpuc.diagnostics.report.output import ReportFile
+
+
+def write_reports(render: Callable[[str, Style], str], form: str, outputs: Iterable[ReportFile]) -> None:
+    """Writes a report to the files of --output, and then to stdout.
+
+    Args:
+        render: returns the report in a format, for a stream with a style.
+        form: the format of the report on stdout.
+    """
+    for output in outputs:
+        output.write(render(output.format, PLAIN))
+    write_stdout(render(form, stdout_style()))
+
+
+def exit_code(findings: Iterable[Finding], *, strict: bool) -> int:
+    """Returns 1 if there is an error, or if `strict` and there is a warning; otherwise 0."""
+    failing = {"error", "warning"} if strict else {"error"}
+    return int(any(finding.severity.value in failing for finding in findings))
+
+
+def refused(root: Path, findings: Sequence[Finding], names: Sequence[str], form: str = "text") -> int:
+    """Prints the errors of specs that do not compile, as `gpuc check` does, and returns the exit code.
+
+    Args:
+        names: the clusters of the command.
+        form: the format of the command's report. Findings are text unless the format is json.
+    """
+    from gpuc.diagnostics.report import render
+    from gpuc.diagnostics.report.result import Report
+    from gpuc.pipeline.pipeline import source_line
+
+    report = Report(tuple(findings), tuple(names), lines=lambda mark: source_line(root, mark))
+    write_reports(lambda name, style: render(name, report, style), "json" if form == "json" else "text", ())
+    return 1
+
+
+def errors_of(root: Path, files: list[str] | None) -> int:
+    """Prints the errors of specs as `gpuc check` does, and returns the exit code: 0 if the specs have no errors.
+
+    Args:
+        files: the spec files; None for all clusters.
+    """
+    from gpuc.pipeline.pipeline import check_specs
+
+    outcome = check_specs(root, files, root, False, lambda step: None)
+    errors = [finding for finding in outcome.findings if finding.is_error]
+    return refused(root, errors, outcome.clusters) if errors else 0

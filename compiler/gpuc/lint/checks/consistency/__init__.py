@@ -1,0 +1,1 @@
+"""Checks of single objects and of the fields that belong together."""

@@ -1,0 +1,168 @@
+"""Mistakes inside one object that a schema cannot detect: in fields, role bindings and labels of Pod Security."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.admission.pod_security import LEVELS, PREFIX, VERSION
+from gpuc.cluster.pool import Pool
+from gpuc.cluster.pool_fields import LIMITS, NODES, WEIGHT
+from gpuc.cluster.pools import Pools
+from gpuc.cluster.queue import Member, from_objects
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.spelling import misspelt, nearest, write
+from gpuc.lint.checks import Findings, check
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
+from gpuc.objects.pods import Pods, pods_of
+from gpuc.objects.selectors import wanted_labels
+
+SELECTOR_WITHOUT_PODS = declare_rule(
+    "OBJ001", Severity.ERROR, "The selector of a workload does not match the labels of its own pods.",
+    "The API server refuses the workload.", "k8s.io/kubernetes v1.35 pkg/apis/apps/validation/validation.go",
+)  # fmt: skip
+NO_VOLUME = declare_rule(
+    "OBJ002", Severity.ERROR, "A container mounts a volume that its pod does not have.",
+    "The API server refuses the pod, or its controller never creates one.",
+    "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
+)  # fmt: skip
+SAME_NAME = declare_rule(
+    "OBJ003", Severity.ERROR, "Two containers or volumes of a pod have the same name.",
+    "The API server refuses the pod.", "k8s.io/kubernetes v1.35 pkg/apis/core/validation/validation.go",
+)  # fmt: skip
+NOT_COVERED = declare_rule(
+    "OBJ004", Severity.ERROR, "The resources of a flavor differ from coveredResources (order included).",
+    "Kueue's webhook refuses the ClusterQueue.", "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go",
+)  # fmt: skip
+NO_SUBJECTS = declare_rule(
+    "OBJ006", Severity.WARNING, "A role binding has no subjects.",
+    "The binding grants its permissions to no user, group or service account, and no error is reported.",
+)  # fmt: skip
+TOO_FEW_NODES = declare_rule(
+    "OBJ007", Severity.ERROR, "The node limit of a static node pool is below the number of its replicas.",
+    "Karpenter starts only the nodes that the limit allows. Work that needs all of them stays Pending.",
+    "karpenter v1.14.1 pkg/controllers/static/provisioning",
+)  # fmt: skip
+DYNAMIC_FIELD = declare_rule(
+    "OBJ023", Severity.ERROR, "A static node pool has a field that only dynamic node pools may have.",
+    "The API server refuses the NodePool.", "karpenter v1.14.1 pkg/apis/v1/nodepool.go (XValidation of NodePoolSpec)",
+)  # fmt: skip
+_WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
+NO_LEVEL = declare_rule(
+    "OBJ005", Severity.ERROR, "A label of Pod Security has an invalid value.",
+    "The API server refuses the namespace. If the namespace has the label already, Pod Security enforces the most "
+    "restrictive level and refuses pods.",
+    "k8s.io/pod-security-admission v0.35 admission/admission.go (ValidateNamespace), api/helpers.go (ParseLevel)",
+)  # fmt: skip
+NO_MODE = declare_rule(
+    "OBJ008", Severity.WARNING, "A label has the prefix of Pod Security, but is not one of its labels.",
+    "Pod Security ignores the label and does not enforce the intended level.",
+    "k8s.io/pod-security-admission v0.35 api/constants.go",
+)  # fmt: skip
+_MODES = ("enforce", "audit", "warn")
+_KEYS = tuple(f"{PREFIX}{mode}{part}" for mode in _MODES for part in ("", "-version"))
+_MANAGED: Path = ("spec", "syncPolicy", "managedNamespaceMetadata", "labels")
+
+
+@check(
+    SELECTOR_WITHOUT_PODS, NO_VOLUME, SAME_NAME, NOT_COVERED, NO_SUBJECTS, TOO_FEW_NODES, DYNAMIC_FIELD, NO_LEVEL,
+    NO_MODE,
+)  # fmt: skip
+def findings(objects: ObjectSet) -> Findings:
+    """Yields findings about workloads, node pools, ClusterQueues, role bindings and Pod Security labels."""
+    for queue in objects.once(from_objects).by_name.values():
+        yield from _covered(queue)
+    for pool in objects.once(Pools).pools:
+        yield from _numbers_of_nodes(pool)
+    for manifest in objects.manifests:
+        yield from pod_security(manifest)
+        if manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
+            yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects")
+        for pods in pods_of(manifest):
+            if manifest.kind in _WITH_SELECTOR:
+                yield from _selector(pods)
+            yield from _pod(pods)
+
+
+def _numbers_of_nodes(pool: Pool) -> Iterator[ObjectFinding]:
+    limit = pool.limits.get(NODES, 0)
+    if pool.is_static:
+        for key in dict(pairs(dig(pool.manifest.body, *LIMITS))):
+            if key != NODES:
+                message = "a static node pool (spec.replicas) may limit only nodes"
+                yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, (*LIMITS, str(key)), message, on_key=True)
+        if dig(pool.manifest.body, *WEIGHT) is not None:
+            message = "a static node pool (spec.replicas) may not have a weight"
+            yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, WEIGHT, message, on_key=True)
+    if 0 < limit < (pool.replicas or 0):  # a limit of 0 closes the pool
+        message = f"the limit is {limit} nodes, below {pool.replicas} replicas"
+        yield ObjectFinding(TOO_FEW_NODES, pool.manifest, (*LIMITS, NODES), message)
+
+
+def _covered(queue: Member) -> Iterator[ObjectFinding]:
+    for resources in queue.groups:
+        for flavor in resources.flavors:
+            if flavor.resources != resources.covered and queue.manifest:
+                text = f"the flavor lists {', '.join(flavor.resources)}, but coveredResources is "
+                path = (*flavor.path, "resources")
+                yield ObjectFinding(NOT_COVERED, queue.manifest, path, text + ", ".join(resources.covered))
+
+
+def _selector(pods: Pods) -> Iterator[ObjectFinding]:
+    for _, key, values in wanted_labels(dig(pods.manifest.body, "spec", "selector"), ()):
+        actual = pods.labels.get(key)
+        if actual not in values:
+            path: Path = (*pods.path, "metadata", "labels", *([key] if actual is not None else []))
+            state = f'its pods have "{actual}"' if actual is not None else "its pods do not have this label"
+            message = f'the selector requires "{key}: {" or ".join(values)}", {state}'
+            yield ObjectFinding(SELECTOR_WITHOUT_PODS, pods.manifest, path, message)
+
+
+def _pod(pods: Pods) -> Iterator[ObjectFinding]:
+    manifest, pod, path = pods.manifest, pods.spec, (*pods.path, "spec")
+    claims = dig(manifest.body, "spec", "volumeClaimTemplates")
+    volumes = [str(dig(volume, "name")) for _, volume in items(dig(pod, "volumes"))]
+    known = {*volumes, *(str(dig(claim, "metadata", "name")) for _, claim in items(claims))}
+    names: list[str] = []
+    for container_path, container in pods.containers():
+        names.append(str(dig(container, "name")))
+        for number, mount in items(dig(container, "volumeMounts")):
+            name = dig(mount, "name")
+            if isinstance(name, str) and name not in known:
+                others = f"the volumes of the pod are {', '.join(sorted(known))}" if known else "it has no volumes"
+                mount_path = (*container_path, "volumeMounts", number, "name")
+                yield ObjectFinding(NO_VOLUME, manifest, mount_path, f'the pod has no volume "{name}"; {others}')
+    for field, used_names in (("containers", names), ("volumes", volumes)):
+        for name, count in Counter(used_names).items():
+            if count > 1 and name != "None":
+                yield ObjectFinding(SAME_NAME, manifest, (*path, field), f'{count} {field} have the name "{name}"')
+
+
+def pod_security(manifest: Manifest) -> Iterator[ObjectFinding]:
+    """Yields findings about invalid labels of Pod Security that an object sets on a namespace."""
+    if manifest.kind == "Namespace":
+        yield from _labels(manifest, ("metadata", "labels"), manifest.labels)
+    elif manifest.kind == "Application" and group(manifest) == "argoproj.io":
+        yield from _labels(manifest, _MANAGED, dig(manifest.body, *_MANAGED))
+
+
+def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[ObjectFinding]:
+    for key, value in pairs(labels):
+        if not isinstance(key, str) or not key.startswith(PREFIX):
+            continue
+        label_path = (*path, key)
+        if key not in _KEYS:
+            suggestion = misspelt(key, _KEYS)
+            hint = f', did you mean "{suggestion}"' if suggestion else f"; the labels are {', '.join(_KEYS)}"
+            message = f'"{key}" is not a label of Pod Security{hint}'
+            yield ObjectFinding(NO_MODE, manifest, label_path, message, write(suggestion), on_key=True)
+        elif key.endswith("-version"):
+            if not VERSION.fullmatch(str(value)):
+                message = f'"{value}" is neither latest nor a version such as v1.35'
+                yield ObjectFinding(NO_LEVEL, manifest, label_path, message)
+        elif value not in LEVELS:
+            fix = write(nearest(str(value), LEVELS))
+            yield ObjectFinding(NO_LEVEL, manifest, label_path, f'"{value}" is not one of {", ".join(LEVELS)}', fix)

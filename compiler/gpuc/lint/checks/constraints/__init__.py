@@ -1,0 +1,1 @@
+"""Checks of all constraints of Gatekeeper together."""

@@ -1,0 +1,288 @@
+"""Checks all constraints of Gatekeeper together: selected namespaces, selected kinds, and names in parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpuc.diagnostics.contract import Needs
+from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.spelling import missing, misspelt, write
+from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
+from gpuc.lint.checks import Findings, check
+from gpuc.manifest.manifest import Manifest
+from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.verify.references.names import reference_paths, unknown_parameter
+
+EXPANSION = "expansion.gatekeeper.sh"
+DENYING = (None, "deny")
+"""Values of enforcementAction that refuse objects. None is a missing action, for which Gatekeeper denies."""
+SAMPLE_KINDS = ("Deployment", "StatefulSet", "Job", "CronJob")
+"""The kinds of workloads that ExpansionTemplates should cover."""
+
+DENIES_EVERYWHERE = declare_rule(
+    "PLC001", Severity.ERROR,
+    "A denying constraint selects no namespaces, and also applies to the namespaces of the platform.",
+    "Gatekeeper may refuse pods of kube-system and of operators, for example the agents of a node.",
+    "https://open-policy-agent.github.io/gatekeeper/website/docs/howto/#the-match-field",
+)  # fmt: skip
+NO_KINDS = declare_rule(
+    "PLC002", Severity.ERROR, "A constraint selects no kinds.",
+    "The constraint applies to every object of the cluster, and most objects lack the fields that the policy reads.",
+)  # fmt: skip
+NOT_SELECTED = declare_rule(
+    "PLC003", Severity.ERROR,
+    "The constraints of one kind select namespaces by a label, but not all values that namespaces have.",
+    "The policy is not enforced in namespaces that no constraint selects, and no error or event reports the gap.",
+)  # fmt: skip
+DIFFERENT_KINDS = declare_rule(
+    "PLC004", Severity.ERROR, "Constraints of one kind select objects of different kinds.",
+    "Gatekeeper refuses a workload of one tenant and admits the same workload of another tenant.",
+)  # fmt: skip
+WITHOUT_CONSTRAINT = declare_rule(
+    "PLC006", Severity.ERROR, "A ConstraintTemplate has no constraint.",
+    "Without a constraint, the policy of the ConstraintTemplate is installed but not enforced.",
+)  # fmt: skip
+NOT_EXPANDED = declare_rule(
+    "PLC007", Severity.WARNING,
+    "No ExpansionTemplate covers a kind of workload, although ExpansionTemplates cover other kinds.",
+    "Gatekeeper admits the workload and refuses the pods of the workload. The author of the workload gets no error.",
+    "https://open-policy-agent.github.io/gatekeeper/website/docs/expansion/",
+)  # fmt: skip
+NOTHING_EXCLUDED = declare_rule(
+    "PLC008", Severity.ERROR, "Gatekeeper has denying constraints, and no Config excludes any namespace.",
+    "A constraint that selects too much can stop nodes, operators and Gatekeeper itself.",
+)  # fmt: skip
+
+WARNS_EVERYWHERE = declare_rule(
+    "PLC014", Severity.WARNING,
+    "A constraint that warns or audits selects no namespaces, although other constraints select namespaces.",
+    "Users of other namespaces get warnings about a policy that does not apply to them, and audits report violations "
+    "that need no fix.",
+    "https://open-policy-agent.github.io/gatekeeper/website/docs/violations/",
+)  # fmt: skip
+_SELECTORS = ("namespaceSelector", "namespaces", "excludedNamespaces", "labelSelector", "name")
+_DENYING_POINTS = ("*", "validation.gatekeeper.sh", "vap.k8s.io")
+"""Enforcement points that refuse objects. The other enforcement points, audit and gator, only report violations."""
+OTHER_NAMES = ("namespace", "resource", "resources")
+"""Keys whose values are not names of queues or pools, although the keys may be below a list of queues or pools."""
+_CLUSTER_SCOPED = frozenset(
+    ("ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "IngressClass", "Namespace", "Node",
+     "PersistentVolume", "PriorityClass", "StorageClass")
+)  # fmt: skip
+"""Kinds that are in no namespace."""
+_SELECTING_MIN = 3
+"""The number of constraints with a selector from which a constraint without a selector is a finding."""
+
+
+@check(
+    DENIES_EVERYWHERE, NO_KINDS, NOT_SELECTED, DIFFERENT_KINDS, unknown_parameter.rule, WITHOUT_CONSTRAINT,
+    NOT_EXPANDED, NOTHING_EXCLUDED, WARNS_EVERYWHERE, needs=Needs.CLUSTER,
+    kinds=("Namespace", f"{CONSTRAINTS}/*", f"{TEMPLATES}/*", f"{EXPANSION}/*", "config.gatekeeper.sh/*",
+           "kueue.x-k8s.io/LocalQueue", "karpenter.sh/NodePool"),
+)  # fmt: skip
+def findings(objects: ObjectSet) -> Findings:
+    """Yields the findings about the Gatekeeper constraints of an object set, ExpansionTemplates and Config."""
+    by_kind: dict[str, list[Manifest]] = {}
+    for manifest in objects.manifests:
+        if manifest.api.startswith(f"{CONSTRAINTS}/"):
+            by_kind.setdefault(manifest.kind, []).append(manifest)
+    for constraints in by_kind.values():
+        for constraint in constraints:
+            yield from _single_constraint(objects, constraint)
+        yield from _compared(objects, constraints)
+    all_constraints = [constraint for constraints in by_kind.values() for constraint in constraints]
+    yield from _parameter_names(objects, all_constraints)
+    if objects.is_complete:
+        yield from _warns_everywhere(list(by_kind.values()))
+        yield from _unused_templates(objects, set(by_kind))
+        yield from _unexpanded_kinds(objects)
+        yield from _without_exclusion(objects, all_constraints)
+
+
+def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Iterator[ObjectFinding]:
+    match = dig(constraint.body, "spec", "match")
+    entries = list(items(dig(match, "kinds")))
+    if not entries:
+        yield ObjectFinding(
+            NO_KINDS, constraint, ("spec", "match"), "no kinds are selected: the constraint applies to every object"
+        )
+    for index, entry in entries:
+        if not dig(entry, "kinds"):
+            text = "no kinds are selected: the constraint applies to every kind of these API groups"
+            yield ObjectFinding(NO_KINDS, constraint, ("spec", "match", "kinds", index), text)
+    if _denies_everywhere(objects, constraint):
+        text = "the constraint denies objects in every namespace, also of the platform: select or exclude namespaces"
+        yield ObjectFinding(DENIES_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)
+
+
+def _denies_everywhere(objects: ObjectSet, constraint: Manifest) -> bool:
+    is_limited = not objects.is_complete and (_has_exclusion(objects) or _kinds(constraint) <= _CLUSTER_SCOPED)
+    return _denies(constraint) and not (_selects(constraint) or is_limited)
+
+
+def _denies(constraint: Manifest) -> bool:
+    """Returns whether a constraint refuses objects.
+
+    A constraint with the action "scoped" has an action for every enforcement point.
+
+    Source: gatekeeper v3.23 pkg/util/enforcement_action.go
+    """
+    action = dig(constraint.body, "spec", "enforcementAction")
+    if action != "scoped":
+        return action in DENYING
+    scoped = dig(constraint.body, "spec", "scopedEnforcementActions")
+    return any(
+        dig(action, "action") == "deny" and dig(point, "name") in _DENYING_POINTS
+        for _, action in items(scoped)
+        for _, point in items(dig(action, "enforcementPoints"))
+    )
+
+
+def _selects(constraint: Manifest) -> bool:
+    """Returns whether a constraint selects some namespaces or objects."""
+    match = dig(constraint.body, "spec", "match")
+    return any(_is_set(dig(match, selector)) for selector in _SELECTORS)
+
+
+def _warns_everywhere(by_kind: list[list[Manifest]]) -> Iterator[ObjectFinding]:
+    """Yields findings about constraints that warn or audit in every namespace, while other constraints select some."""
+    selecting = sum(_selects(constraint) for constraints in by_kind for constraint in constraints)
+    for constraints in by_kind:
+        if selecting < _SELECTING_MIN or any(_selects(constraint) for constraint in constraints):
+            continue  # _compared reports constraints whose kind has other constraints with a selector.
+        for constraint in constraints:
+            if not _denies(constraint):
+                action = dig(constraint.body, "spec", "enforcementAction")
+                text = f"{action} applies to every namespace, while {selecting} other constraints select namespaces"
+                yield ObjectFinding(WARNS_EVERYWHERE, constraint, ("spec", "match", "namespaceSelector"), text)
+
+
+def _is_set(value: Any) -> bool:
+    if isinstance(value, dict):
+        return any(_is_set(child) for child in value.values())
+    return bool(value)
+
+
+def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    """Yields the findings from a comparison of the constraints of one kind.
+
+    The constraints should select the same kinds of objects, and together all values of a namespace label.
+    """
+    if len(constraints) > 1 and objects.is_complete:  # users may have different constraints of one kind
+        yield from _different_kinds(constraints)
+    selected: dict[str, dict[str, Manifest]] = {}
+    everywhere = []
+    for constraint in constraints:
+        selector = dig(constraint.body, "spec", "match", "namespaceSelector")
+        labels = dig(selector, "matchLabels")
+        if isinstance(labels, dict) and len(labels) == 1:
+            ((key, value),) = labels.items()
+            selected.setdefault(key, {})[str(value)] = constraint
+        elif _is_set(selector):
+            return
+        elif not _denies_everywhere(objects, constraint):
+            everywhere.append(constraint)
+    for constraint in everywhere if selected else ():
+        text = f"the constraint applies to every namespace; other {constraint.kind} constraints select namespaces"
+        rule = DENIES_EVERYWHERE if _denies(constraint) else WARNS_EVERYWHERE
+        yield ObjectFinding(rule, constraint, ("spec", "match", "namespaceSelector"), text)
+    for key, values in selected.items():
+        yield from _unselected_namespaces(objects, key, values)
+
+
+def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
+    """Yields a finding for every value of a label that a namespace has and no constraint selects."""
+    actual = {str(labels[key]): name for name, labels in objects.namespaces.items() if key in labels}
+    kind = next(iter(values.values())).kind
+    for value, name in sorted(actual.items(), key=str):
+        namespace = objects.find("", "Namespace", name)
+        if value not in values and namespace is not None:
+            text = f'no constraint of kind {kind} selects "{key}: {value}", but constraints select other values'
+            yield ObjectFinding(NOT_SELECTED, namespace, ("metadata", "labels", key), text)
+
+
+def _different_kinds(constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    kinds = {id(constraint): _kinds(constraint) for constraint in constraints}
+    all_kinds = set().union(*kinds.values())
+    for constraint in constraints:
+        if absent := sorted(all_kinds - kinds[id(constraint)]):
+            text = f"the constraint does not select {', '.join(absent)}; other {constraint.kind} constraints do"
+            yield ObjectFinding(DIFFERENT_KINDS, constraint, ("spec", "match", "kinds"), text)
+
+
+def _kinds(constraint: Manifest) -> set[str]:
+    entries = items(dig(constraint.body, "spec", "match", "kinds"))
+    return {str(kind) for _, entry in entries for _, kind in items(dig(entry, "kinds"))}
+
+
+def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    """Yields a finding for every parameter that names a LocalQueue or NodePool that does not exist.
+
+    The check of references reports the parameters that gpuc knows as references.
+    """
+    queues = {queue.name for queue in objects.of("kueue.x-k8s.io", "LocalQueue")}
+    pools = {pool.name for pool in objects.of("karpenter.sh", "NodePool")}
+    for constraint in constraints:
+        references = reference_paths(constraint)
+        for path, value in _texts(dig(constraint.body, "spec", "parameters"), ("spec", "parameters")):
+            keys = " ".join(step for step in path if isinstance(step, str)).lower()
+            kind = "LocalQueue" if "queue" in keys else "NodePool"
+            known = queues if "queue" in keys else pools if "pool" in keys else set()
+            if value and known and value not in known and path not in references:
+                suggestion = misspelt(value, known)
+                message = missing(f"the {kind}", value, known, suggestion)
+                yield ObjectFinding(unknown_parameter.rule, constraint, path, message, write(suggestion))
+
+
+def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
+    if (
+        isinstance(value, str)
+        and next((step for step in reversed(path) if isinstance(step, str)), "") not in OTHER_NAMES
+    ):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, child in value.items():
+            yield from _texts(child, (*path, str(key)))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, (*path, index))
+
+
+def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Iterator[ObjectFinding]:
+    for template in objects.of(TEMPLATES, "ConstraintTemplate"):
+        kind = dig(template.body, "spec", "crd", "spec", "names", "kind")
+        if isinstance(kind, str) and kind not in kinds:
+            path = ("spec", "crd", "spec", "names", "kind")
+            yield ObjectFinding(WITHOUT_CONSTRAINT, template, path, f"there is no constraint of kind {kind}")
+
+
+def _unexpanded_kinds(objects: ObjectSet) -> Iterator[ObjectFinding]:
+    templates = objects.of(EXPANSION, "ExpansionTemplate")
+    kinds = {
+        str(kind)
+        for template in templates
+        for _, entry in items(dig(template.body, "spec", "applyTo"))
+        for _, kind in items(dig(entry, "kinds"))
+    }
+    if templates and (absent := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
+        text = f"no ExpansionTemplate covers {', '.join(absent)}"
+        yield ObjectFinding(NOT_EXPANDED, templates[0], ("spec", "applyTo"), text)
+
+
+def _without_exclusion(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+    denying = [constraint for constraint in constraints if _denies(constraint)]
+    if denying and not _has_exclusion(objects):
+        yield ObjectFinding(
+            NOTHING_EXCLUDED, denying[0], ("spec", "enforcementAction"), "no Config of Gatekeeper excludes a namespace"
+        )
+
+
+def _has_exclusion(objects: ObjectSet) -> bool:
+    """Returns whether a Config of Gatekeeper excludes namespaces."""
+    return any(
+        dig(entry, "excludedNamespaces")
+        for config in objects.of("config.gatekeeper.sh", "Config")
+        for _, entry in items(dig(config.body, "spec", "match"))
+    )

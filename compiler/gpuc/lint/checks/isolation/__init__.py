@@ -1,0 +1,1 @@
+"""Checks of the network and of the permissions of tenants."""

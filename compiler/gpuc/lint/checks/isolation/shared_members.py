@@ -1,0 +1,24 @@
+"""Subjects with role bindings in namespaces of several tenants."""
+
+from __future__ import annotations
+
+from gpuc.isolation.access import Access
+from gpuc.isolation.tenancy import labelled_tenancy
+from gpuc.kubernetes.api_groups import RBAC
+from gpuc.lint.checks import Findings, check
+from gpuc.objects.object_set import ObjectSet
+from gpuc.rules.tenants.members import group_of_two_tenants, members_of_several
+
+
+@check(group_of_two_tenants.rule, kinds=("Namespace", f"{RBAC}/*"))
+def findings(objects: ObjectSet) -> Findings:
+    """Yields the bindings of subjects that have bindings in namespaces of several tenants, in complete input only."""
+    tenancy = labelled_tenancy(objects)
+    if objects.is_complete and tenancy.tenants:
+        places = {
+            f"{kind.lower()} {name}": {
+                tenant: [(("subjects", index, "name"), binding)] for tenant, (binding, index) in tenants.items()
+            }
+            for (kind, name), tenants in Access(objects, tenancy).members.items()
+        }
+        yield from (found.on_object(group_of_two_tenants.rule) for found in members_of_several(places))

@@ -1,0 +1,109 @@
+"""Further charts of a spec: their names, namespaces, kinds and values."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Path, Related
+from gpuc.diagnostics.spelling import nearest
+from gpuc.manifest.printable import unprintable
+from gpuc.model import Cluster
+from gpuc.model.tenant_kinds import DENIED_KINDS
+from gpuc.rules import Findings, Found, rule
+
+
+@rule("CHT001")
+def chart_in_namespace_of_tenant(cluster: Cluster) -> Findings:
+    """A chart of the platform has objects in a namespace of a tenant.
+
+    The quota and the policies of the tenant would apply to the pods of the chart, and members of the tenant could
+    change them. If the chart is installed for the tenant, set `tenant`: the AppProject then permits only the
+    namespaces of the tenant.
+    """
+    owners = {namespace.name: tenant for tenant, namespace in cluster.namespaces}
+    for name, chart in cluster.spec.charts.items():
+        if chart.tenant is not None:
+            continue
+        named: list[tuple[Path, str]] = [(("namespace",), chart.namespace)]
+        named += [(("namespaces", index), other) for index, other in enumerate(chart.namespaces)]
+        for path, namespace in named:
+            if owner := owners.get(namespace):
+                yield Found(
+                    ("spec", "charts", name, *path),
+                    f"namespace {namespace} of chart {name} belongs to tenant {owner.name}; expected another namespace",
+                    f"add tenant: {owner.name} to chart {name}, or choose another namespace",
+                    [Related(f"tenant {owner.name}", (*owner.path, "namespaces", namespace), on_key=True)],
+                )
+
+
+@rule("CHT002")
+def chart_outside_of_tenant(cluster: Cluster) -> Findings:
+    """A chart of a tenant has cluster-scoped objects, or objects outside of the namespaces of the tenant.
+
+    The AppProject of such a chart permits only the namespaces of the tenant, so that neither the chart nor its values
+    can reach objects of another tenant.
+    """
+    tenants = {tenant.name: [namespace.name for namespace in tenant.namespaces] for tenant in cluster.tenants}
+    for name, chart in cluster.spec.charts.items():
+        if chart.tenant is None:
+            continue
+        path = ("spec", "charts", name)
+        if chart.tenant not in tenants:
+            suggestion = nearest(chart.tenant, tenants)
+            message = f"tenant {chart.tenant} of chart {name} does not exist; expected {' or '.join(tenants)}"
+            yield Found((*path, "tenant"), message, f"set tenant to {suggestion}" if suggestion else "")
+            continue
+        own = tenants[chart.tenant]
+        named: list[tuple[Path, str]] = [(("namespace",), chart.namespace)]
+        named += [(("namespaces", index), other) for index, other in enumerate(chart.namespaces)]
+        for step, namespace in named:
+            if namespace not in own:
+                message = f"namespace {namespace} of chart {name} does not belong to tenant {chart.tenant}"
+                yield Found((*path, *step), f"{message}; expected {' or '.join(own)}")
+        for index, kind in enumerate(chart.kinds.cluster):
+            message = f"chart {name} of tenant {chart.tenant} has the cluster-scoped kind {kind}; expected none"
+            yield Found((*path, "kinds", "cluster", index), message)
+
+
+@rule("CHT003")
+def chart_with_denied_kind(cluster: Cluster) -> Findings:
+    """A chart of a tenant has a kind with which the tenant could leave its limits.
+
+    Argo CD creates the objects with its own permissions. If you have read the templates of the chart, accept the
+    finding with `accept` at the chart. The version of the chart is exact, so the templates do not change.
+    """
+    for name, chart in cluster.spec.charts.items():
+        for index, kind in enumerate(chart.kinds.namespaced if chart.tenant else ()):
+            group, _, short = kind.rpartition("/")
+            if reason := DENIED_KINDS.get((group, short)):
+                message = f"chart {name} of tenant {chart.tenant} has objects of the kind {kind}: {reason}"
+                yield Found(("spec", "charts", name, "kinds", "namespaced", index), message)
+
+
+_APPLICATIONS = ("extra", "monitoring", "project", "root", "tenants")
+"""Names of Applications of gpuc, and of the files beside them."""
+
+
+@rule("CHT004")
+def chart_with_taken_name(cluster: Cluster) -> Findings:
+    """A chart has the name of a component, or of an Application that gpuc creates.
+
+    Two Applications would have the same name. To change the values of a component, use `components` instead.
+    """
+    for name in cluster.spec.charts:
+        path = ("spec", "charts", name, "repository")
+        component = next((item for item in cluster.components if name == item or name.startswith(f"{item}-")), None)
+        if component is not None:
+            message = f"chart {name} has the name of component {component}, or begins with it; expected another name"
+            yield Found(path, message, f"rename chart {name}, or use components.{component}")
+        elif name in _APPLICATIONS or name.startswith("extra-"):
+            yield Found(path, f"chart {name} has the name of an Application of gpuc; expected another name")
+
+
+@rule("CHT005")
+def unwritable_chart_value(cluster: Cluster) -> Findings:
+    """A value of a chart cannot be written as YAML so that all tools read the same value.
+
+    Helm would read another value than the value in the spec.
+    """
+    for name, chart in cluster.spec.charts.items():
+        path: Path = ("spec", "charts", name, "values")
+        yield from (Found(*problem) for problem in unprintable(chart.values, allows_null=True, path=path))

@@ -1,0 +1,107 @@
+"""What a tenant needs of the network policy engine."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Related
+from gpuc.model import Cluster
+from gpuc.rules import Findings, Found, rule
+
+REASONS = {
+    "calico": "gpuc has no verified facts about the packets that policies of Calico match",
+    "cilium-on-vpc-cni": "gpuc has verified Cilium only as the single CNI plugin, not chained on the VPC CNI",
+}
+
+
+@rule("NET004", source="gpuc/catalog/datapaths.json: the facts of each engine and their sources")
+def engine_without_facts(cluster: Cluster) -> Findings:
+    """gpuc does not support the network policy engine.
+
+    Engines match the packets of a pod differently, for example before or after the address of a Service is replaced.
+    Without facts about the engine, the policies can block DNS, credentials or the API server, and the proof that
+    tenants are isolated can be wrong.
+    """
+    engine = cluster.aws.network_policy_engine
+    if engine in REASONS:
+        message = f"networkPolicyEngine is {engine}; {REASONS[engine]}; expected vpc-cni, cilium or none"
+        yield Found(("spec", "cloud", "aws", "networkPolicyEngine"), message)
+
+
+@rule("NET003", source="aws/amazon-vpc-cni-k8s README, network policy")
+def unenforced_isolation(cluster: Cluster) -> Findings:
+    """Tenants are isolated by NetworkPolicies, but no network plugin enforces NetworkPolicies.
+
+    The API server accepts the NetworkPolicies, but every pod can still connect to every other pod.
+    """
+    tenants = [tenant for tenant in cluster.tenants if tenant.isolates_network]
+    if cluster.aws.network_policy_engine == "none" and tenants:
+        isolated = ", ".join(f"{tenant.name} ({tenant.spec.isolation})" for tenant in tenants)
+        message = f"cloud.aws.networkPolicyEngine is none, but these tenants need NetworkPolicies: {isolated}"
+        related = [Related(f"isolation of tenant {tenant.name}", (*tenant.path, "isolation")) for tenant in tenants]
+        yield Found(("spec", "cloud", "aws", "networkPolicyEngine"), message, related=related)
+
+
+@rule(
+    "NET005",
+    source="aws/amazon-network-policy-controller-k8s v1.1.7 pkg/resolvers/endpoints.go (getMatchingServiceClusterIPs)",
+)
+def api_server_without_service_range(cluster: Cluster) -> Findings:
+    """A tenant uses the API server, but the policy does not include the address at which pods connect to it.
+
+    Pods connect to the ClusterIP of Service kubernetes, the first address of the service range. The VPC CNI judges a
+    packet before kube-proxy replaces this address, so rules for other addresses of the API server do not match.
+    """
+    fact = cluster.datapath.get("api-server")
+    if fact is None or "ip-block" not in fact.matched_by or cluster.aws.service_cidr is not None:
+        return
+    for tenant in cluster.tenants:
+        if tenant.spec.network.api_server and tenant.isolates_network:
+            message = (
+                f"tenant {tenant.name} has apiServer: true, but cloud.aws has no serviceCidr; with networkPolicyEngine "
+                f"{fact.engine}, pods cannot connect to Service kubernetes"
+            )
+            fix = (
+                f"set cloud.aws.serviceCidr to the output of aws eks describe-cluster --name {cluster.aws.eks_cluster} "
+                "--query cluster.kubernetesNetworkConfig.serviceIpv4Cidr"
+            )
+            yield Found((*tenant.path, "network", "apiServer"), message, fix)
+
+
+@rule("NET008", source="cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, Entities based")
+def gateway_without_cilium(cluster: Cluster) -> Findings:
+    """A tenant allows the gateways of Cilium, but Cilium is not the network policy engine.
+
+    Only policies of Cilium can name its proxy. A gateway of another project runs as pods in a namespace.
+    """
+    fact, engine = cluster.datapath.get("gateway"), cluster.aws.network_policy_engine
+    for tenant in cluster.tenants if fact is None or not fact.entity else ():
+        for index, ingress in enumerate(tenant.spec.network.ingress):
+            if ingress.gateway:
+                message = (
+                    f"ingress of tenant {tenant.name} has gateway: true, but networkPolicyEngine is {engine}; expected "
+                    f"the namespace of the gateway's pods, or networkPolicyEngine cilium"
+                )
+                related = [Related(f"the engine is {engine}", ("spec", "cloud", "aws", "networkPolicyEngine"))]
+                yield Found((*tenant.path, "network", "ingress", index, "gateway"), message, related=related)
+
+
+@rule(
+    "NET007",
+    source="aws/aws-network-policy-agent v1.4.1 controllers/policyendpoints_controller.go, which skips domain names; "
+    "EKS user guide, Use Network Policies with EKS Auto Mode",
+)
+def names_without_cilium(cluster: Cluster) -> Findings:
+    """A tenant may connect to host names, but the network policy engine matches no host names.
+
+    Only Cilium reads the answers of DNS and allows the addresses in the answers. The VPC CNI has policies with host
+    names only on the nodes of EKS Auto Mode, which Karpenter does not create.
+    """
+    fact, engine = cluster.datapath.get("named"), cluster.aws.network_policy_engine
+    for tenant in cluster.tenants if fact is None or "name" not in fact.matched_by else ():
+        for index, egress in enumerate(tenant.spec.network.egress):
+            if egress.names is not None:
+                message = (
+                    f"egress of tenant {tenant.name} has names, but networkPolicyEngine is {engine}; expected "
+                    f"cidrs, or network.internet, or networkPolicyEngine cilium"
+                )
+                related = [Related(f"the engine is {engine}", ("spec", "cloud", "aws", "networkPolicyEngine"))]
+                yield Found((*tenant.path, "network", "egress", index, "names"), message, related=related)

@@ -1,0 +1,158 @@
+"""The exceptions to the NetworkPolicies of a tenant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import IPv4Network
+from typing import NamedTuple
+
+from gpuc.diagnostics.finding import Path, Related, Severity
+from gpuc.kubernetes.addresses import ipv4_network
+from gpuc.model import Cluster, Tenant
+from gpuc.rules import Findings, Found, rule, tenant_rule
+from gpuc.spec.network import Allowed
+
+
+def exceptions(tenant: Tenant) -> Iterator[tuple[Path, Allowed]]:
+    """Yields the path and the exception of each entry of egress and ingress, and of internet."""
+    network, path = tenant.spec.network, (*tenant.path, "network")
+    for index, egress in enumerate(network.egress):
+        yield (*path, "egress", index), egress
+    if network.internet is not None:
+        yield (*path, "internet"), network.internet
+    for index, ingress in enumerate(network.ingress):
+        yield (*path, "ingress", index), ingress
+
+
+@tenant_rule("NET110", Severity.WARNING)
+def exceptions_without_policies(tenant: Tenant) -> Findings:
+    """A tenant with isolation namespace has exceptions to NetworkPolicies, but no NetworkPolicies.
+
+    The exceptions have no effect: pods of the tenant may connect to all addresses.
+    """
+    for path, _ in exceptions(tenant) if tenant.spec.isolation == "namespace" else ():
+        message = f"{path[4]} of tenant {tenant.name} has no effect, because the isolation is namespace"
+        related = [Related("isolation is namespace", (*tenant.path, "isolation"))]
+        yield Found(path, f"{message}; expected isolation network or dedicated", related=related)
+
+
+class _Range(NamedTuple):
+    """A range of an egress entry."""
+
+    path: Path
+    entry: Allowed
+    network: IPv4Network
+
+
+@rule("NET107", Severity.WARNING)
+def redundant_egress(cluster: Cluster) -> Findings:
+    """The egress of a tenant has a range that another range, or the internet, already includes for the same ports.
+
+    The entry has no effect. A later removal of the entry would not close the range.
+    """
+    for tenant in cluster.tenants:
+        ranges = list(_ranges(tenant))
+        internet = tenant.spec.network.internet
+        for index, (path, entry, network) in enumerate(ranges):
+            wider = next(
+                (
+                    other
+                    for number, other in enumerate(ranges)
+                    if _includes(other.entry, entry)
+                    and network.subnet_of(other.network)
+                    and (network != other.network or number < index)
+                ),
+                None,
+            )
+            if wider is not None:
+                relation = "is repeated" if wider.network == network else f"is part of the egress to {wider.network}"
+                message = f"egress of tenant {tenant.name} to {network} {relation}"
+                related = [Related(f"egress to {wider.network}", wider.path)]
+                yield Found(
+                    path, f"{message}; expected ranges that do not contain each other", f"remove {network}", related
+                )
+            elif (
+                internet
+                and _includes(internet, entry)
+                and not any(network.overlaps(other) for other in cluster.outside_internet)
+            ):
+                message = f"egress of tenant {tenant.name} to {network} is part of network.internet"
+                related = [Related("egress to the internet", (*tenant.path, "network", "internet"), on_key=True)]
+                expected = "expected only ranges that the internet does not include"
+                yield Found(path, f"{message}; {expected}", f"remove {network}", related)
+
+
+def _ranges(tenant: Tenant) -> Iterator[_Range]:
+    for index, entry in enumerate(tenant.spec.network.egress):
+        path = (*tenant.path, "network", "egress", index)
+        for number, cidr in enumerate(entry.ranges):
+            network = ipv4_network(cidr)
+            if network is not None:
+                yield _Range((*path, "cidr") if entry.cidr else (*path, "cidrs", number), entry, network)
+
+
+def _includes(wider: Allowed, entry: Allowed) -> bool:
+    """Returns whether an exception has all ports, namespaces and pods of another."""
+    ports = {(port.port, port.protocol) for port in entry.ports}
+    return (
+        ports <= {(port.port, port.protocol) for port in wider.ports}
+        and (wider.only is None or set(entry.only or ("",)) <= set(wider.only))
+        and (wider.only_pods is None or wider.only_pods == entry.only_pods)
+    )
+
+
+SUFFIXES = (".svc", ".cluster.local")
+
+
+@tenant_rule(
+    "NET109",
+    Severity.WARNING,
+    source="cilium/cilium v1.20.2 Documentation/security/policy/layer3.rst, DNS based: rules are intended for external "
+    "connections and behave similarly to CIDR based rules, which match no pods",
+)
+def names_in_cluster(tenant: Tenant) -> Findings:
+    """A tenant may connect to the host name of a Service in the cluster, but rules with names match no pods.
+
+    Cilium learns the addresses of the name, but a rule with names applies only to addresses outside of the cluster.
+    """
+    for index, egress in enumerate(tenant.spec.network.egress):
+        for number, name in enumerate(egress.names or ()):
+            if name.endswith(SUFFIXES):
+                path = (*tenant.path, "network", "egress", index, "names", number)
+                actual = f"egress of tenant {tenant.name} has {name}, the name of Services in the cluster"
+                yield Found(path, f"{actual}; expected host names outside of the cluster")
+
+
+@tenant_rule(
+    "NET111",
+    Severity.WARNING,
+    source="kubernetes-sigs/aws-load-balancer-controller 225f4456 docs/guide/service/nlb.md (health check traffic)",
+)
+def internet_without_health_checks(tenant: Tenant) -> Findings:
+    """The internet may connect to pods of a tenant, but the health checks of their load balancer may not.
+
+    An NLB that keeps the addresses of clients sends its health checks from its own private addresses, which the
+    internet excludes. Every target is unhealthy, and the NLB then sends requests to all targets, so that a first test
+    succeeds. Later it sends requests to pods that do not answer. Pods with a readiness gate of the load balancer never
+    become ready. If pods need no health checks, accept the finding.
+    """
+    for index, entry in enumerate(tenant.spec.network.ingress if tenant.isolates_network else ()):
+        if entry.internet and entry.health_checks is None:
+            yield Found(
+                (*tenant.path, "network", "ingress", index, "internet"),
+                f"ingress of tenant {tenant.name} from the internet has no healthChecks, so every target of an NLB "
+                "is unhealthy; expected healthChecks with the ranges of the subnets of the load balancer",
+            )
+
+
+@rule("NET106", Severity.WARNING)
+def metrics_without_prometheus(cluster: Cluster) -> Findings:
+    """A tenant opens ports for Prometheus, but the spec names no Prometheus.
+
+    The NetworkPolicy for these ports names the namespace of Prometheus, which is part of the section observability.
+    Without the section the ports stay closed.
+    """
+    for tenant in cluster.tenants if cluster.spec.observability is None else ():
+        if "metrics" in tenant.spec.network.model_fields_set and tenant.spec.network.metrics:
+            message = f"tenant {tenant.name} has network.metrics, but the spec has no observability"
+            yield Found((*tenant.path, "network", "metrics"), message, "add observability to the spec")

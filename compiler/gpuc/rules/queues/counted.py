@@ -1,0 +1,162 @@
+"""Whether Kueue or ResourceQuotas count the GPUs of a node pool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Related, Severity
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS
+from gpuc.model import Cluster, Namespace, Pool, Queue
+from gpuc.model.tenant import NamespaceQuota
+from gpuc.model.units import unit_name
+from gpuc.rules import Findings, Found, pool_rule, queue_rule, rule
+from gpuc.rules.queues.places import amount_path, counted_by, quota_path
+
+
+@queue_rule("KUE114", source="Kubernetes documentation, resource quotas")
+def borrowing_outside_of_kueue(queue: Queue) -> Findings:
+    """A queue borrows or lends quota of a node pool that ResourceQuotas count.
+
+    A ResourceQuota is a fixed limit of one namespace. Namespaces cannot lend the rest of their quota to each other.
+    """
+    for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
+        pool, quota = pool_quota.pool, pool_quota.spec
+        if pool.counted != "quota" or pool.spec.leaving:
+            continue
+        for key in ("borrow", "lend"):
+            if key in quota.model_fields_set and getattr(quota, key) != 0:
+                verb = f"{key}s"
+                message = (
+                    f"queue {queue.name} {verb} quota of node pool {pool.name}, but ResourceQuotas count this pool"
+                )
+                fix = f"remove {key} for node pool {pool.name}, or set counted of node pool {pool.name} to kueue"
+                yield Found((*pool_quota.path, key), message, fix, counted_by(pool))
+
+
+@rule("KUE131", Severity.WARNING)
+def hold_without_queue(cluster: Cluster) -> Findings:
+    """A node pool is on hold, but Kueue does not count its GPUs.
+
+    The field hold sets the quotas of queues to zero. The pods of the node pool use no queue, so new pods still start.
+    """
+    for pool in cluster.pools:
+        if pool.spec.hold and not cluster.queues_of(pool):
+            message = f"hold of node pool {pool.name} has no effect, because no queue has quota of the node pool"
+            yield Found((*pool.path, "hold"), message, f"remove hold from node pool {pool.name}")
+
+
+@rule("KUE115")
+def namespace_quota_for_queued_pool(cluster: Cluster) -> Findings:
+    """A namespace has quota for a node pool that Kueue counts.
+
+    Pods outside of Kueue would use GPUs that Kueue gives to queued workloads, whose pods then stay pending.
+    """
+    for tenant, namespace in cluster.namespaces:
+        for quota in namespace.quotas:
+            pool = quota.pool.name
+            if quota.pool.counted == "kueue":
+                message = f"namespace {namespace.name} has quota for node pool {pool}, but Kueue counts this pool"
+                fix = f"move the quota to a queue of tenant {tenant.name}"
+                if quota.pool.is_gpu:
+                    fix += f", or set counted of node pool {pool} to quota"
+                yield Found(amount_path(quota.path, quota.spec), message, fix, counted_by(quota.pool))
+
+
+@queue_rule("KUE113")
+def queue_with_pool_counted_by_quota(queue: Queue) -> Findings:
+    """A queue has quota for a node pool that ResourceQuotas count.
+
+    Kueue and the ResourceQuotas would both give away the GPUs of the pool. Workloads that Kueue admits would wait for
+    GPUs that pods outside of Kueue use. To change `counted` of a pool to quota, first set `leaving` of its queues to
+    true.
+    """
+    for pool_quota in queue.pool_quotas if not queue.spec.leaving else ():
+        pool = pool_quota.pool
+        if pool.counted == "quota" and not pool.spec.leaving:
+            path = amount_path(pool_quota.path, pool_quota.spec)
+            message = f"queue {queue.name} has quota for node pool {pool.name}, but ResourceQuotas count this pool"
+            tenants = " or ".join(queue.tenant_names)
+            fix = f"move the quota to quota of a namespace of tenant {tenants}"
+            yield Found(path, message, f"{fix}, or set counted of node pool {pool.name} to kueue", counted_by(pool))
+
+
+@pool_rule("KUE117")
+def quota_without_gpus(pool: Pool) -> Findings:
+    """A node pool without GPUs is counted by ResourceQuotas.
+
+    ResourceQuotas count a pool by the name of its GPU resource. Pods on all pools request cpu and memory, so the
+    ResourceQuota of a namespace cannot limit the use of a pool without GPUs.
+    """
+    if pool.counted == "quota" and not pool.is_gpu:
+        message = f"counted of node pool {pool.name} is quota, but node pool {pool.name} has no GPUs"
+        yield Found((*pool.path, "counted"), message, f"remove counted from node pool {pool.name}")
+
+
+@rule("KUE116", source="Kubernetes documentation, resource quotas: a ResourceQuota counts resources by their names")
+def resource_counted_twice(cluster: Cluster) -> Findings:
+    """A namespace can get a GPU resource from several node pools, and ResourceQuotas count one of the node pools.
+
+    A ResourceQuota counts a resource by its name, for all node pools together. Pods outside of Kueue could use the sum
+    of both quotas on one node pool, and take GPUs of other namespaces.
+    """
+    for _, namespace in cluster.namespaces:
+        earlier: list[NamespaceQuota] = []
+        for quota in namespace.quotas:
+            pool = quota.pool
+            if pool.counted == "quota" and not pool.spec.leaving:
+                yield from _twice(namespace, quota, earlier)
+                earlier.append(quota)
+
+
+def _twice(namespace: Namespace, quota: NamespaceQuota, earlier: list[NamespaceQuota]) -> Findings:
+    """Yields a finding for the first pool that has a resource of the quota too.
+
+    Args:
+        earlier: the earlier quotas of the namespace.
+    """
+    pool = quota.pool
+    queued = list(_queued(namespace))
+    for resource in pool.gpu_resource_names:
+        path = quota_path(quota.path, quota.spec, resource)
+        actual = f"namespace {namespace.name} has quota for {unit_name(pool, resource)} of node pool {pool.name}"
+        for first in earlier:
+            other = first.pool
+            if resource in other.gpu_resource_names:
+                message = f"{actual} and of node pool {other.name}, both with the name {resource}"
+                fix = f"move the quota to another namespace, or set counted of node pool {pool.name} to kueue"
+                where = quota_path(first.path, first.spec, resource)
+                yield Found(path, message, fix, [Related(f"quota for node pool {other.name}", where)])
+                return
+        for queue, other in queued:
+            if resource in other.gpu_resource_names:
+                message = f"{actual}, and queue {queue} for node pool {other.name}, both with the name {resource}"
+                fix = (
+                    f"set queues of namespace {namespace.name} to [], or set counted of node pool {pool.name} to kueue"
+                )
+                where = ("spec", "queues", queue, "quota", other.name)
+                yield Found(path, message, fix, [Related(f"quota of queue {queue}", where, on_key=True)])
+                return
+
+
+def _queued(namespace: Namespace) -> Iterator[tuple[str, Pool]]:
+    """Yields the name of the queue and the pool for every quota that Kueue counts in the namespace."""
+    for queue in namespace.queues:
+        for pool in queue.pools if not queue.spec.leaving else ():
+            if pool.counted == "kueue" and not pool.spec.leaving:
+                yield queue.name, pool
+
+
+@rule("KUE118", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 site/content/en/docs/tasks/run/deployment.md")
+def serving_without_framework(cluster: Cluster) -> Findings:
+    """Kueue counts an inference pool, but manages no kind of workload that serves requests.
+
+    Without these frameworks Kueue manages only jobs. A Deployment on the pool is outside of Kueue, so that no quota
+    counts its GPUs, or policy gpu-quota denies its pods.
+    """
+    frameworks = cluster.frameworks
+    for pool in cluster.gpu_pools if cluster.queues else ():
+        if pool.spec.purpose == "inference" and pool.counted == "kueue" and not POD_FRAMEWORKS & set(frameworks):
+            names = ", ".join(sorted(POD_FRAMEWORKS))
+            message = f"Kueue counts inference pool {pool.name}, but kueue.frameworks has none of {names}"
+            fix = f"add deployment to kueue.frameworks, or set counted of node pool {pool.name} to quota"
+            yield Found((*pool.path, "counted"), message, fix)

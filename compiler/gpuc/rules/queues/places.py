@@ -1,0 +1,116 @@
+"""The places of quotas in the spec or in objects, and their units: nodes, GPUs, MIG slices and GPU shares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpuc.cluster.queue import Member
+from gpuc.diagnostics.finding import Path, Related
+from gpuc.kubernetes.amounts import CPU, Amounts
+from gpuc.kubernetes.quota import Key
+from gpuc.manifest.manifest import Manifest
+from gpuc.model import Cluster, Pool, PoolQuota
+from gpuc.model.names import GPU, mig_resource
+from gpuc.spec.queues import PoolAmount
+
+UNITS = ("nodes", "shares", "slices", "gpus")
+"""The fields of a quota that set its amount."""
+
+
+class CountedQuota(NamedTuple):
+    """The quota of a queue or namespace on a pool."""
+
+    owner: str
+    """The name of the queue or namespace."""
+    path: Path
+    spec: PoolAmount
+    amounts: Amounts
+
+
+def counted_resources(pool: Pool) -> tuple[str, ...]:
+    """Returns the resources whose quota the spec sets. gpuc computes the quotas of all other resources."""
+    return pool.gpu_resource_names or (CPU,)
+
+
+def quotas(cluster: Cluster, pool: Pool) -> Iterator[CountedQuota]:
+    """Yields every quota that counts the pool, in the order of the spec: of queues, or else of namespaces.
+
+    A quota of the other kind has a finding of its own, and is left out here.
+    """
+    if pool.counted == "kueue":
+        for queue in cluster.queues:
+            for pool_quota in queue.pool_quotas:
+                if pool_quota.pool is pool:
+                    yield CountedQuota(queue.name, pool_quota.path, pool_quota.spec, pool_quota.nominal)
+        return
+    for _, namespace in cluster.namespaces:
+        for quota in namespace.quotas:
+            if quota.pool is pool:
+                yield CountedQuota(namespace.name, quota.path, quota.spec, quota.amounts)
+
+
+def amount_path(path: Path, amount: PoolAmount) -> Path:
+    """Returns the path of the first field that sets the amount of a quota."""
+    return (*path, next(unit for unit in UNITS if getattr(amount, unit) is not None))
+
+
+def quota_path(path: Path, amount: PoolAmount, resource: str) -> Path:
+    """Returns the path of the number in the spec that sets the quota of the resource.
+
+    Args:
+        path: the path of the quota.
+    """
+    if amount.nodes is not None or amount.shares is not None:
+        return amount_path(path, amount)
+    for profile in amount.slices or {}:
+        if resource in (mig_resource(profile), GPU) and (amount.gpus is None or resource != GPU):
+            return (*path, "slices", profile)
+    return (*path, "gpus")
+
+
+def owner_kind(pool: Pool) -> str:
+    """Returns the kind of the owners of the quotas that count a pool: "queue" or "namespace"."""
+    return "queue" if pool.counted == "kueue" else "namespace"
+
+
+def counted_by(pool: Pool) -> list[Related]:
+    """Returns the place at which the spec chooses the kind of quota of a pool; an empty list for the default."""
+    if "counted" not in pool.spec.model_fields_set:
+        return []
+    return [Related(f"counted of node pool {pool.name} is {pool.counted}", (*pool.path, "counted"))]
+
+
+Place = tuple[Path, Manifest | None]
+"""A path, and the object with the path; None for a path in the spec."""
+_IN_SPEC = {"borrowingLimit": "borrow", "lendingLimit": "lend"}
+
+
+def counted_keys(member: Member) -> Iterator[Key]:
+    """Yields the flavors and resources whose quota a user sets; gpuc computes the other quotas of a spec."""
+    for flavor, resource in member.quotas:
+        if not member.queue or resource in counted_resources(member.pool_quotas[flavor].pool):
+            yield flavor, resource
+
+
+def place(member: Member, key: Key, field: str) -> Place:
+    """Returns the place of a number: of nominalQuota, borrowingLimit or lendingLimit."""
+    if (pool_quota := member.pool_quotas.get(key[0])) is None:
+        return (*member.path(key), field), member.manifest
+    if field in _IN_SPEC:
+        return (*pool_quota.path, *_limit(pool_quota, key, field)), None
+    return quota_path(pool_quota.path, pool_quota.spec, key[1]), None
+
+
+def place_words(member: Member, key: Key, field: str) -> str:
+    """Returns the place of a limit in words: "lend.1g.10gb of queue research for node pool serve"."""
+    pool_quota = member.pool_quotas.get(key[0])
+    name = ".".join(_limit(pool_quota, key, field)) if pool_quota else f"{field} of {key[1]}"
+    return f"{name} of {member.words} for {member.flavor_words(key[0])}"
+
+
+def _limit(pool_quota: PoolQuota, key: Key, field: str) -> tuple[str, ...]:
+    """Returns the path of a limit below a quota of the spec; the path has a MIG profile if the limit is a map."""
+    limit = getattr(pool_quota.spec, _IN_SPEC[field])
+    profiles = limit if isinstance(limit, dict) else {}
+    return (_IN_SPEC[field], *[name for name in profiles if key[1] in (GPU, mig_resource(name))][:1])

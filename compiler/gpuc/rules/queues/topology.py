@@ -1,0 +1,69 @@
+"""The topologies of node pools."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Related, Severity
+from gpuc.model import Pool, Queue
+from gpuc.rules import Findings, Found, pool_rule, queue_rule
+from gpuc.rules.queues.places import amount_path
+
+
+@queue_rule("KUE108", Severity.WARNING, source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner")
+def topology_on_some_pools(queue: Queue) -> Findings:
+    """A queue has both node pools with a topology and node pools without a topology.
+
+    Kueue admits workloads without a topology request to node pools with a topology only if all node pools of the
+    ClusterQueue have a topology.
+    """
+    for cluster_queue in queue.cluster_queues:
+        with_topology = [pool for pool in cluster_queue.pools if pool.spec.topology]
+        without_topology = [pool_quota for pool_quota in cluster_queue.pool_quotas if not pool_quota.pool.spec.topology]
+        if with_topology and without_topology:
+            first = without_topology[0]
+            names = ", ".join(pool.name for pool in with_topology)
+            related = [
+                Related(f"node pool {pool.name} has a topology", (*pool.path, "topology"), on_key=True)
+                for pool in with_topology
+            ]
+            message = (
+                f"queue {queue.name} has node pool {first.pool.name} without a topology and {names} with a topology"
+            )
+            yield Found(amount_path(first.path, first.spec), message, related=related)
+
+
+ORDER = ("zone", "block", "host")
+
+
+@pool_rule("KUE017", source="kubernetes-sigs/kueue v0.19.2 apis/kueue/v1beta2/topology_types.go")
+def topology_out_of_order(pool: Pool) -> Findings:
+    """The topology levels of a node pool are not ordered from widest to narrowest, or a level is repeated.
+
+    Kueue accepts host only as the last level, and refuses a repeated level.
+    """
+    levels = pool.spec.topology or []
+    expected = [level for level in ORDER if level in levels]
+    if levels != expected:
+        wrong = next(index for index, level in enumerate(levels) if expected[index : index + 1] != [level])
+        message = f"topology of node pool {pool.name} is {', '.join(levels)}; expected {', '.join(expected)}"
+        yield Found(
+            (*pool.path, "topology", wrong),
+            message,
+            f"set topology of node pool {pool.name} to [{', '.join(expected)}]",
+        )
+
+
+@pool_rule("KUE005", source="kubernetes-sigs/kueue v0.19.2 pkg/scheduler/flavorassigner/tas_flavorassigner.go")
+def topology_without_static_nodes(pool: Pool) -> Findings:
+    """A node pool has a topology, but is not static.
+
+    Topology-aware scheduling counts only existing nodes. A node pool that starts without nodes never gets a node, even
+    with reserved capacity: Kueue does not admit the workload, so Karpenter finds no pod for which a node is needed.
+    """
+    if pool.spec.topology and not pool.is_static:
+        words = not_static(f"node pool {pool.name}", f"nodes: {{static: {pool.nodes_max}}}")
+        yield Found((*pool.path, "topology"), words)
+
+
+def not_static(pool: str, expected: str) -> str:
+    """Returns the message that a node pool is not static, although Kueue places workloads on it by topology."""
+    return f"{pool} has a topology, but is not static; expected {expected}"

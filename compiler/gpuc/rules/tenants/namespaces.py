@@ -1,0 +1,109 @@
+"""The namespaces of tenants: their names, hosts, quotas and isolation."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Related, Severity
+from gpuc.model import Cluster, Tenant
+from gpuc.rules import Findings, Found, rule, tenant_rule
+
+
+@rule("TEN109", source="Kubernetes documentation, Ingress")
+def host_of_two_tenants(cluster: Cluster) -> Findings:
+    """Several tenants may use the same host name in their Ingresses.
+
+    An ingress controller sends the requests for the host to one of the tenants, which then reads the requests of the
+    users of the other tenant.
+    """
+    for tenant in cluster.tenants:
+        others = {
+            host: (other.name, (*namespace.path, "exposed", "hosts", index))
+            for other in cluster.tenants
+            if other is not tenant
+            for namespace in other.namespaces
+            for index, host in enumerate(namespace.spec.exposed.hosts)
+        }
+        for namespace in tenant.namespaces:
+            for index, host in enumerate(namespace.spec.exposed.hosts):
+                for shared in (name for name in others if _overlap(host, name)):
+                    other, path = others[shared]
+                    actual = f"tenant {tenant.name} may use the host {host} in namespace {namespace.name}"
+                    message = f"{actual}, and tenant {other} the host {shared}"
+                    related = [Related(f"the host of tenant {other}", path)]
+                    yield Found((*namespace.path, "exposed", "hosts", index), message, related=related)
+
+
+def _overlap(host: str, other: str) -> bool:
+    """Returns whether a host name matches both hosts, which can be wildcards."""
+    return host == other or _covers(host, other) or _covers(other, host)
+
+
+def _covers(wildcard: str, host: str) -> bool:
+    return wildcard.startswith("*.") and host.removeprefix("*").endswith(wildcard[1:])
+
+
+@rule("TEN102", source="kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go")
+def namespace_of_the_platform(cluster: Cluster) -> Findings:
+    """A tenant has a namespace of the platform.
+
+    The quotas, queues and policies of the tenant would stop the controllers in this namespace, and members of the
+    tenant could change the controllers.
+    """
+    moved = {settings.namespace: name for name, settings in cluster.spec.components.items() if settings.namespace}
+    for tenant, namespace in cluster.namespaces:
+        owner = f"namespace {namespace.name} of tenant {tenant.name}"
+        if component := moved.get(namespace.name):
+            related = [Related(f"the namespace in tenant {tenant.name}", namespace.path, on_key=True)]
+            message = f"{owner} is the namespace of {component}"
+            yield Found(("spec", "components", component, "namespace"), message, related=related)
+        elif namespace.name in cluster.platform_namespaces or namespace.name.startswith("kube-"):
+            message = f"{owner} is a namespace of the platform"
+            yield Found(namespace.path, message, f"rename {owner}", on_key=True)
+
+
+@rule("TEN101")
+def namespace_of_two_tenants(cluster: Cluster) -> Findings:
+    """Two tenants have the same namespace.
+
+    A namespace belongs to one tenant. Otherwise the last applied tenant would determine the labels, the quota and the
+    roles of the namespace.
+    """
+    owners: dict[str, Tenant] = {}
+    for tenant, namespace in cluster.namespaces:
+        owner = owners.setdefault(namespace.name, tenant)
+        if owner is not tenant:
+            actual = f"namespace {namespace.name} belongs to tenant {owner.name} and to tenant {tenant.name}"
+            path = (*owner.path, "namespaces", namespace.name)
+            related = [Related(f"the namespace in tenant {owner.name}", path, on_key=True)]
+            fix = f"rename namespace {namespace.name} of tenant {tenant.name}"
+            yield Found(namespace.path, f"{actual}; expected one tenant", fix, related, on_key=True)
+
+
+@rule("NSP001", Severity.WARNING, source="https://kubernetes.io/docs/concepts/services-networking/network-policies/")
+def only_tenant_without_isolation(cluster: Cluster) -> Findings:
+    """One tenant has no NetworkPolicies, but all other tenants have NetworkPolicies.
+
+    Pods of every namespace in the cluster can connect to pods of this tenant. gpuc reports this mistake in clusters
+    with three or more tenants.
+    """
+    open_tenants = [tenant for tenant in cluster.tenants if not tenant.isolates_network]
+    if len(open_tenants) == 1 and len(cluster.tenants) > 2:
+        (tenant,) = open_tenants
+        message = (
+            f"isolation of tenant {tenant.name} is {tenant.spec.isolation}, but all other tenants have NetworkPolicies"
+        )
+        yield Found((*tenant.path, "isolation"), message)
+
+
+@tenant_rule("TEN105", Severity.WARNING)
+def tenant_without_queue(tenant: Tenant) -> Findings:
+    """A tenant has neither a queue nor quota in a namespace.
+
+    The namespaces of the tenant have a quota of zero, so no pod of the tenant starts.
+    """
+    has_quota = tenant.queues or any(namespace.quotas for namespace in tenant.namespaces)
+    if not has_quota and not tenant.spec.leaving:
+        yield Found(
+            (*tenant.path, "costCentre"),
+            f"tenant {tenant.name} has no queue, and its namespaces have no quota",
+            f"add tenant {tenant.name} to tenants of a queue, or add quota to a namespace of tenant {tenant.name}",
+        )

@@ -1,0 +1,98 @@
+"""Versions of the charts of components."""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Related, Severity
+from gpuc.model import Cluster
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.versions.kubernetes import published_form, release_set
+
+
+@rule(
+    "VER106",
+    source="aws/karpenter-provider-aws v1.14.1 website/content/en/docs/upgrading/upgrade-guide.md, CRD Upgrades",
+)
+def component_versions_differ(cluster: Cluster) -> Findings:
+    """The version of a chart differs from the version of the chart with its CRDs.
+
+    The API server removes fields that its CRDs do not have, and refuses values that they do not allow. The controller
+    reads and writes fields of its own version.
+    """
+    versions = cluster.spec.releases.components
+    for name, release in cluster.components.items():
+        crds = cluster.components.get(release.crds_from)
+        if crds is None or crds is release or crds.version == release.version:
+            continue
+        written = name if name in versions else release.crds_from
+        other = release.crds_from if written == name else name
+        version = versions[written]
+        message = f"{written} is {version} and {other} is {cluster.components[other].version}; expected equal versions"
+        related = release_set(cluster)
+        if other in versions:
+            related = [Related(f"version of {other}", ("spec", "releases", "components", other))]
+        yield Found(
+            ("spec", "releases", "components", written),
+            message,
+            f"set releases.components.{other} to {version}",
+            related,
+        )
+
+
+@rule("VER103", source="NVIDIA/gpu-operator v26.7.0 api/nvidia/v1/clusterpolicy_types.go (ImagePath)")
+def operator_without_images(cluster: Cluster) -> Findings:
+    """gpuc does not know the operand images of the GPU Operator's version.
+
+    gpuc writes the image of each operand into the ClusterPolicy. Without these images the GPU Operator deploys nothing.
+    """
+    version = published_form(cluster, "gpu-operator")
+    if cluster.gpu_pools and version not in cluster.catalog.operands:
+        known = ", ".join(sorted(cluster.catalog.operands))
+        message = f"gpuc has no operand images for gpu-operator {version}; expected one of {known}"
+        yield Found(("spec", "releases", "components", "gpu-operator"), message)
+
+
+@rule("VER107", source="catalog, releases: the versions of the charts of all components")
+def version_in_other_form(cluster: Cluster) -> Findings:
+    """A version has another form than the published versions of the chart.
+
+    Some projects publish charts with versions such as v26.7.0, others with versions such as 1.14.1. Argo CD finds no
+    chart with the other form in an OCI registry, and gpuc has no tables of the version.
+    """
+    for name, version in cluster.spec.releases.components.items():
+        published = published_form(cluster, name)
+        if version != published:
+            form = "with v" if published.startswith("v") else "without v"
+            message = f"{name} is {version}; expected {published}, because the versions of {name} are published {form}"
+            yield Found(
+                ("spec", "releases", "components", name), message, f"set releases.components.{name} to {published}"
+            )
+
+
+@rule(
+    "VER101",
+    Severity.WARNING,
+    source="NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/values.yaml, which has no schema",
+)
+def version_without_schemas(cluster: Cluster) -> Findings:
+    """gpuc has no schemas for the version of a component.
+
+    gpuc checks objects and Helm values with the schemas of the release set's version. gpuc does not find keys that your
+    version removed or changed. The cluster refuses or ignores such keys.
+
+    Compare your version with the version of the release set before you accept the finding: the values of the chart
+    (`helm show values REPOSITORY/CHART --version VERSION` for both versions) for the keys in
+    out/CLUSTER/COMPONENT/values.yaml, the CRDs (`helm show crds`, or `helm template` if the templates contain them) for
+    the fields of the objects in out/CLUSTER, and the release notes for changed defaults, container images and supported
+    Kubernetes versions. Then test the component in a cluster that is not in production.
+    """
+    released = cluster.catalog.releases[cluster.spec.releases.set]
+    for name, version in cluster.spec.releases.components.items():
+        known = released[name].version
+        if published_form(cluster, name) != known:
+            message = f"{name} is {version}; gpuc has schemas for {known}, from release set {cluster.spec.releases.set}"
+            if not cluster.is_managed(name):
+                message = (
+                    f"another team installs {name} {version}; gpuc checked its objects and Helm values with the "
+                    f"schemas of {known}, from release set {cluster.spec.releases.set}"
+                )
+            yield Found(("spec", "releases", "components", name), message)

@@ -1,0 +1,136 @@
+"""Versions of Kubernetes that components and AMIs support."""
+
+from __future__ import annotations
+
+import re
+
+from gpuc.catalog.schemas import builtin_versions
+from gpuc.diagnostics.finding import Path, Related, Severity
+from gpuc.model import Cluster
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.nodes.images import image_path
+
+Numbers = tuple[int, ...]
+
+
+def numbers(version: str) -> Numbers:
+    """Returns the numbers of a version, for example (26, 7, 0) for v26.7.0."""
+    return tuple(int(part) for part in re.findall(r"\d+", version))
+
+
+def published_form(cluster: Cluster, name: str) -> str:
+    """Returns the version of a component in the form of its published versions: with or without v."""
+    digits = cluster.components[name].version.removeprefix("v")
+    has_v = cluster.catalog.releases[cluster.spec.releases.set][name].version.startswith("v")
+    return f"v{digits}" if has_v else digits
+
+
+def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
+    """Yields findings for components that do not support the cluster's Kubernetes version.
+
+    With `certain`, the facts of low confidence in the catalog are ignored; otherwise only these facts are used. Yields
+    nothing for a version without schemas, which has a finding of its own.
+    """
+    cluster_version, kubernetes = cluster.spec.kubernetes, ("spec", "kubernetes")
+    if cluster_version not in builtin_versions():
+        return
+    sentences = [*_unsupported(cluster, cluster_version, certain)]
+    if sentences:
+        known = supported_versions(cluster)
+        actual = f"the Kubernetes version is {cluster_version}, but {', '.join(sentences)}"
+        expected = f"; expected one of {', '.join(known)}" if known else ""
+        test = "" if certain else f", or test the components with {cluster_version} and accept VER102"
+        fix = f"change the cluster and kubernetes to {known[0]}{test}" if known else ""
+        yield Found(kubernetes, actual + expected, fix, release_set(cluster))
+    row = cluster.catalog.kubernetes.get(cluster_version)
+    if row and certain == (row.confidence != "low"):
+        for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
+            version = cluster.components[name].version
+            if least and numbers(version) < numbers(least):
+                is_overridden = name in cluster.spec.releases.components
+                override: Path = ("spec", "releases", "components", name)
+                message = f"{name} {version} is too old for Kubernetes {cluster_version}, which needs {least} or later"
+                related = [Related(f"Kubernetes {cluster_version}", kubernetes)]
+                yield Found(override if is_overridden else kubernetes, message, related=related)
+
+
+def release_set(cluster: Cluster) -> list[Related]:
+    """Returns the place of the release set, which contains the versions of the components."""
+    return [Related(f"release set {cluster.spec.releases.set}", ("spec", "releases"), on_key=True)]
+
+
+def supported_versions(cluster: Cluster) -> list[str]:
+    """Returns the Kubernetes versions that gpuc has schemas for and that all components of the cluster support."""
+    return [
+        version
+        for version in builtin_versions()
+        if not any(_unsupported(cluster, version, certain) for certain in (True, False))
+    ]
+
+
+def _unsupported(cluster: Cluster, kubernetes: str, certain: bool) -> list[str]:
+    """Returns a sentence for each component whose supported Kubernetes versions do not include a version."""
+    sentences = []
+    for name, released in cluster.catalog.releases[cluster.spec.releases.set].items():
+        low, high = released.kubernetes_min, released.kubernetes_max
+        # The catalog has no range for an overridden version.
+        if cluster.components[name].version != released.version or certain != (released.confidence != "low"):
+            continue
+        if (low and numbers(kubernetes) < numbers(low)) or (high and numbers(kubernetes) > numbers(high)):
+            bounds = f"{low or 'any'} to {high}" if high else f"{low} and later"
+            sentences.append(f"{name} {released.version} supports {bounds}")
+    return sentences
+
+
+@rule("KRP022", source="aws/karpenter-provider-aws v1.14.1 docs, compatibility; catalog, releases")
+def kubernetes_out_of_range(cluster: Cluster) -> Findings:
+    """A component does not run on the cluster's Kubernetes version.
+
+    The controller of the component does not start, or calls an API that Kubernetes no longer has. Without Karpenter no
+    node starts.
+    """
+    yield from incompatible_components(cluster, certain=True)
+
+
+@rule("VER102", Severity.WARNING, source="catalog, releases and versions of low confidence")
+def kubernetes_possibly_out_of_range(cluster: Cluster) -> Findings:
+    """A component possibly does not support the cluster's Kubernetes version.
+
+    The project of the component publishes no range, but other sources suggest that the Kubernetes version is too old or
+    too new. Test the component with this version.
+    """
+    yield from incompatible_components(cluster, certain=False)
+
+
+@rule("VER104", source="awslabs/amazon-eks-ami v20260724; catalog, images")
+def image_for_other_kubernetes(cluster: Cluster) -> Findings:
+    """An AMI family does not support the cluster's Kubernetes version.
+
+    There is no AMI for this version, or the kubelet of the AMI is too old for the API server.
+    """
+    cluster_version = cluster.spec.kubernetes
+    related = [Related(f"Kubernetes {cluster_version}", ("spec", "kubernetes"))]
+    for path, pool in {image_path(pool): pool for pool in cluster.pools}.items():
+        low, high = pool.image.kubernetes_min, pool.image.kubernetes_max
+        if high and numbers(cluster_version) > numbers(high):
+            message = (
+                f"{pool.image.id} AMIs support Kubernetes up to {high}, but the cluster has version {cluster_version}"
+            )
+            yield Found(path, message, related=related)
+        elif low and numbers(cluster_version) < numbers(low):
+            message = (
+                f"{pool.image.id} AMIs support Kubernetes from {low}, but the cluster has version {cluster_version}"
+            )
+            yield Found(path, message, related=related)
+
+
+@rule("VER105")
+def kubernetes_without_schemas(cluster: Cluster) -> Findings:
+    """gpuc does not support the cluster's Kubernetes version.
+
+    gpuc has no schemas of this version, so it cannot check the objects in its output.
+    """
+    if cluster.spec.kubernetes not in builtin_versions():
+        known = ", ".join(supported_versions(cluster))
+        message = f"gpuc does not support Kubernetes {cluster.spec.kubernetes}; expected one of {known}"
+        yield Found(("spec", "kubernetes"), message)

@@ -1,0 +1,1 @@
+"""The check that tenants are isolated."""
