@@ -81,6 +81,7 @@ def test_many_cases_are_counted_by_line_and_differences_are_listed() -> None:
     text = REPORT.render("text", [result(*cases, BAD)])
     assert "case 3" not in text
     assert "a third | node" in text
+    assert "case 3" not in REPORT.render("markdown", [result(*cases, BAD)])
     (row,) = (line for line in text.splitlines() if line.startswith("specs/prod.yaml:7"))
     assert row.split() == ["specs/prod.yaml:7", "gangs", str(LISTED), "0", str(LISTED), "1.2"]
 

@@ -85,7 +85,7 @@ def test_no_text_ends_its_code(text: str) -> None:
     assert found == []
 
 
-@given(TEXTS)
+@given(st.one_of(TEXTS, st.text("\\|`a")))
 def test_no_text_ends_a_row_of_a_table(text: str) -> None:
     rows = [[text, Span(text, markup="`"), Mark(text, 1, 1)], ["a", "b", "c"]]
     for row in page([Table(rows)]).splitlines():

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from gpuc.cli.reports import refused
-from gpuc.cli.specs import selected
+from gpuc.cli.specs import only_spec
 from gpuc.diagnostics.finding import Mark, StageError
 from gpuc.diagnostics.report.console import print_document, write_stdout
 from gpuc.diagnostics.report.document import json_text, picked, position
-from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import first_names
 from gpuc.emit.prerequisites import chapters
 from gpuc.emit.prerequisites.record import Prerequisite
@@ -43,15 +41,11 @@ def run_prerequisites(spec: str | None = None, form: str = "text") -> int:
     Raises:
         UsageError: if the fleet has several clusters and no argument names one.
     """
-    root, files = selected([spec] if spec else [])
-    if len(files) != 1:
-        raise UsageError(
-            f"specs/ has {len(files)} clusters; name one of them: {', '.join(Path(file).stem for file in files)}"
-        )
+    root, file = only_spec([spec] if spec else [], "prerequisites")
     try:
-        compiled = compiled_spec(root, files[0])
+        compiled = compiled_spec(root, file)
     except StageError as error:
-        return refused(root, located_errors(root, files[0], error), files, form)
+        return refused(root, located_errors(root, file, error), [file], form)
     rows = _rows(compiled)
     if form == "json":
         data = {"cluster": compiled.cluster.name, "prerequisites": [_data(row) for row in rows]}

@@ -61,6 +61,18 @@ def selected(specs: Sequence[str]) -> tuple[Path, list[str]]:
     return root, select(root, Path.cwd(), specs) or cluster_files(root)
 
 
+def only_spec(specs: Sequence[str], command: str) -> tuple[Path, str]:
+    """Returns the root of the fleet and the spec file for a command about one cluster.
+
+    Raises:
+        UsageError: as `selected`, and if the specs, or the fleet without them, are not one cluster.
+    """
+    root, files = selected(specs)
+    if len(files) != 1:
+        raise UsageError(f"gpuc {command} requires one cluster of {', '.join(Path(file).stem for file in files)}")
+    return root, files[0]
+
+
 def is_in_specs(path: str) -> bool:
     """Returns whether a path is below specs/ of the fleet that contains the current directory."""
     try:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gpuc.cli.objects import objects_in
 from gpuc.cli.reports import errors_of
-from gpuc.cli.specs import current_catalog, find_root, is_in_specs, select, selected
+from gpuc.cli.specs import current_catalog, find_root, is_in_specs, only_spec, select
 from gpuc.diagnostics.finding import Mark, Path, StageError
 from gpuc.diagnostics.report.console import print_document, write_message, write_stdout
 from gpuc.diagnostics.spelling import did_you_mean
@@ -120,10 +120,7 @@ def _objects(inputs: list[str]) -> Objects:
         return Objects(ClusterIndex(objects), loaded.locate, tuple(loaded.unread_summary))
     from gpuc.pipeline.stages import compiled_spec
 
-    root, files = selected(inputs)
-    if len(files) != 1:
-        raise UsageError(f"gpuc trace requires one cluster of {', '.join(File(file).stem for file in files)}")
-    spec = compiled_spec(root, files[0])
+    spec = compiled_spec(*only_spec(inputs, "trace"))
     return Objects(index_of(spec.cluster, spec.synced, spec.charts), spec.locate)
 
 

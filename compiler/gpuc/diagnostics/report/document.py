@@ -31,6 +31,11 @@ Part: TypeAlias = str | Span | Mark
 Line: TypeAlias = Part | tuple[Part, ...]
 
 
+def parts_of(line: Line) -> tuple[Part, ...]:
+    """Returns the parts of a line."""
+    return line if isinstance(line, tuple) else (line,)
+
+
 def strong(text: str, colour: str = "1") -> Span:
     """Returns a part of a line that stands out."""
     return Span(text, colour, "**")
@@ -77,8 +82,6 @@ class Table:
     rows: Sequence[Sequence[Part]]
     gap: str = "  "
     """The text between two columns on a terminal."""
-    lead: str = ""
-    """The text before each row on a terminal."""
     longest: int = 1_000
     """The largest number of characters of a cell on a terminal, where a longer text is cut."""
 

@@ -11,7 +11,19 @@ import re
 from collections.abc import Iterable, Iterator
 
 from gpuc.diagnostics.finding import Mark
-from gpuc.diagnostics.report.document import Block, Code, Fold, Heading, Item, Line, Part, Span, Table, Wrapped
+from gpuc.diagnostics.report.document import (
+    Block,
+    Code,
+    Fold,
+    Heading,
+    Item,
+    Line,
+    Part,
+    Span,
+    Table,
+    Wrapped,
+    parts_of,
+)
 from gpuc.diagnostics.report.terminal import visible
 
 _BLOCK = re.compile(r"^(\d*)(?=[>+.)-])")
@@ -25,10 +37,10 @@ _JOINT = re.compile(
     r"|(?<![\w:]):(?=[\w+-]+:)",  # emoji, but nothing in the middle of an ARN or a time, which people copy
     re.ASCII,  # for GitHub, a letter with an accent is no part of a name
 )
-_BAR = re.compile(r"(?<!\\)\|")
-"""A bar in code, which ends a cell of a table."""
+_BAR = re.compile(r"(?<!\\)((?:\\\\)*)\|")
+"""A bar in code, which ends a cell of a table, with the pairs of backslashes before it."""
 _JOIN = "\x00"
-"""Between two parts of a line until the line is complete. `visible` removes the character from all texts."""
+"""Between two parts of a line until the line is complete. `visible` escapes the character in all texts."""
 _SEAM = re.compile(r"(?<=[\w@#:/*`-])\x00(?=[\w./*`-])")
 """The place where two parts could together become a mention, a reference or an address."""
 _BREAK = "\u200b"
@@ -60,11 +72,7 @@ def _block(block: Block) -> str:
         case Code(lines=lines, language=language):
             return fenced(lines, language)
         case Fold(summary=summary, blocks=blocks):
-            text = (
-                html_code(summary.text)
-                if isinstance(summary, Span)
-                else _JOINT.sub(rf"\g<0>{_BREAK}", html.escape(_one_line(str(summary))))
-            )
+            text = html_code(summary.text) if isinstance(summary, Span) else _html_text(str(summary))
             return f"<details><summary>{text}</summary>\n\n{page(blocks)}</details>"
         case _:
             return _line(block)
@@ -81,12 +89,11 @@ def _item(item: Item) -> Iterator[str]:
 
 
 def _cell(part: Part) -> str:
-    return _in_line(part) if isinstance(part, str) else _BAR.sub(r"\|", _part(part))
+    return _in_line(part) if isinstance(part, str) else _BAR.sub(r"\1\\|", _part(part))
 
 
 def _line(line: Line) -> str:
-    parts = line if isinstance(line, tuple) else (line,)
-    return _SEAM.sub(_BREAK, _JOIN.join(map(_part, parts))).replace(_JOIN, "")
+    return _SEAM.sub(_BREAK, _JOIN.join(map(_part, parts_of(line)))).replace(_JOIN, "")
 
 
 def _part(part: Part) -> str:
@@ -128,6 +135,10 @@ def fenced(lines: Iterable[str], language: str = "diff") -> str:
 def html_code(text: str) -> str:
     """Returns a text as an HTML element with code, in one line. GitHub makes no mentions of names in code."""
     return f"<code>{html.escape(_one_line(text)).replace('`', '&#96;')}</code>"
+
+
+def _html_text(text: str) -> str:
+    return _JOINT.sub(rf"\g<0>{_BREAK}", html.escape(_one_line(text)))
 
 
 def _one_line(text: str) -> str:

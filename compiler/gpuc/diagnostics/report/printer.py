@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpuc.diagnostics.report.document import Block, Code, Fold, Heading, Item, Line, Part, Span, Table, Wrapped
+from gpuc.diagnostics.report.document import Block, Code, Fold, Heading, Item, Line, Span, Table, Wrapped, parts_of
 from gpuc.diagnostics.report.terminal import PLAIN, Style, column_width, padded, visible, wrapped
 from gpuc.diagnostics.words import shortened
 
@@ -34,57 +34,51 @@ def _lines(block: Block, style: Style) -> Iterator[str]:
 
 
 def _line(line: Line, style: Style, colour: str = "") -> str:
-    return "".join(_painted(span, style) for span in _spans(line, colour)).rstrip(" ")
+    return "".join(_painted(text, own, style) for text, own in _texts(line, colour)).rstrip(" ")
 
 
-def _parts(line: Line) -> tuple[Part, ...]:
-    return line if isinstance(line, tuple) else (line,)
+def _texts(line: Line, colour: str = "") -> list[tuple[str, str]]:
+    """Returns the visible text and the colour of each part. The colour of the line is for parts that have none."""
+    return [
+        (visible(part.text), part.colour or colour) if isinstance(part, Span) else (visible(str(part)), colour)
+        for part in parts_of(line)
+    ]
 
 
-def _spans(line: Line, colour: str = "") -> list[Span]:
-    """Returns the visible texts of a line. The colour is for parts that have none."""
-    spans = [part if isinstance(part, Span) else Span(str(part)) for part in _parts(line)]
-    return [Span(visible(span.text), span.colour or colour) for span in spans]
-
-
-def _painted(span: Span, style: Style) -> str:
-    return f"\x1b[{span.colour}m{span.text}\x1b[0m" if style.colour and span.colour and span.text else span.text
+def _painted(text: str, colour: str, style: Style) -> str:
+    return f"\x1b[{colour}m{text}\x1b[0m" if style.colour and colour and text else text
 
 
 def _wrapped_line(line: Line, indent: int, style: Style) -> str:
     """Returns a line whose last part is broken at its line breaks and at the width."""
-    *parts, last = _parts(line)
-    before = _spans(tuple(parts))
+    *parts, last = parts_of(line)
+    before = _texts(tuple(parts))
     text, colour = (last.text, last.colour) if isinstance(last, Span) else (str(last), "")
-    first = sum(column_width(span.text) for span in before)
+    first = sum(column_width(shown) for shown, _ in before) if style.width else 0
     lines = [
         wrapped(visible(text_line), style.width, first=indent if number else first, indent=indent)
         for number, text_line in enumerate(text.splitlines())
     ]
-    shown = Span(f"\n{' ' * indent}".join(lines), colour)
-    return "".join(_painted(span, style) for span in (*before, shown)).rstrip(" ")
+    last_lines = f"\n{' ' * indent}".join(lines)
+    return "".join(_painted(shown, own, style) for shown, own in (*before, (last_lines, colour))).rstrip(" ")
 
 
 def _item(item: Item, style: Style) -> Iterator[str]:
     """Yields the lines of an item: the label and the line, and below them the place, the notes and the details."""
-    label = _spans((item.label, "  ")) if item.label else []
-    indent = len(item.lead) + (sum(column_width(span.text) for span in label) or 2)
-    yield _wrapped_line((item.lead, *label, *_parts(item.line)), indent, style)
+    label = (item.label, "  ") if item.label else ()
+    indent = len(item.lead) + (sum(column_width(text) for text, _ in _texts(label)) or 2)
+    yield _wrapped_line((item.lead, *label, *parts_of(item.line)), indent, style)
     if item.place:
         yield " " * indent + _line(item.place, style, "2")
     for note in (*item.notes, *item.details):
-        yield _wrapped_line((" " * indent, *_parts(note)), indent + 2, style)
+        yield _wrapped_line((" " * indent, *parts_of(note)), indent + 2, style)
 
 
 def _rows(table: Table, style: Style) -> Iterator[str]:
-    rows = [
-        [Span(shortened(span.text, table.longest), span.colour) for cell in row for span in _spans(cell)]
-        for row in table.rows
-    ]
-    widths = [max(column_width(span.text) for span in column) for column in zip(*rows, strict=True)]
+    rows = [[(shortened(text, table.longest), colour) for text, colour in _texts(tuple(row))] for row in table.rows]
+    widths = [max(column_width(text) for text, _ in column) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [
-            _painted(Span(padded(span.text, width), span.colour), style)
-            for span, width in zip(row, widths, strict=True)
+            _painted(padded(text, width), colour, style) for (text, colour), width in zip(row, widths, strict=True)
         ]
-        yield (table.lead + table.gap.join(cells)).rstrip(" ")
+        yield table.gap.join(cells).rstrip(" ")
