@@ -1,5 +1,15 @@
 """The sentences of tables: conditions, relations of a field to other fields, and constraints of a single field.
 
+A relation is one of these sentences; the last parts in parentheses are optional:
+
+    required (: REASON)                     the field is a text that is not empty
+    missing if CONDITION (: REASON)         the problem that the field is missing
+    if CONDITION: MESSAGE (=> FIX)          a problem of a field that is present
+    if CONDITION expected VALUES (=> FIX)   the problem that the value is not one of the values
+    always if CONDITION: MESSAGE (=> FIX)   a problem of a field that can be missing
+    forbidden if CONDITION (=> FIX)         the problem that the pod or container sets the field
+    must be A or B (, missing as C)         the field has one of the values
+
 A condition has terms with " and " between them: "a" (is present), "no a", "some a" (not empty), "empty a", "a = x|y",
 "a != x|y", "a > 5". The names are fields of the structure that has the field; "this" is the field itself, or the item
 of a list. "pod:a" is a field of the structure that the table "pod" checks.
@@ -154,7 +164,6 @@ RELATIONS: dict[str, Callable[..., Relation]] = {
     r"forbidden if (.+?)(?: => (.+))?": _forbidden_if,
     r"must be (.+?)(?:, missing as (\S+))?": _must_be,
 }
-"""Sentences about a field that may be missing."""
 
 
 def _one_of(words: str, empty: str | None, field: Field) -> Problems:
@@ -217,4 +226,4 @@ FORMS: dict[str, Callable[..., Iterable[Problem]]] = {
     r"pattern /(.+)/ expected (.+)": _pattern,
     r"unchecked(?:: (.+))?": _not_checked,
 }
-"""Sentences about a field that is present."""
+"""Constraints of a field that is present."""

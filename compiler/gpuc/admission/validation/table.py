@@ -152,11 +152,9 @@ class _Node:
 
     def field(self, names: Names) -> _Node:
         """Returns the node of a field, which is added if it is missing."""
-        return (
-            self.fields.setdefault(names[0], _Node())
-            if len(names) == 1
-            else self.deep_fields.setdefault(names, _Node())
-        )
+        if len(names) == 1:
+            return self.fields.setdefault(names[0], _Node())
+        return self.deep_fields.setdefault(names, _Node())
 
     def collect(self, own: Field, found: list[Problem]) -> None:
         """Adds the problems of a field that is present to a list."""

@@ -9,7 +9,7 @@ pkg/webhooks/leaderworkerset_webhook.go; kubeflow/training-operator v1.9.3 pkg/w
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpuc.admission.request import Decision
 from gpuc.admission.validation.constraints import percentage
@@ -21,22 +21,14 @@ _CONTAINERS = ("template", "spec", "containers")
 SUBGROUP_TOPOLOGY = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
 
 
-class _Kind(NamedTuple):
-    """What the webhook of the training operator requires of the replicas of one kind."""
-
-    container: str
-    """The name of the container that every replica must have."""
-    roles: tuple[str, ...] = ()
-    """The allowed roles; empty if the webhook allows every role."""
-
-
-_KINDS = {
-    "PyTorchJob": _Kind("pytorch", ("Master", "Worker")),
-    "TFJob": _Kind("tensorflow"),
-    "XGBoostJob": _Kind("xgboost", ("Master", "Worker")),
-    "JAXJob": _Kind("jax", ("Worker",)),
-    "PaddleJob": _Kind("paddle", ("Master", "Worker")),
-}
+_CONTAINER_NAMES = {
+    "JAXJob": "jax", "PaddleJob": "paddle", "PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost",
+}  # fmt: skip
+"""The name of the container that every replica must have, by kind of the training operator."""
+_ROLES = {
+    "JAXJob": ("Worker",), **dict.fromkeys(("PaddleJob", "PyTorchJob", "XGBoostJob"), ("Master", "Worker")),
+}  # fmt: skip
+"""The allowed roles by kind. The webhook allows every role of a TFJob."""
 
 
 def _replicated_jobs(jobs: Field) -> Problems:
@@ -133,8 +125,9 @@ def _replica_specs(document: Field) -> Problems:
 
 
 def _role_and_container(replica: Field) -> Problems:
-    container, roles = _KINDS[replica.root.get("kind")]
-    if roles and replica.name not in roles:
+    kind = replica.root.get("kind")
+    container, roles = _CONTAINER_NAMES[kind], _ROLES.get(kind, (replica.name,))
+    if replica.name not in roles:
         yield replica.problem(f"there is no role {replica.name}; expected {' or '.join(roles)}")
     names = [text(row.get("name")) for row in replica.rows(*_CONTAINERS)]
     if container not in names:
