@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,66 +12,9 @@ from gpuc.catalog.schemas.deduplicate import deduplicated
 from gpuc.catalog.schemas.structural import Schema, strict
 from gpuc.documents.reader import load_yaml
 
-_TEXT: Schema = {"type": "string"}
-_SWITCH: Schema = {"type": "boolean"}
-_TEXTS: Schema = {"type": "array", "items": _TEXT}
-_TEXT_MAP: Schema = {"type": "object", "additionalProperties": _TEXT}
+_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TEXT_MAP: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 _COUNT: Schema = {"type": ["integer", "string"]}
-_FAILURE: Schema = {"type": "string", "enum": ["Ignore", "Fail"]}
-
-_BY_PATH: dict[str, dict[str, Schema]] = {
-    "efa": {"supportedInstanceLabels.keys": _TEXTS, "supportedInstanceLabels.values": _TEXTS},
-    "gatekeeper": {
-        "controllerManager.exemptNamespaces": _TEXTS,
-        "controllerManager.exemptNamespacePrefixes": _TEXTS,
-        "controllerManager.tlsMinVersion": {"enum": [1.2, 1.3, "1.2", "1.3"]},
-        "disabledBuiltins": _TEXTS,
-        "logLevel": {"type": "string", "enum": ["DEBUG", "INFO", "WARNING", "ERROR"]},
-        "mutatingWebhookFailurePolicy": _FAILURE,
-        "postInstall.labelNamespace.extraNamespaces": _TEXTS,
-        "validatingWebhookCheckIgnoreFailurePolicy": _FAILURE,
-        "validatingWebhookFailurePolicy": _FAILURE,
-    },
-    "gpu-operator": {
-        "dcgmExporter.config": {
-            "type": "object",
-            "properties": {"create": _SWITCH, "data": _TEXT, "name": _TEXT},
-            "additionalProperties": False,
-        },
-        "dcgmExporter.podLabelAllowlistRegex": _TEXTS,
-        "devicePlugin.config.data": _TEXT_MAP,
-        "migManager.config.data": _TEXT_MAP,
-        "mig.strategy": {"type": "string", "enum": ["", "mixed", "none", "single"]},
-    },
-    "karpenter": {
-        "settings.minValuesPolicy": {"type": "string", "enum": ["BestEffort", "Strict"]},
-        "settings.preferencePolicy": {"type": "string", "enum": ["Ignore", "Respect"]},
-    },
-    "kueue": {
-        "controllerManager.featureGates": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"enabled": _SWITCH, "name": _TEXT},
-                "required": ["enabled", "name"],
-                "additionalProperties": False,
-            },
-        },
-    },
-}
-"""Schemas that cannot be derived from values.yaml: types of empty defaults, allowed values that only the code checks,
-and the two keys of dcgmExporter that are only in comments."""
-
-_REJECTED = {
-    "gpu-operator": (
-        "cdi.default", "dcgm.hostPort", "driver.useOpenKernelModules", "kataManager", "operator.defaultRuntime",
-    ),
-}  # fmt: skip
-"""Keys without an effect. The schema rejects these keys, even if values.yaml contains them.
-
-Source: NVIDIA/gpu-operator v26.7.0, deployments/gpu-operator rendered with each value changed
-"""
-
 _TEXT_MAPS = {
     "additionalAnnotations", "additionalLabels", "additionalPodAnnotations", "additionalPodLabels",
     "annotations", "commonAnnotations", "labels", "nodeSelector", "podAnnotations", "podLabels",
@@ -101,9 +45,9 @@ def chart_tables(charts: Path, crds: Path, names: Mapping[str, str]) -> dict[str
             name_in_values = subchart.parent.name
             values[name_in_values] = _merged(_read(subchart), values.get(name_in_values, {}))
         schema = _ValuesSchema(component, pod, policy if component == "gpu-operator" else {}).schema(values, "")
-        for path_in_values, override in _BY_PATH.get(component, {}).items():
+        for path_in_values, override in _TABLE["schemas"].get(component, {}).items():
             _put(schema, path_in_values, override)
-        for path_in_values in _REJECTED.get(component, ()):
+        for path_in_values in _TABLE["rejected"].get(component, ()):
             _drop(schema, path_in_values)
         schemas[component] = deduplicated(schema)
     return schemas
@@ -132,8 +76,8 @@ class _ValuesSchema:
 
     def _known(self, default: Any, path: str) -> Schema | None:
         name = path.rpartition(".")[2]
-        if path in _BY_PATH.get(self._component, {}):
-            return _BY_PATH[self._component][path]
+        if path in (known := _TABLE["schemas"].get(self._component, {})):
+            return dict(known[path])
         if name in _TEXT_MAPS and isinstance(default, dict):
             return _TEXT_MAP
         if name in self._pod and (not default or self._pod[name]["type"] == _scalar(default).get("type")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gpuc.emit.alerts.alert import Alert
+from gpuc.emit.alerts.alert import Alert, alert
 from gpuc.emit.alerts.capacity import capacity_alerts
 from gpuc.emit.alerts.gpus import gpu_alerts
 from gpuc.emit.alerts.nodes import node_alerts
@@ -20,22 +20,13 @@ def _policy_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for policies that Gatekeeper does not enforce because of an error, and for a late audit."""
     if not cluster.policies:
         return
-    yield Alert(
-        "GpucPolicyBroken",
-        'max(gatekeeper_constraint_templates{status="error"}) > 0 or max(gatekeeper_constraints{status="error"}) > 0',
-        "Gatekeeper reports an error in a ConstraintTemplate or a constraint, so its policy is not enforced.",
-        "Correct the object that has the error.",
-        "Run kubectl get constrainttemplates,constraints -o yaml. The field status.byPod contains the error.",
-        minutes=15,
-    )
-    ended = "gatekeeper_audit_last_run_end_time"
-    yield Alert(
+    yield alert("GpucPolicyBroken")
+    yield alert(
         "GpucAuditLate",
-        f"time() - max({ended}) > {LATE_SECONDS} or absent({ended})",
-        f"Gatekeeper's audit has not ended for {LATE_SECONDS // 60} minutes: violations stay unknown.",
-        "Give the audit pod more memory if it was killed.",
-        f"Run kubectl describe pods -n {cluster.components['gatekeeper'].namespace} -l gatekeeper.sh/operation=audit.",
-        minutes=15,
+        ended="gatekeeper_audit_last_run_end_time",
+        seconds=LATE_SECONDS,
+        late_minutes=LATE_SECONDS // 60,
+        namespace=cluster.components["gatekeeper"].namespace,
     )
 
 
@@ -51,4 +42,4 @@ ALERTS_BY_GROUP: dict[str, Callable[[Cluster], Iterator[Alert]]] = {
 
 def alerts(cluster: Cluster) -> list[Alert]:
     """Returns all alerts of a cluster."""
-    return [alert for group in ALERTS_BY_GROUP.values() for alert in group(cluster)]
+    return [found for group in ALERTS_BY_GROUP.values() for found in group(cluster)]

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
 
 _NO_METRIC = re.compile(r'"[^"]*"|\b(?:by|on) \([^)]*\)')
 """Parts of an expression that contain labels but no metrics: strings and lists of labels."""
@@ -39,6 +44,30 @@ class Alert:
     def metrics(self) -> tuple[str, ...]:
         """The names of the metrics that the expression needs."""
         return tuple(sorted(set(_METRIC.findall(_NO_METRIC.sub("", self.expression)))))
+
+
+class _Text(Template):
+    """A text of the table. PromQL and labels contain dollar signs, so variables have another sign."""
+
+    delimiter = "@"
+
+
+@cache
+def _table() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("alerts.toml").read_text("utf-8"))
+
+
+def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str = "warning", **known: object) -> Alert:
+    """Returns an alerting rule of the table alerts.toml.
+
+    Args:
+        minutes: the value if the row has none.
+        severity: the value if the row has none.
+        known: the variables of the texts.
+    """
+    row: dict[str, Any] = {"minutes": minutes, "severity": severity, **_table()[name]}
+    row |= {key: _Text(row[key]).substitute(known) for key in ("expression", "loss", "remedy", "details")}
+    return Alert(name, **row, labels=labels)
 
 
 def any_of(names: Iterable[object]) -> str:

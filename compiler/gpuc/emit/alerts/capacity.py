@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from gpuc.emit.alerts.alert import Alert, any_of, events
+from gpuc.emit.alerts.alert import Alert, alert, any_of, events
 from gpuc.model import Cluster, Pool
 
 
@@ -28,15 +28,7 @@ def _no_capacity(cluster: Cluster) -> Alert:
     pools = f'nodepool=~"{any_of(name for pool in cluster.pools for name in pool.node_pools)}"'
     failed = events(f'karpenter_nodeclaims_disrupted_total{{{pools},reason="insufficient_capacity"}}', 30)
     started = events(f"karpenter_nodes_created_total{{{pools}}}", 30)
-    return Alert(
-        "GpucNoCapacity",
-        f"sum by (nodepool) {failed} > 0 unless on (nodepool) sum by (nodepool) {started} > 0",
-        "Pool {{ $labels.nodepool }} gets no instances from EC2: admitted workloads wait.",
-        "Add zones or instance types, or buy a reservation.",
-        "Run kubectl get events -A --field-selector reason=InsufficientCapacityError. If the pool has a reservation, "
-        "compare its ids with the README of the cluster.",
-        minutes=30,
-    )
+    return alert("GpucNoCapacity", failed=failed, started=started)
 
 
 def _unused_reservation(pool: Pool) -> Iterator[Alert]:
@@ -52,16 +44,8 @@ def _unused_reservation(pool: Pool) -> Iterator[Alert]:
     reserved = min(reservations.instances or 1, pool.nodes_max)
     nodes = f'karpenter_nodes_allocatable{{nodepool="{pool.name}",capacity_type%s"reserved"}}'
     bought, used = (f"count(count by (node_name) ({nodes % operator}))" for operator in ("!=", "="))
-    yield Alert(
-        "GpucReservationUnused",
-        f"{bought} > 0 unless on () {used} >= {reserved}",
-        f"Pool {pool.name} buys on-demand or spot instances while its reservation, which is paid for, has free ones.",
-        "Compare the ids of the reservation with AWS.",
-        f"Run kubectl get ec2nodeclasses {pool.name} -o yaml: status.capacityReservations lists the reservations that "
-        "Karpenter has found. The section Reserved capacity of the README has more commands.",
-        minutes=60,
-        labels=(("pool", pool.name),),
-    )
+    label = ("pool", pool.name)
+    yield alert("GpucReservationUnused", label, pool=pool.name, bought=bought, used=used, reserved=reserved)
 
 
 def _spot(pool: Pool) -> Iterator[Alert]:
@@ -79,13 +63,7 @@ def _spot(pool: Pool) -> Iterator[Alert]:
     else:
         limit = max(1, 3600 // runs.checkpoint_every // 2)
         loss = f"Pool {pool.name} had more than {limit} spot interruptions in an hour: runs lose most of their work."
-    yield Alert(
-        "GpucSpotInterrupted",
-        f"sum by (nodepool) {events(counter, 60)} > {limit}",
-        loss,
-        "Add instance types or zones, or buy on-demand for some time.",
-        f"The fields are instances, zones and purchase of pool {pool.name} in the spec.",
-    )
+    yield alert("GpucSpotInterrupted", pool=pool.name, interrupted=events(counter, 60), limit=limit, loss=loss)
 
 
 def _capacity_block(cluster: Cluster, pool: Pool) -> Iterator[Alert]:
@@ -99,13 +77,13 @@ def _capacity_block(cluster: Cluster, pool: Pool) -> Iterator[Alert]:
         return
     hold, end = int(pool.hold_at.timestamp()), int(datetime.fromisoformat(reservations.block.ends).timestamp())
     reserved = f'kueue_cluster_queue_resource_reservation{{flavor="{pool.name}",replica_role!="follower"}}'
-    yield Alert(
+    yield alert(
         "GpucCapacityBlockEnds",
-        f"vector(time()) >= {hold} < {end} or vector(time()) >= {end} and on () sum({reserved}) > 0",
-        f"The capacity block of pool {pool.name} ends at {reservations.block.ends}: new runs lose their work.",
-        "Set hold: true for the pool in the spec.",
-        f"The section End of the capacity block of the README of cluster {cluster.name} has all steps. EC2 begins to "
-        "terminate the instances 30 minutes before the end.",
-        severity="critical",
-        labels=(("pool", pool.name),),
+        ("pool", pool.name),
+        cluster=cluster.name,
+        pool=pool.name,
+        hold=hold,
+        end=end,
+        ends=reservations.block.ends,
+        reserved=reserved,
     )

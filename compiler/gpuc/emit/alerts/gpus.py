@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.alerts.alert import Alert, any_of
+from gpuc.emit.alerts.alert import Alert, alert, any_of
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
 
@@ -37,24 +37,8 @@ def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
     if not cluster.gpu_pools:
         return
     yield from _xids(cluster)
-    yield Alert(
-        "GpucGpuLost",
-        "max by (hostname, gpu, UUID) (last_over_time(DCGM_FI_DEV_GPU_TEMP[1h])) "
-        "unless on (hostname, gpu, UUID) DCGM_FI_DEV_GPU_TEMP and on (hostname) DCGM_FI_DEV_GPU_TEMP",
-        f"{_GPU} sends no metrics any more, but other GPUs of the node do: it is lost to its pods.",
-        "Drain the node, then replace it.",
-        f"The alert ends after an hour. {_REPLACE}",
-        minutes=5,
-        severity="critical",
-    )
-    yield Alert(
-        "GpucRowRemapFailure",
-        "max by (hostname, gpu, UUID) (DCGM_FI_DEV_ROW_REMAP_FAILURE) > 0",
-        f"{_GPU} can no longer repair its memory: the next memory error ends its pods.",
-        "Drain the node, then replace it.",
-        _REPLACE,
-        severity="critical",
-    )
+    yield alert("GpucGpuLost", gpu=_GPU, replace=_REPLACE)
+    yield alert("GpucRowRemapFailure", gpu=_GPU, replace=_REPLACE)
     yield _telemetry(cluster)
     yield from _idle(cluster)
 
@@ -73,16 +57,8 @@ def _xids(cluster: Cluster) -> Iterator[Alert]:
             codes_by_rule.setdefault((xid.action, "critical" if isolates else "warning"), []).append(xid.xid)
     for (action, severity), codes in codes_by_rule.items():
         counts = f'DCGM_EXP_XID_ERRORS_COUNT{{xid=~"{any_of(codes)}"}}'
-        yield Alert(
-            "GpucXid",
-            f"max by (hostname, gpu, UUID, xid) (max_over_time({counts}[10m])) > 0",
-            f"{_GPU} reported XID {{{{ $labels.xid }}}}, and its pods may have lost their work.",
-            XID_REMEDIES[action],
-            f"The kernel log of the node has the details of the XID. {_REPLACE}",
-            severity=severity,
-            keep_minutes=60,
-            labels=(("action", action),),
-        )
+        label, remedy = ("action", action), XID_REMEDIES[action]
+        yield alert("GpucXid", label, severity=severity, counts=counts, gpu=_GPU, remedy=remedy, replace=_REPLACE)
 
 
 def _telemetry(cluster: Cluster) -> Alert:
@@ -90,16 +66,12 @@ def _telemetry(cluster: Cluster) -> Alert:
 
     The metric `up` is not enough: an exporter without its DCGM answers, but has no GPU metrics.
     """
-    return Alert(
+    return alert(
         "GpucTelemetryMissing",
-        f"{gpu_nodes(cluster)} unless on (hostname) DCGM_FI_DEV_GPU_TEMP",
-        "Node {{ $labels.hostname }} of pool {{ $labels.pool }} sends no GPU metrics: broken GPUs cause no alert.",
-        "Restart the pod nvidia-dcgm-exporter of the node.",
-        f"Run kubectl get pods -n {cluster.components['gpu-operator'].namespace} -l app=nvidia-dcgm-exporter -o wide, "
-        "and read the log of the pod. If no node sends metrics, check the ServiceMonitor "
-        f"gpuc-{cluster.name}-gpu-operator.",
         minutes=max(pool.boot_minutes for pool in cluster.gpu_pools) + 5,
-        severity="critical",
+        nodes=gpu_nodes(cluster),
+        namespace=cluster.components["gpu-operator"].namespace,
+        cluster=cluster.name,
     )
 
 
@@ -121,13 +93,13 @@ def _idle(cluster: Cluster) -> Iterator[Alert]:
     active = f"max by (hostname, gpu, GPU_I_ID, namespace, pod) (avg_over_time({used}[10m]))"
     for purpose, minutes in IDLE_MINUTES.items():
         if any(pool.spec.purpose == purpose for pool in cluster.gpu_pools):
-            yield Alert(
+            yield alert(
                 "GpucIdleGpu",
-                f"{active} < {IDLE_FRACTION} and on (hostname) {gpu_nodes(cluster, purpose)}",
-                f"Pod {{{{ $labels.pod }}}} in namespace {{{{ $labels.namespace }}}} has not used its GPU for "
-                f"{minutes} minutes.",
-                "Ask the tenant whether the pod hangs, and delete its Job if so.",
-                f"The GPU is {_GPU.removeprefix('GPU ')}. Without a Job, delete the pod or scale the Deployment down.",
-                minutes,
-                labels=(("purpose", purpose),),
+                ("purpose", purpose),
+                minutes=minutes,
+                active=active,
+                fraction=IDLE_FRACTION,
+                nodes=gpu_nodes(cluster, purpose),
+                idle_minutes=minutes,
+                gpu=_GPU.removeprefix("GPU "),
             )

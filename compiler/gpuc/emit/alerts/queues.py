@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.alerts.alert import Alert, any_of, events
+from gpuc.emit.alerts.alert import Alert, alert, any_of, events
 from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.model import Cluster
 
@@ -22,35 +22,10 @@ def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
     names = any_of(part.name for queue in cluster.queues for part in queue.cluster_queues)
     queues, minutes = f'cluster_queue=~"{names}"', pods_ready_minutes(cluster)
     leader = f'{queues},replica_role!="follower"'
-    yield Alert(
-        "GpucQueueInactive",
-        f'max by (cluster_queue) (kueue_cluster_queue_status{{{leader},status="active"}}) == 0',
-        "ClusterQueue {{ $labels.cluster_queue }} is not active and admits no workloads.",
-        "Correct what its condition Active names.",
-        "Run kubectl describe clusterqueue {{ $labels.cluster_queue }}. The condition Active shows the reason, for "
-        "example a missing ResourceFlavor or a stopPolicy.",
-        minutes=10,
-        severity="critical",
-    )
-    yield Alert(
-        "GpucQueueStuck",
-        _stuck(queues, minutes),
-        f"ClusterQueue {{{{ $labels.cluster_queue }}}} admitted none of its waiting workloads for {minutes} minutes, "
-        "although its quota is free.",
-        "Read the events of the oldest waiting Workload.",
-        "Run kubectl describe workload -n NAMESPACE NAME. Frequent reasons are a topology that no group of nodes can "
-        "fit, a node selector that no pool has, and quota that the cohort has lent.",
-        minutes,
-    )
+    yield alert("GpucQueueInactive", leader=leader)
+    yield alert("GpucQueueStuck", minutes=minutes, stuck=_stuck(queues, minutes), limit=minutes)
     evicted = f'kueue_evicted_workloads_total{{{queues},reason="PodsReadyTimeout"}}'
-    yield Alert(
-        "GpucPodsNotReady",
-        f"sum by (cluster_queue) {events(evicted, 60)} > 0",
-        f"Admitted workloads of ClusterQueue {{{{ $labels.cluster_queue }}}} did not start within {minutes} minutes: "
-        "their nodes ran for nothing.",
-        "Read the events of their pods.",
-        "Run kubectl get nodeclaims. If the nodes exist, run kubectl describe pod for the pods that are not ready.",
-    )
+    yield alert("GpucPodsNotReady", evicted=events(evicted, 60), limit=minutes)
 
 
 def _stuck(queues: str, minutes: int) -> str:
