@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import PoolRequirement
@@ -14,6 +14,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
+from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.state import HELM_VALUES, State
 
 
@@ -126,6 +127,18 @@ def _is_unique(field: str, items: list[Any]) -> bool:
 
 
 _NOT_SHOWN = "not shown"
+_NOUNS = {
+    "ClusterQueue": "queue",
+    "Cohort": "cohort",
+    "LocalQueue": "queue",
+    "Namespace": "namespace",
+    "NodePool": "node pool",
+    "WorkloadPriorityClass": "priority",
+    HELM_VALUES: "component",
+}
+"""The words of the spec for kinds of objects."""
+_COMPONENTS = {"ClusterPolicy": "component gpu-operator", "Config": "component gatekeeper"}
+"""The components to which the only object of a kind belongs."""
 T = TypeVar("T")
 K = TypeVar("K")
 Key = tuple[str, str, str, str]
@@ -149,6 +162,30 @@ class Pair:
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    @property
+    def namespace(self) -> str:
+        return self.manifest.namespace
+
+    @property
+    def element(self) -> str:
+        """The name in the spec of the queue of a ClusterQueue or LocalQueue; else the name of the object."""
+        match self.manifest.origin:
+            case ("spec", "queues", str(name)):
+                return name
+        return self.name
+
+    @property
+    def subject(self) -> str:
+        """The object in the words of the spec: "queue research"; with the kind if the spec has no word for it."""
+        kind = self.manifest.kind
+        return _COMPONENTS.get(kind) or f"{_NOUNS.get(kind, kind)} {self.element}"
+
+    def raised(
+        self, message: str, path: Path = (), details: Iterable[str] = (), predicts: Iterable[Prediction] = ()
+    ) -> Raised:
+        """Returns an impact at a path of the object."""
+        return Raised(self.subject, message, self.manifest, path, tuple(details), tuple(predicts))
 
     @property
     def is_added(self) -> bool:
@@ -199,7 +236,7 @@ class PoolPair(Pair):
     new: Pool | None
 
     @property
-    def pool(self) -> str:
+    def element(self) -> str:
         """The node pool of the NodePool: the label of its nodes, else the name of the object."""
         names = (pool.of_spec for pool in (self.new, self.old) if pool)
         return next(filter(None, names), self.name)
@@ -300,6 +337,31 @@ class Change:
     def _pairs(self) -> dict[Key, Pair]:
         before, after = _by_key(self.before), _by_key(self.after)
         return {key: Pair(before.get(key), after.get(key)) for key in dict.fromkeys((*after, *before))}
+
+
+class ChangedValue(NamedTuple):
+    """The value at a path of an object that both states have, which differs. None where the path does not exist."""
+
+    pair: Pair
+    path: Path
+    before: Any
+    after: Any
+
+    def raised(self, message: str, details: Iterable[str] = (), predicts: Iterable[Prediction] = ()) -> Raised:
+        """Returns an impact at the value."""
+        return self.pair.raised(message, self.path, details, predicts)
+
+
+def changed(pairs: Iterable[Pair], path: Path, default: Any = None) -> Iterator[ChangedValue]:
+    """Yields the value at a path of each object of both states whose value differs.
+
+    Args:
+        default: the value for an object without the path.
+    """
+    for pair in pairs:
+        before, after = (default if value is None else value for value in pair.values(*path))
+        if pair.before and pair.after and before != after:
+            yield ChangedValue(pair, path, before, after)
 
 
 def grouped(elements: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

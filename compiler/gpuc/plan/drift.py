@@ -187,7 +187,7 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
         by_scope = _reasons(change, pair)
         largest = next((possible for possible in Scope if possible in by_scope), None)
         if largest is scope:
-            found.setdefault(pair.pool, []).append((pair, by_scope[scope]))
+            found.setdefault(pair.element, []).append((pair, by_scope[scope]))
     return [
         _pool_drift(
             change, name, [pair for pair, _ in parts], list({r.words: r for _, rs in parts for r in rs}.values())

@@ -41,7 +41,7 @@ class LimitChange:
 
     def raised(self, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
         """Returns an impact of the limits."""
-        where = where_text(self.owner, (pair.manifest.namespace for pair in self.pairs))
+        where = where_text(self.owner, (pair.namespace for pair in self.pairs))
         message = f"the ResourceQuota allows {', '.join(self.texts)}{where}"
         return Raised(self.owner, message, self.pairs[0].after, self.path, details, predicts)
 
@@ -65,10 +65,10 @@ def limit_changes(change: Change, *, smaller: bool) -> list[LimitChange]:
         if not pair.changes("spec", "hard"):
             continue
         found = dict(_limits(pair, smaller))
-        is_reported = is_derived and pair.manifest.namespace in queued and not _main(found)
+        is_reported = is_derived and pair.namespace in queued and not _main(found)
         if found and not is_reported:
             texts = tuple(text for key, text in found.items() if key in _shown(found))
-            key = owner_of(change, pair.manifest.namespace), texts, tuple(found)
+            key = owner_of(change, pair.namespace), texts, tuple(found)
             groups.setdefault(key, []).append(pair)
     return [LimitChange(owner, tuple(pairs), texts, keys) for (owner, texts, keys), pairs in groups.items()]
 

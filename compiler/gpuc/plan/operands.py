@@ -176,4 +176,4 @@ def pools_with_another_layout(change: Change) -> Iterator[PoolPair]:
 def mps_pools(change: Change) -> list[str]:
     """Returns the node pools of the state before whose nodes share GPUs by MPS."""
     with_mps = (pair for pair in change.pools if (pair.labels(PLUGIN_CONFIG_LABEL)[0] or "").startswith("mps-"))
-    return list(dict.fromkeys(pair.pool for pair in with_mps))
+    return list(dict.fromkeys(pair.element for pair in with_mps))

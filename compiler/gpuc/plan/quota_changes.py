@@ -56,7 +56,7 @@ class QuotaChange:
     @property
     def queue(self) -> str:
         """The name of the queue in the spec."""
-        return queue_name(self.pair)
+        return self.pair.element
 
     @property
     def key(self) -> Key:
@@ -145,7 +145,7 @@ def flavors(state: State, name: str) -> dict[str, Flavor]:
 
 def queues(change: Change) -> dict[str, list[Pair]]:
     """Returns the ClusterQueues by the name of the queue in the spec."""
-    return grouped(change.pairs(GROUP, "ClusterQueue"), queue_name)
+    return grouped(change.pairs(GROUP, "ClusterQueue"), lambda pair: pair.element)
 
 
 def parents(pair: Pair) -> tuple[str, str]:
@@ -157,14 +157,6 @@ def parents(pair: Pair) -> tuple[str, str]:
 def parent_path(pair: Pair) -> Path:
     """Returns the path of the cohort of a ClusterQueue, or of the parent of a Cohort."""
     return ("spec", parent(pair.manifest)[0])
-
-
-def queue_name(pair: Pair) -> str:
-    """Returns the name in the spec of the queue of a ClusterQueue or LocalQueue; without a spec, its own name."""
-    match pair.manifest.origin:
-        case ("spec", "queues", str(name)):
-            return name
-    return pair.name
 
 
 def flavor_text(change: Change, flavor: str) -> str:

@@ -59,7 +59,7 @@ def pool_sizes(change: Change) -> list[PoolSize]:
     """Returns the node pools of both states whose numbers of nodes are known."""
     by_name: dict[str, list[PoolPair]] = {}
     for pair in change.pools:
-        by_name.setdefault(pair.pool, []).append(pair)
+        by_name.setdefault(pair.element, []).append(pair)
     found = []
     for name, pairs in by_name.items():
         sides = [[pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]]
@@ -200,7 +200,7 @@ def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go (AllNonPendingPodsScheduled),
     staticdrift.go
     """
-    pool = pool_of(change.after.cluster, pairs[0].pool)
+    pool = pool_of(change.after.cluster, pairs[0].element)
     fixed = [pair for pair in pairs if not is_replaceable(pair)]
     static = [pair.name for pair in fixed if pair.is_static]
     if static:

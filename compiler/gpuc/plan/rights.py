@@ -122,7 +122,7 @@ def cloud_roles(change: Change) -> Iterator[tuple[str, str, Raised]]:
             yield (
                 before,
                 after,
-                Raised(f"service account {pair.manifest.namespace}/{pair.name}", "", pair.manifest, path),
+                Raised(f"service account {pair.namespace}/{pair.name}", "", pair.manifest, path),
             )
 
 

@@ -10,7 +10,6 @@ from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text
-from gpuc.plan.quota_changes import queue_name
 
 
 class TenantNamespaces(NamedTuple):
@@ -60,7 +59,7 @@ def where_text(owner: str, namespaces: Iterable[str]) -> str:
 
 def owner_and_queue(change: Change, local: Pair) -> tuple[str, str]:
     """Returns the tenant or namespace of a LocalQueue in words, and the name of its queue in the spec."""
-    return owner_of(change, local.manifest.namespace), queue_name(local)
+    return owner_of(change, local.namespace), local.element
 
 
 def owner_of(change: Change, namespace: str) -> str:
@@ -89,7 +88,7 @@ def has_left(change: Change, removed: Sequence[Pair]) -> bool:
 def pruned_in_namespaces(change: Change, kind: str) -> Iterator[Pair]:
     """Yields the objects of a core kind that Argo CD deletes in namespaces that stay."""
     for pair in change.pairs("", kind):
-        namespace = change.pair("", "Namespace", pair.manifest.namespace)
+        namespace = change.pair("", "Namespace", pair.namespace)
         if pair.is_removed and not (namespace and namespace.is_removed) and not is_left(change, pair.manifest):
             yield pair
 
@@ -120,6 +119,6 @@ def workloads_in(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
 def _loses_members(change: Change, namespace: str) -> bool:
     """Returns whether Argo CD removes a RoleBinding of a namespace, so that members cannot create workloads."""
     return any(
-        pair.is_removed and pair.manifest.namespace == namespace and not is_left(change, pair.manifest)
+        pair.is_removed and pair.namespace == namespace and not is_left(change, pair.manifest)
         for pair in change.pairs("rbac.authorization.k8s.io", "RoleBinding")
     )

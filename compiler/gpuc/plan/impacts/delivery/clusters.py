@@ -119,12 +119,12 @@ def argocd_moves(change: Change) -> Impacts:
     AppProject permits the new namespace, the old Argo CD creates the Applications there and then deletes the old ones.
     The objects of the Applications stay in each case.
     """
-    removed = {pair.name: pair.manifest.namespace for pair in change.pairs(ARGO, "Application") if pair.is_removed}
+    removed = {pair.name: pair.namespace for pair in change.pairs(ARGO, "Application") if pair.is_removed}
     moved = [pair for pair in change.pairs(ARGO, "Application") if pair.is_added and pair.name in removed]
     if not moved:
         return
     pair = moved[0]
-    old, new, name = removed[pair.name], pair.manifest.namespace, cluster_name(change)
+    old, new, name = removed[pair.name], pair.namespace, cluster_name(change)
     message = (
         f"{len(moved)} Applications move from namespace {old} to {new}: an administrator deletes the root Application "
         f"in {old} before the merge, and applies the one in {new} after it; until then Argo CD creates no Application"

@@ -2,7 +2,7 @@
 
 from gpuc.cluster.pool_fields import BUDGETS, CONSOLIDATION, IDLE_TIME, LIFETIME
 from gpuc.kubernetes.duration import parse_duration
-from gpuc.plan.change import Change
+from gpuc.plan.change import Change, changed
 from gpuc.plan.drift import Scope, drifts
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.replacement import (
@@ -94,22 +94,16 @@ def nodes_expire(change: Change) -> Impacts:
     Karpenter deletes an expired node without regard to budgets and working hours, and before a new node has started.
     Nodes that start together expire together. A running node keeps the lifetime with which it started.
     """
-    seen = set()
     for pair in change.pools:
-        old, new = pair.old, pair.new
-        if old is None or new is None:
+        before, after = (pool and _seconds(pool.lifetime) for pool in (pair.old, pair.new))
+        if pair.old is None or pair.new is None or after is None or (before is not None and after >= before):
             continue
-        before, after = _seconds(old.lifetime), _seconds(new.lifetime)
-        name = pair.pool
-        if after is None or (before is not None and after >= before) or name in seen:
-            continue
-        seen.add(name)
-        message = f"new nodes end {new.lifetime} after their start instead of {old.lifetime.lower()}"
+        message = f"new nodes end {pair.new.lifetime} after their start instead of {pair.old.lifetime.lower()}"
         details = (
             "expiry ignores budgets and working hours, and does not wait for a new node",
-            f"an expired node drains; {protected_pods_end(new)}",
+            f"an expired node drains; {protected_pods_end(pair.new)}",
         )
-        yield Raised(f"node pool {name}", message, pair.manifest, LIFETIME, details)
+        yield pair.raised(message, LIFETIME, details)
 
 
 def _seconds(text: str) -> float | None:
@@ -145,7 +139,7 @@ def budget_changes(change: Change) -> Impacts:
             hours = ", also in working hours from now on" if is_opened else ""
             message = f"drifted nodes are replaced {pace(pair, change.after.cluster)}{hours}"
         details = ("empty nodes stay too, and cost",) if is_closed(pair.new, EMPTY) else ()
-        yield Raised(f"node pool {pair.pool}", message, pair.after, BUDGETS, details)
+        yield pair.raised(message, BUDGETS, details)
 
 
 @impact(
@@ -160,11 +154,10 @@ def consolidation_changes(change: Change) -> Impacts:
     With WhenEmpty, Karpenter removes only empty nodes. With other policies, Karpenter evicts pods that fit on other
     nodes, except pods with karpenter.sh/do-not-disrupt. Karpenter does not consolidate a static NodePool.
     """
-    for pair in change.pools:
-        before, after = pair.values(*CONSOLIDATION)
-        if pair.is_changed and before == "WhenEmpty" and after != before and not pair.is_static:
-            message = f"Karpenter moves pods to use fewer nodes (consolidation {after} instead of {before})"
-            yield Raised(f"node pool {pair.pool}", message, pair.after, CONSOLIDATION)
+    for policy in changed((pair for pair in change.pools if not pair.is_static), CONSOLIDATION):
+        if policy.before == "WhenEmpty":
+            reason = f"(consolidation {policy.after} instead of {policy.before})"
+            yield policy.raised(f"Karpenter moves pods to use fewer nodes {reason}")
 
 
 @impact("IMP132", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, ConsolidateAfter")
@@ -174,8 +167,5 @@ def idle_time_changes(change: Change) -> Impacts:
     A longer time costs idle nodes. A shorter time makes the next workload wait for a new node. Nodes of a static
     NodePool stay when they are empty.
     """
-    for pair in change.pools:
-        before, after = pair.values(*IDLE_TIME)
-        if pair.is_changed and before != after and not pair.is_static:
-            message = f"empty nodes end after {after} instead of {before}"
-            yield Raised(f"node pool {pair.pool}", message, pair.after, IDLE_TIME)
+    for time in changed((pair for pair in change.pools if not pair.is_static), IDLE_TIME):
+        yield time.raised(f"empty nodes end after {time.after} instead of {time.before}")

@@ -12,7 +12,7 @@ from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, items, pairs
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.quota_changes import GPU_PREFIXES, flavor_text, queue_name, tree
+from gpuc.plan.quota_changes import GPU_PREFIXES, flavor_text, tree
 
 VALUES: Path = ("managerConfig", "controllerManagerConfigYaml")
 """The path of the configuration in the values of the chart.
@@ -303,7 +303,7 @@ def resource_leaves_queue(change: Change) -> Impacts:
     for lost, queues in grouped(kept, lambda pair: _lost_resources(change, pair.name)).items():
         if not lost:
             continue
-        names = list(dict.fromkeys(queue_name(pair) for pair in queues))  # several ClusterQueues can be one queue
+        names = list(dict.fromkeys(pair.element for pair in queues))  # several ClusterQueues can be one queue
         message = (
             f"no workload that requests {' or '.join(lost)} is admitted any more: no pool of the queue has a quota"
         )

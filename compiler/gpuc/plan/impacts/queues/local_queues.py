@@ -16,7 +16,7 @@ from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text, uses
-from gpuc.plan.quota_changes import loses, queue_name, queues, quota_changes, quotas_text
+from gpuc.plan.quota_changes import loses, queues, quota_changes, quotas_text
 from gpuc.plan.state import State
 from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
 
@@ -37,7 +37,7 @@ def _removed_queues(change: Change, *, after_leaving: bool) -> Iterator[Raised]:
         local = _removed_local_queues(change, [pair.name for pair in pairs])
         has_left = bool(local) and all(pair.values("spec", "stopPolicy")[0] == _HOLD for pair in local)
         if has_left == after_leaving:
-            outcomes = dict.fromkeys(_outcome_without_queue(change, pair.manifest.namespace) for pair in local)
+            outcomes = dict.fromkeys(_outcome_without_queue(change, pair.namespace) for pair in local)
             predicts = tuple(
                 Prediction(f"workloads of queue {name}", outcome)
                 for outcome in outcomes
@@ -106,12 +106,12 @@ class _Stop(NamedTuple):
 
     def predictions(self, outcome: str) -> tuple[Prediction, ...]:
         """Returns that the queues are inactive, and the outcome for the workloads of the queues."""
-        names = dict.fromkeys(queue_name(pair) for pair in self.pairs)
+        names = dict.fromkeys(pair.element for pair in self.pairs)
         inactive = tuple(Prediction(f"queue {name}", "inactive") for name in names)
         kind, _, name = self.subject.partition(" ")
         if kind == "queue" and self.is_complete:
             return (Prediction(f"workloads of queue {name}", outcome), *inactive)
-        namespaces = sorted({pair.manifest.namespace for pair in self.pairs})
+        namespaces = sorted({pair.namespace for pair in self.pairs})
         workloads = (Prediction(f"workloads of namespace {namespace}", outcome) for namespace in namespaces)
         return (*workloads, *inactive)
 
@@ -138,7 +138,7 @@ def _subject(change: Change, pair: Pair) -> str:
     """Returns the element that is leaving, of the state after or before; without such an element the queue."""
     clusters = (state.cluster for state in (change.after, change.before))
     for tenant, namespace in (row for cluster in clusters for row in (cluster.namespaces if cluster else ())):
-        if namespace.name != pair.manifest.namespace:
+        if namespace.name != pair.namespace:
             continue
         name = cluster_queue(pair.manifest)
         own = [queue for queue in namespace.queues if name in [row.name for row in queue.cluster_queues]]
@@ -148,7 +148,7 @@ def _subject(change: Change, pair: Pair) -> str:
             return f"tenant {tenant.name}"
         if namespace.spec.leaving:
             return f"namespace {namespace.name}"
-    return f"queue {queue_name(pair)}"
+    return f"queue {pair.element}"
 
 
 @impact("IMP216", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/cache.go, AddClusterQueue")
@@ -205,7 +205,7 @@ def queue_stops(change: Change) -> Impacts:
     Running workloads continue. Workloads that wait, and workloads that Kueue evicts, stay suspended.
     """
     for stop in _stop_changes(change, _HOLD):
-        namespaces = sorted({pair.manifest.namespace for pair in stop.pairs} - {""})
+        namespaces = sorted({pair.namespace for pair in stop.pairs} - {""})
         where = f" in {', '.join(namespaces)}" if namespaces and not stop.subject.startswith("namespace") else ""
         first = stop.pairs[0]
         yield Raised(
@@ -225,7 +225,7 @@ def queue_drains(change: Change) -> Impacts:
     The jobs are suspended and their pods end. No workload is admitted until stopPolicy is None.
     """
     for stop in _stop_changes(change, _DRAIN):
-        namespaces = sorted({pair.manifest.namespace for pair in stop.pairs} - {""})
+        namespaces = sorted({pair.namespace for pair in stop.pairs} - {""})
         where = f" in {', '.join(namespaces)}" if namespaces else ""
         message = f"all running workloads{where} are evicted, and none is admitted, because of stopPolicy HoldAndDrain"
         predicts = stop.predictions("evicted")
@@ -243,7 +243,7 @@ def queue_inactive(change: Change) -> Impacts:
         reason = inactive_reason(change.after.objects, after) if after else None
         if reason and not (before and inactive_reason(change.before.objects, before)):
             message = f"is inactive and admits no workloads: {reason[0]}"
-            name = queue_name(pair)
+            name = pair.element
             predicts = (Prediction(f"queue {name}", "inactive"), Prediction(f"workloads of queue {name}", "waiting"))
             yield Raised(f"queue {name}", message, pair.after, reason[1], (), predicts)
 
@@ -256,13 +256,13 @@ def local_queue_added(change: Change) -> Impacts:
     """
     added = (pair for pair in change.pairs(GROUP, "LocalQueue") if _is_added(change, pair))
     for (owner, name), pairs in grouped(added, lambda pair: owner_and_queue(change, pair)).items():
-        where = where_text(owner, sorted({pair.manifest.namespace for pair in pairs}))
+        where = where_text(owner, sorted({pair.namespace for pair in pairs}))
         yield Raised(owner, f"can submit workloads to queue {name}{where}", pairs[0].after)
 
 
 def _is_added(change: Change, pair: Pair) -> bool:
     """Returns whether a LocalQueue is new, and its namespace and its queue are not."""
-    namespace = change.pair("", "Namespace", pair.manifest.namespace)
+    namespace = change.pair("", "Namespace", pair.namespace)
     queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[1]))
     is_new = (namespace and namespace.is_added) or (queue and queue.is_added) or change.is_new
     return pair.is_added and not is_new
@@ -277,7 +277,7 @@ def local_queue_moves(change: Change) -> Impacts:
     for pair in change.pairs(GROUP, "LocalQueue"):
         before, after = pair.values("spec", "clusterQueue")
         if before and after and before != after:
-            place = f"{pair.manifest.namespace}/{pair.name}"
+            place = f"{pair.namespace}/{pair.name}"
             message = f"LocalQueue {pair.name} cannot move from ClusterQueue {before} to {after}: immutable field"
             details = (
                 "to move it, delete the LocalQueue and let Argo CD create it again; workloads that run continue, and "
@@ -285,7 +285,7 @@ def local_queue_moves(change: Change) -> Impacts:
             )
             predicts = (Prediction(f"object LocalQueue {place}", "refused"),)
             path = ("spec", "clusterQueue")
-            yield Raised(f"namespace {pair.manifest.namespace}", message, pair.after, path, details, predicts)
+            yield Raised(f"namespace {pair.namespace}", message, pair.after, path, details, predicts)
 
 
 @impact("IMP221", Level.DISRUPTS, source=_ACTIVE)
@@ -298,9 +298,9 @@ def local_queue_removed(change: Change) -> Impacts:
     removed = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.is_removed and _stays(change, pair))
     found = uses(change)
     for (owner, queue), pairs in grouped(removed, lambda pair: owner_and_queue(change, pair)).items():
-        namespaces = sorted({pair.manifest.namespace for pair in pairs})
+        namespaces = sorted({pair.namespace for pair in pairs})
         where = where_text(owner, namespaces)
-        places = {(pair.manifest.namespace, pair.name) for pair in pairs}
+        places = {(pair.namespace, pair.name) for pair in pairs}
         users = [use.manifest for use in found if (use.manifest.namespace, use.local_queue) in places]
         details = (
             "workloads that run continue until they end; workloads that wait, and workloads that Kueue evicts, stay "
@@ -315,7 +315,7 @@ def local_queue_removed(change: Change) -> Impacts:
 
 def _stays(change: Change, pair: Pair) -> bool:
     """Returns whether the ClusterQueue and the Namespace of a removed LocalQueue stay, in the same tenant."""
-    namespace = change.pair("", "Namespace", pair.manifest.namespace)
+    namespace = change.pair("", "Namespace", pair.namespace)
     cluster_queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[0]))
     if namespace and (namespace.is_removed or tenant_of(namespace, 0) != tenant_of(namespace, 1)):
         return False
@@ -337,7 +337,7 @@ def selector_excludes_namespaces(change: Change) -> Impacts:
             message = f"accepts no workloads of {', '.join(excluded)} any more, although they keep their LocalQueues"
             predicts = tuple(Prediction(f"workloads of namespace {name}", "waiting") for name in excluded)
             path = next(field.path for field in pair.fields if field.is_below("spec", "namespaceSelector"))
-            yield Raised(f"queue {queue_name(pair)}", message, pair.after, path, (), predicts)
+            yield Raised(f"queue {pair.element}", message, pair.after, path, (), predicts)
 
 
 def _accepted(state: State, queue: Manifest) -> dict[str, bool]:

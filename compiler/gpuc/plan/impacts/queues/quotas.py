@@ -21,7 +21,6 @@ from gpuc.plan.quota_changes import (
     is_less,
     loses,
     pool_cause,
-    queue_name,
     queues,
     quota_changes,
     quota_text,
@@ -114,7 +113,7 @@ def _reclaiming(change: Change, quota: QuotaChange) -> Iterator[str]:
     pairs = {pair.name: pair for pair in change.pairs(GROUP, "ClusterQueue")}
     others = [node for node in cohort_of(change.after, quota.pair.name) if node.name != quota.pair.name]
     names = [
-        queue_name(pairs[node.name])
+        pairs[node.name].element
         for node in others
         if quota.key in node.quotas and node.quotas[quota.key].nominal and node.reclaims
     ]
@@ -269,7 +268,7 @@ def pool_order_changes(change: Change) -> Impacts:
             message = f"new workloads try the node pools in the order {', '.join(after)} instead of {', '.join(before)}"
             origin = pair.manifest.origin
             manifest, path = (None, (*origin, "quota")) if origin else (pair.after, ("spec", "resourceGroups"))
-            yield Raised(f"queue {queue_name(pair)}", message, manifest, path)
+            yield Raised(f"queue {pair.element}", message, manifest, path)
 
 
 @impact("IMP207", Level.DISRUPTS, source=_FITS)
@@ -322,7 +321,7 @@ def node_resources_shrink(change: Change) -> Impacts:
         details = ("the quotas in nodes stay the same", "pods that request a complete node do not fit any more")
         cause = pool_cause(change, flavor)
         manifest, path = (None, cause) if cause else (pair.after, (*nodes[1][pair.name].path(keys[0]), "nominalQuota"))
-        waits = {queue_name(pair): _waiting(nodes[1][pair.name], keys) for pair, keys in rows}
+        waits = {pair.element: _waiting(nodes[1][pair.name], keys) for pair, keys in rows}
         predicts = tuple(Prediction(f"workloads of queue {name}", outcome) for name, outcome in waits.items())
         yield Raised(flavor_text(change, flavor), message, manifest, path, details, predicts)
 

@@ -48,13 +48,13 @@ def _predictions(change: Change, limits: LimitChange) -> Iterator[Prediction]:
     """Yields a refusal for each namespace. In a namespace with a LocalQueue, it depends on the pods without a queue."""
     queued = {local.namespace for local in change.before.objects.of(GROUP, "LocalQueue")}
     for pair in limits.pairs if limits.has_gpus else ():
-        outcome = "perhaps refused" if pair.manifest.namespace in queued else "refused"
-        yield Prediction(f"workloads of namespace {pair.manifest.namespace}", outcome)
+        outcome = "perhaps refused" if pair.namespace in queued else "refused"
+        yield Prediction(f"workloads of namespace {pair.namespace}", outcome)
 
 
 def _above(change: Change, pair: Pair) -> Iterator[str]:
     """Yields a sentence for each resource of which the objects of --workloads request more than the new quota."""
-    namespace = pair.manifest.namespace
+    namespace = pair.namespace
     total = requested(change, namespace) if change.workloads else {}
     for name, count in total.items():
         limit = amount(name, dig(pair.values("spec", "hard")[1], f"requests.{name}"))
@@ -81,9 +81,9 @@ def default_requests_change(change: Change) -> Impacts:
     The API server applies the limits to pods that are created from then on. Pods that run keep their requests.
     """
     changed = (pair for pair in change.kept("", "LimitRange") if _limit_texts(pair)[0])
-    groups = grouped(changed, lambda pair: (owner_of(change, pair.manifest.namespace), _limit_texts(pair)[0]))
+    groups = grouped(changed, lambda pair: (owner_of(change, pair.namespace), _limit_texts(pair)[0]))
     for (owner, texts), ranges in groups.items():
-        where = where_text(owner, (pair.manifest.namespace for pair in ranges))
+        where = where_text(owner, (pair.namespace for pair in ranges))
         yield Raised(owner, f"{', '.join(texts)}{where}", ranges[0].after, _limit_texts(ranges[0])[1][0])
 
 
@@ -131,14 +131,14 @@ def service_account_removed(change: Change) -> Impacts:
             "pods of running jobs that are created again are refused, too",
             *users_text("that name it", _users(change, pair)),
         )
-        yield Raised(f"namespace {pair.manifest.namespace}", message, pair.before, (), details)
+        yield Raised(f"namespace {pair.namespace}", message, pair.before, (), details)
 
 
 def _users(change: Change, pair: Pair) -> list[Manifest]:
     """Returns the objects of --workloads whose pods name the ServiceAccount."""
     found = []
     for manifest in change.workloads:
-        workload = workload_of(manifest) if manifest.namespace == pair.manifest.namespace else None
+        workload = workload_of(manifest) if manifest.namespace == pair.namespace else None
         names = {dig(pods.pod, "serviceAccountName") for pods in workload.pod_sets} if workload else set()
         if pair.name in names:
             found.append(manifest)
@@ -154,7 +154,7 @@ def nccl_profile_removed(change: Change) -> Impacts:
     """
     removed = [pair for pair in pruned_in_namespaces(change, "ConfigMap") if pair.name.startswith(_NCCL)]
     for name, pairs in grouped(removed, lambda pair: pair.name).items():
-        namespaces = ", ".join(pair.manifest.namespace for pair in pairs)
+        namespaces = ", ".join(pair.namespace for pair in pairs)
         message = f"ConfigMap {name} is removed from {namespaces}: containers that read it do not start any more"
         details = ("containers that run continue; pods of running jobs that are created again fail to start",)
         yield Raised(f"NCCL profile {name.removeprefix(_NCCL)}", message, pairs[0].before, (), details)

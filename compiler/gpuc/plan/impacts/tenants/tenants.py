@@ -74,7 +74,7 @@ def namespace_moves(change: Change) -> Impacts:
 
 def _waiting(change: Change, namespace: str) -> str:
     """Returns what happens to the workloads that wait in queues which do not move with the namespace."""
-    local_queues = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.manifest.namespace == namespace)
+    local_queues = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.namespace == namespace)
     places = {pair.name: pair.values("spec", "clusterQueue") for pair in local_queues}
     lost = sorted(name for name, (before, after) in places.items() if before is not None and before != after)
     return f"; workloads that wait in {kind_of(lost, 'queue')} of the old tenant are not admitted" if lost else ""
