@@ -1,9 +1,10 @@
 """Discovery of checks. A check is a function and a case file with examples.
 
-The first line of the docstring of the function is the title of the rule, and the rest is the reason. The case file has
-the name of the function and the suffix .yaml. It contains good and bad examples, separated by `---`. Each line for
-which gpuc reports a finding ends with `#! ID`. A module has the name of its only check, or several checks of one
-subject. gpuc discovers the modules in the folders of a package, so no list names them.
+The first line of the docstring of the function is the title of the rule, and the rest is the reason. A long source is
+the last paragraph, which begins with "Source:". The case file has the name of the function and the suffix .yaml. It
+contains good and bad examples, separated by `---`. Each line for which gpuc reports a finding ends with `#! ID`. A
+module has the name of its only check, or several checks of one subject. gpuc discovers the modules in the folders of a
+package, so no list names them.
 """
 
 from __future__ import annotations
@@ -47,8 +48,9 @@ class Checks(Generic[Subject, RawFinding]):
         """
 
         def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
-            title, _, why = (find.__doc__ or "").strip().partition("\n")
-            rule = declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__, level)
+            title, _, text = (find.__doc__ or "").strip().partition("\n")
+            why, _, long_source = " ".join(text.split()).partition(" Source: ")
+            rule = declare_rule(id, severity, title, why, source or long_source, find.__module__, level)
             check = Check(rule, find)
             self._checks.append(check)
             return check

@@ -12,9 +12,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
-from gpuc.model.names import POOL_LABEL
 from gpuc.model.units import Unit, unit_name
-from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.replacement import pool_of
@@ -162,8 +160,7 @@ def parent_path(pair: Pair) -> Path:
 def flavor_text(change: Change, flavor: str) -> str:
     """Returns a flavor in words: "node pool train-h100", or "flavor x" for a flavor that gpuc did not emit."""
     pair = change.pair(GROUP, "ResourceFlavor", flavor)
-    labels = dig(pair.manifest.body, "spec", "nodeLabels") if pair else None
-    return f"node pool {flavor}" if dig(labels, POOL_LABEL) == flavor else f"flavor {flavor}"
+    return pair.subject if pair else f"flavor {flavor}"
 
 
 def pool_cause(change: Change, flavor: str, *keys: str) -> Path:

@@ -19,13 +19,7 @@ from gpuc.plan.replacement import (
 )
 
 
-@impact(
-    "IMP110",
-    Level.DISRUPTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go, "
-    "pkg/controllers/disruption/drift.go, staticdrift.go, helpers.go (SimulateScheduling); "
-    "aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go",
-)
+@impact("IMP110", Level.DISRUPTS)
 def nodes_replaced(change: Change) -> Impacts:
     """Karpenter replaces all nodes of a node pool.
 
@@ -34,38 +28,38 @@ def nodes_replaced(change: Change) -> Impacts:
     limits must leave a place for it beside the other nodes. A node with pods that do not fit the new nodes, for example
     because they do not tolerate a new taint, stays until its pods change; a static pool replaces it all the same. The
     nodes of a static pool drift without a replacement if its limit leaves no place for the new node.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go,
+    pkg/controllers/disruption/drift.go, staticdrift.go, helpers.go (SimulateScheduling); aws/karpenter-provider-aws
+    v1.14.1 pkg/cloudprovider/drift.go
     """
     yield from _replaced(change, Scope.ALL, "replaced")
 
 
-@impact(
-    "IMP111",
-    Level.DISRUPTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areRequirementsDrifted); "
-    "aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go, "
-    "pkg/controllers/capacityreservation/capacitytype/controller.go (syncCapacityType)",
-)
+@impact("IMP111", Level.DISRUPTS)
 def some_nodes_replaced(change: Change) -> Impacts:
     """Karpenter replaces the nodes of a node pool that do not meet the new requirements.
 
     A node keeps the instance type, zone, purchase option, subnet and reservation with which it started, with one
     exception: if its reservation ends, a reserved node becomes an on-demand node. Karpenter compares these properties
     with the new requirements. Other nodes stay.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go
+    (areRequirementsDrifted); aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go,
+    pkg/controllers/capacityreservation/capacitytype/controller.go (syncCapacityType)
     """
     yield from _replaced(change, Scope.SOME, "perhaps replaced")
 
 
-@impact(
-    "IMP112",
-    Level.DISRUPTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go (areRequirementsDrifted); "
-    "aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go",
-)
+@impact("IMP112", Level.DISRUPTS)
 def nodes_perhaps_replaced(change: Change) -> Impacts:
     """Karpenter replaces nodes if other resources of AWS match a new selector.
 
     gpuc cannot know which images, subnets and security groups have the tags, or which nodes have a label. If other
     resources match than until now, the nodes drift.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/disruption/drift.go
+    (areRequirementsDrifted); aws/karpenter-provider-aws v1.14.1 pkg/cloudprovider/drift.go
     """
     for raised in _replaced(change, Scope.UNKNOWN, "perhaps replaced"):
         yield raised._replace(details=("gpuc cannot compute which nodes match", *raised.details))
@@ -83,27 +77,28 @@ def _replaced(change: Change, scope: Scope, outcome: str) -> Impacts:
         yield Raised(f"node pool {drift.name}", message, first.manifest, first.path, sentences, predicts)
 
 
-@impact(
-    "IMP113",
-    Level.DISRUPTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/expiration/controller.go",
-)
+@impact("IMP113", Level.DISRUPTS)
 def nodes_expire(change: Change) -> Impacts:
     """Nodes of a node pool end after a time, or after a shorter time than before.
 
     Karpenter deletes an expired node without regard to budgets and working hours, and before a new node has started.
     Nodes that start together expire together. A running node keeps the lifetime with which it started.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/expiration/controller.go
     """
     for pair in change.pools:
-        before, after = (pool and _seconds(pool.lifetime) for pool in (pair.old, pair.new))
-        if pair.old is None or pair.new is None or after is None or (before is not None and after >= before):
+        old, new = pair.old, pair.new
+        if old is None or new is None:
             continue
-        message = f"new nodes end {pair.new.lifetime} after their start instead of {pair.old.lifetime.lower()}"
+        before, after = _seconds(old.lifetime), _seconds(new.lifetime)
+        if after is None or (before is not None and after >= before):
+            continue
         details = (
             "expiry ignores budgets and working hours, and does not wait for a new node",
-            f"an expired node drains; {protected_pods_end(pair.new)}",
+            f"an expired node drains; {protected_pods_end(new)}",
         )
-        yield pair.raised(message, LIFETIME, details)
+        instead = f"{new.lifetime} after their start instead of {old.lifetime.lower()}"
+        yield pair.raised(f"new nodes end {instead}", LIFETIME, details)
 
 
 def _seconds(text: str) -> float | None:
@@ -117,17 +112,15 @@ def _seconds(text: str) -> float | None:
         return None
 
 
-@impact(
-    "IMP130",
-    Level.NONE,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Budget), "
-    "pkg/controllers/disruption/emptiness.go",
-)
+@impact("IMP130", Level.NONE)
 def budget_changes(change: Change) -> Impacts:
     """The budgets change within which Karpenter replaces nodes, or the hours in which Karpenter replaces none.
 
     The budgets apply from the sync on, also to nodes that have drifted before. The change itself replaces no node. A
     budget of 0 without reasons also keeps empty nodes, which cost.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go (Budget),
+    pkg/controllers/disruption/emptiness.go
     """
     for pair in change.pools:
         if not pair.changes(*BUDGETS):
@@ -142,17 +135,15 @@ def budget_changes(change: Change) -> Impacts:
         yield pair.raised(message, BUDGETS, details)
 
 
-@impact(
-    "IMP131",
-    Level.DISRUPTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/consolidation.go, pkg/apis/v1/nodepool.go "
-    "(Replicas)",
-)
+@impact("IMP131", Level.DISRUPTS)
 def consolidation_changes(change: Change) -> Impacts:
     """Karpenter also removes nodes of a node pool with running pods, to use fewer or cheaper nodes.
 
     With WhenEmpty, Karpenter removes only empty nodes. With other policies, Karpenter evicts pods that fit on other
     nodes, except pods with karpenter.sh/do-not-disrupt. Karpenter does not consolidate a static NodePool.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/consolidation.go, pkg/apis/v1/nodepool.go
+    (Replicas)
     """
     for policy in changed((pair for pair in change.pools if not pair.is_static), CONSOLIDATION):
         if policy.before == "WhenEmpty":

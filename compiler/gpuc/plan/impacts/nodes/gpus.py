@@ -38,13 +38,7 @@ def node_offers_more(change: Change) -> Impacts:
     yield from (offer.raised for offer in advertised_changes(change) if not offer.less)
 
 
-@impact(
-    "IMP122",
-    Level.DISRUPTS,
-    source="NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go (ContinuouslySyncMigConfigChanges), "
-    "pkg/mig/reconfigure/reconfigure.go (Run, setState), cmd/nvidia-mig-parted/apply/config.go, "
-    "pkg/mig/config/config.go (SetMigConfig, ClearMigConfig)",
-)
+@impact("IMP122", Level.DISRUPTS)
 def layout_not_applied(change: Change) -> Impacts:
     """The MIG layout of a node pool changes, and its running nodes keep the old layout.
 
@@ -54,6 +48,10 @@ def layout_not_applied(change: Change) -> Impacts:
     uses it fails, and free slices of this GPU can be lost; GPUs before it have the new layout. The device plugin then
     starts again, and the label nvidia.com/mig.config.state is failed. A node without pods on its GPUs gets the new
     layout.
+
+    Source: NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go (ContinuouslySyncMigConfigChanges),
+    pkg/mig/reconfigure/reconfigure.go (Run, setState), cmd/nvidia-mig-parted/apply/config.go,
+    pkg/mig/config/config.go (SetMigConfig, ClearMigConfig)
     """
     replaced = {drift.name for drift in drifts(change, Scope.ALL)}
     for pair in pools_with_another_layout(change):
@@ -93,17 +91,15 @@ def configuration_removed(change: Change) -> Impacts:
 _SHOWN = 3
 
 
-@impact(
-    "IMP140",
-    Level.RESTRICTS,
-    source="NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet, applyUpdateStrategyConfig); "
-    "NVIDIA/mig-parted v0.15.0 pkg/mig/reconfigure/reconfigure.go (isConfigAlreadyApplied)",
-)
+@impact("IMP140", Level.RESTRICTS)
 def agents_restart(change: Change) -> Impacts:
     """The GPU Operator restarts, starts or deletes its operands on the GPU nodes.
 
     While the device plugin of a node restarts, no new pod gets GPUs there. Running pods keep their GPUs, unless they
     share them by MPS. The driver does not restart: its DaemonSet has the update strategy OnDelete.
+
+    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet, applyUpdateStrategyConfig);
+    NVIDIA/mig-parted v0.15.0 pkg/mig/reconfigure/reconfigure.go (isConfigAlreadyApplied)
     """
     for operands in operand_changes(change):
         fields = operands.fields(*(name for name in OPERANDS if name != MPS))
@@ -139,19 +135,17 @@ def _operands_text(operands: list[str]) -> str:
     return ", ".join(operands) if len(operands) <= _SHOWN else f"{len(operands)} operands"
 
 
-@impact(
-    "IMP141",
-    Level.DISRUPTS,
-    source="NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (TransformMPSControlDaemon), "
-    "assets/state-mps-control-daemon/0400_daemonset.yaml; "
-    "NVIDIA/k8s-device-plugin v0.20.0 cmd/mps-control-daemon/mps/daemon.go (Stop)",
-)
+@impact("IMP141", Level.DISRUPTS)
 def mps_servers_restart(change: Change) -> Impacts:
     """The MPS servers of a node pool restart or end, and programs that share its GPUs fail.
 
     The MPS server runs in a pod of the GPU Operator, with the image and settings of the device plugin, and an init
     container with the image and settings of the validator. If the pod ends, the server ends, and running CUDA programs
     lose their connection.
+
+    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (TransformMPSControlDaemon),
+    assets/state-mps-control-daemon/0400_daemonset.yaml; NVIDIA/k8s-device-plugin v0.20.0
+    cmd/mps-control-daemon/mps/daemon.go (Stop)
     """
     for operands in operand_changes(change):
         fields = operands.fields(MPS)
@@ -187,17 +181,15 @@ def driver_changes(change: Change) -> Impacts:
 _PATH = ("spec", "driver", "enabled")
 
 
-@impact(
-    "IMP143",
-    Level.DISRUPTS,
-    source="NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet), controllers/state_manager.go "
-    "(isStateEnabled); NVIDIA/gpu-driver-container 06a208ca ubuntu24.04/nvidia-driver (_shutdown, _unload_driver)",
-)
+@impact("IMP143", Level.DISRUPTS)
 def driver_pods_deleted(change: Change) -> Impacts:
     """The GPU Operator no longer installs the driver, and deletes the driver pods of all nodes at once.
 
     The operator does not wait until Karpenter has replaced the nodes. A driver pod that ends stops the persistence
     daemon and the fabric manager of its node, and unloads the driver if no program uses it.
+
+    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet), controllers/state_manager.go
+    (isStateEnabled); NVIDIA/gpu-driver-container 06a208ca ubuntu24.04/nvidia-driver (_shutdown, _unload_driver)
     """
     for enabled in changed(change.pairs("nvidia.com", "ClusterPolicy"), _PATH, True):
         if enabled.after is False:

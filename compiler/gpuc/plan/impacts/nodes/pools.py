@@ -46,17 +46,15 @@ def pool_left(change: Change) -> Impacts:
             yield pair.raised(message, (), details, predicts)
 
 
-@impact(
-    "IMP106",
-    Level.DESTROYS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go "
-    "(OwnerReferences), pkg/controllers/node/termination/terminator/terminator.go (Drain)",
-)
+@impact("IMP106", Level.DESTROYS)
 def pool_pruned(change: Change) -> Impacts:
     """Argo CD prunes the NodePool of a removed pool, and Karpenter deletes its nodes.
 
     The NodeClaims of a NodePool are deleted with the NodePool. Karpenter drains the nodes and ends the instances,
     without regard to budgets and working hours. A pool that was marked as leaving has no new nodes since then.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
+    (OwnerReferences), pkg/controllers/node/termination/terminator/terminator.go (Drain)
     """
     present = {pair.element for pair in change.pools if not pair.is_removed}
     for pair in change.pools:
@@ -82,12 +80,7 @@ def pool_grows(change: Change) -> Impacts:
             yield size.raised(message, REPLICAS, (*LIMITS, NODES))
 
 
-@impact(
-    "IMP102",
-    Level.RESTRICTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go "
-    "(remainingResources), pkg/controllers/static/provisioning/controller.go",
-)
+@impact("IMP102", Level.RESTRICTS)
 def pool_shrinks(change: Change) -> Impacts:
     """The maximum number of nodes of a node pool shrinks, or the maximum of another resource, for example its CPUs.
 
@@ -95,6 +88,9 @@ def pool_shrinks(change: Change) -> Impacts:
     compares the limits only when it starts a node. Nodes above a new limit stay until they are empty. A static pool
     with the limit 0 keeps its nodes, and gets no node for a node that ends. Static nodes that Karpenter deletes are
     another impact.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go
+    (remainingResources), pkg/controllers/static/provisioning/controller.go
     """
     for size in pool_sizes(change):
         deleted = max(size.running_before - size.running_after, 0)
@@ -115,17 +111,15 @@ def pool_shrinks(change: Change) -> Impacts:
             yield pair.raised(message, (*LIMITS, next(iter(smaller))))
 
 
-@impact(
-    "IMP103",
-    Level.DISRUPTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static/deprovisioning/controller.go, "
-    "pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go (OwnerReferences)",
-)
+@impact("IMP103", Level.DISRUPTS)
 def static_pool_shrinks(change: Change) -> Impacts:
     """A static node pool gets fewer nodes, or fewer of its nodes always run.
 
     Karpenter deletes the surplus nodes at once, empty nodes first, and drains their pods. Budgets do not apply. A
     NodePool of warm nodes that Argo CD prunes takes its nodes along.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static/deprovisioning/controller.go,
+    pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go (OwnerReferences)
     """
     for size in pool_sizes(change):
         count = size.running_before - size.running_after
@@ -154,17 +148,15 @@ def warm_nodes_start(change: Change) -> Impacts:
             yield size.raised(message, REPLICAS)
 
 
-@impact(
-    "IMP108",
-    Level.RESTRICTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go "
-    "(filterInstanceTypesByRequirements)",
-)
+@impact("IMP108", Level.RESTRICTS)
 def on_demand_removed(change: Change) -> Impacts:
     """A node pool starts no nodes on demand any more.
 
     If EC2 has no spot capacity, or the reservations are full, no node starts, and pods wait. The running nodes on
     demand are replaced, which is another impact.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go
+    (filterInstanceTypesByRequirements)
     """
     for pair in change.pools:
         old, new = (by_key.get(CAPACITY_TYPE) for by_key in pair.requirements)

@@ -78,16 +78,14 @@ def _renamed(change: Change, changes: Iterable[QuotaChange]) -> Iterator[str]:
             yield from names
 
 
-@impact(
-    "IMP244",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/cache/queue/cluster_queue.go, baseCompareFunc; "
-    "pkg/scheduler/preemption/preemption.go, findCandidates",
-)
+@impact("IMP244", Level.RESTRICTS)
 def queue_is_shared(change: Change) -> Impacts:
     """Another tenant gets a queue that a tenant has.
 
     All workloads of a queue wait in one order, by priority and age, and use the same quota.
+
+    Source: kueue v0.19.2 pkg/cache/queue/cluster_queue.go, baseCompareFunc; pkg/scheduler/preemption/preemption.go,
+    findCandidates
     """
     for name, pairs in grouped(change.kept(GROUP, "ClusterQueue"), lambda pair: pair.element).items():
         before, after = _tenants(change, pairs, 0), _tenants(change, pairs, 1)
@@ -235,8 +233,6 @@ _POLICIES = {
 
 Source: kueue v0.19.2 apis/kueue/v1beta2/clusterqueue_types.go, PreemptionPolicy and BorrowWithinCohortPolicy
 """
-
-
 _PREEMPTION: dict[str, tuple[Path, str]] = {
     "withinQueue": (("withinClusterQueue",), "workloads{} of the queue"),
     "reclaim": (("reclaimWithinCohort",), "workloads{} of other queues that use quota of the queue"),

@@ -10,7 +10,7 @@ from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.plan.change import Change, Pair, grouped
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.queue_usage import Use, named, total_use, uses
 from gpuc.plan.quota_changes import (
     QuotaChange,
@@ -43,18 +43,16 @@ def nominal_quota_grows(change: Change) -> Impacts:
             yield quota.raised(f"nominal quota on {quota.place} grows {span}", "nominalQuota")
 
 
-@impact(
-    "IMP201",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available; "
-    "pkg/scheduler/preemption/classical/hierarchical_preemption.go, collectCandidatesInSubtree",
-)
+@impact("IMP201", Level.RESTRICTS)
 def nominal_quota_shrinks(change: Change) -> Impacts:
     """The nominal quota of a queue on a node pool shrinks.
 
     Kueue evicts no workload because of a smaller quota. Running workloads above the new quota use borrowed quota, or,
     if the queue may not borrow, the queue admits nothing until they end. Queues of the same cohort can preempt
     workloads above the nominal quota, if they may reclaim their quota.
+
+    Source: kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available;
+    pkg/scheduler/preemption/classical/hierarchical_preemption.go, collectCandidatesInSubtree
     """
     found, changes = uses(change), quota_changes(change)
     for quota in changes:
@@ -68,7 +66,7 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
                 *_known_use(quota, found),
             ]
             outcome = _outcome(change, quota)
-            predicts = (Prediction(f"workloads of queue {quota.queue}", outcome),) if outcome else ()
+            predicts = workloads_of("queue", [quota.queue] if outcome else [], outcome)
             message = f"nominal quota on {quota.place} shrinks {span}"
             yield quota.raised(message, "nominalQuota", details, predicts)
 
@@ -192,8 +190,8 @@ def lending_shrinks(change: Change) -> Impacts:
     for quota in changes:
         if quota.has_limits and is_less(quota.after.lend, quota.before.lend):
             instead = quota.unit.instead(quota.before.lend, quota.after.lend)
-            others = loses(changes, quota.flavor, quota.pair.name)
-            details = (*others, "workloads that run with lent quota continue until they end or are preempted")
+            continuing = "workloads that run with lent quota continue until they end or are preempted"
+            details = (*loses(changes, quota.flavor, quota.pair.name), continuing)
             yield quota.raised(f"lends {instead} on {quota.place} to its cohort", "lendingLimit", details)
 
 
@@ -203,41 +201,37 @@ def pool_joins_queue(change: Change) -> Impacts:
 
     Kueue tries the workloads that wait in the queue again. Running workloads stay on their nodes.
     """
-    for name, pairs in queues(change).items():
+    for pairs in queues(change).values():
         for pair in pairs if not all(pair.is_added for pair in pairs) else ():
             known = flavors(change.before, pair.name)
             for flavor, added in flavors(change.after, pair.name).items():
                 if flavor not in known:
                     quota = quota_text(change.after, pair.name, flavor)
-                    message = f"gets quota on {flavor_text(change, flavor)}: {quota}"
-                    yield Raised(f"queue {name}", message, pair.after, added.path)
+                    yield pair.raised(f"gets quota on {flavor_text(change, flavor)}: {quota}", added.path)
 
 
-@impact(
-    "IMP209",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, addUsage; no caller of pkg/workload/evict",
-)
+@impact("IMP209", Level.RESTRICTS)
 def pool_leaves_queue(change: Change) -> Impacts:
     """A queue loses its quota on a node pool, and keeps other pools.
 
     Kueue evicts no workload that runs on the pool. A workload that Kueue evicts later, and a workload that waits, get
     another pool of the queue, or wait forever if they need the pool. Until the running workloads end, they use quota
     that other queues of the cohort lend.
+
+    Source: kueue v0.19.2 pkg/cache/scheduler/resource_node.go, addUsage; no caller of pkg/workload/evict
     """
-    for name, pairs in queues(change).items():
+    for pairs in queues(change).values():
         for pair in pairs if not all(pair.is_removed for pair in pairs) else ():
             kept = flavors(change.after, pair.name)
             for flavor, lost in flavors(change.before, pair.name).items():
                 if flavor not in kept:
-                    yield _lost_pool(change, name, pair, flavor, lost.path)
+                    yield _lost_pool(change, pair, flavor, lost.path)
 
 
-def _lost_pool(change: Change, queue: str, pair: Pair, flavor: str, path: Path) -> Raised:
-    quota = quota_text(change.before, pair.name, flavor)
-    names = {pair.name: name for name, pairs in queues(change).items() for pair in pairs}
+def _lost_pool(change: Change, pair: Pair, flavor: str, path: Path) -> Raised:
+    elements = {pair.name: pair.element for pair in change.pairs(GROUP, "ClusterQueue")}
     partners = dict.fromkeys(
-        names[node.name]
+        elements[node.name]
         for node in cohort_of(change.after, pair.name)
         if node.name != pair.name
         and any(key[0] == flavor and quota.nominal and quota.lend != 0 for key, quota in node.quotas.items())
@@ -247,9 +241,9 @@ def _lost_pool(change: Change, queue: str, pair: Pair, flavor: str, path: Path) 
         *(f"until they end, they use quota of queue {name}" for name in partners),
         "workloads that need the pool, for example because of a node selector, wait until they are changed",
     )
-    predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in (queue, *partners))
-    message = f"loses its quota on {flavor_text(change, flavor)}: {quota}"
-    return Raised(f"queue {queue}", message, pair.before, path, details, predicts)
+    message = f"loses its quota on {flavor_text(change, flavor)}: {quota_text(change.before, pair.name, flavor)}"
+    raised = pair.raised(message, path, details, workloads_of("queue", (pair.element, *partners), "waiting"))
+    return raised._replace(manifest=pair.before)
 
 
 @impact(
@@ -266,9 +260,8 @@ def pool_order_changes(change: Change) -> Impacts:
         new = [name for name in after if name in before]
         if old != new:
             message = f"new workloads try the node pools in the order {', '.join(after)} instead of {', '.join(before)}"
-            origin = pair.manifest.origin
-            manifest, path = (None, (*origin, "quota")) if origin else (pair.after, ("spec", "resourceGroups"))
-            yield Raised(f"queue {pair.element}", message, manifest, path)
+            raised, origin = pair.raised(message, ("spec", "resourceGroups")), pair.manifest.origin
+            yield raised._replace(manifest=None, path=(*origin, "quota")) if origin else raised
 
 
 @impact("IMP207", Level.DISRUPTS, source=_FITS)
@@ -286,13 +279,13 @@ def pool_stops_admission(change: Change) -> Impacts:
             "workloads that run on the pool continue, and Kueue does not preempt them",
             "other workloads get another pool of their queue, or wait if the queue has no other pool for them",
         )
-        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in names)
-        raised = quotas[0].raised(
-            f"{kind_of(names, 'queue')} {verb} no new workloads to it", "nominalQuota", details, predicts
+        message, predicts = (
+            f"{kind_of(names, 'queue')} {verb} no new workloads to it",
+            workloads_of("queue", names, "waiting"),
         )
-        if cause := pool_cause(change, flavor, "hold", "leaving"):
-            raised = raised._replace(manifest=None, path=cause)
-        yield raised._replace(subject=quotas[0].place)
+        raised = quotas[0].raised(message, "nominalQuota", details, predicts)._replace(subject=quotas[0].place)
+        cause = pool_cause(change, flavor, "hold", "leaving")
+        yield raised._replace(manifest=None, path=cause) if cause else raised
 
 
 @impact("IMP208", Level.RESTRICTS, source=_FITS)
