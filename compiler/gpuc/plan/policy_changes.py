@@ -11,7 +11,6 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names, kind_of
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.kubernetes.api_groups import CONSTRAINTS
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Prediction, Raised
@@ -189,45 +188,30 @@ class SettingChange:
     """The path of the setting in the constraint."""
 
 
-@dataclass(frozen=True)
-class PolicySettings:
-    """The same changes of settings in the constraints of one policy."""
+def policy_settings(change: Change, stage: str, *, refuses_more: bool, effect: str = "") -> Iterator[Raised]:
+    """Yields an impact for what the settings of a policy refuse, or allow. The same changes of tenants are together.
 
-    name: str
-    stage: str
-    """warn or deny."""
-    words: tuple[str, ...]
-    tenants: tuple[str, ...]
-    """The tenants whose objects the policy checks; empty for all tenants."""
-    manifest: Manifest
-    path: Path
-
-    def raised(self, effect: str = "") -> Raised:
-        """Returns an impact: what changes, the tenants, and the effect."""
-        tenants = f" for {kind_of(self.tenants, 'tenant')}" if self.tenants else ""
-        return Raised(f"policy {self.name}", f"{'; '.join(self.words)}{tenants}{effect}", self.manifest, self.path)
-
-
-def policy_settings(change: Change, *, refuses_more: bool) -> Iterator[PolicySettings]:
-    """Yields what policies with the stage warn or deny refuse, or allow, because of their settings.
-
-    The same changes for several tenants are together.
+    Args:
+        stage: the stage of the policies: warn or deny.
+        effect: what happens to violations, for the end of the message.
     """
-    groups: dict[tuple[str, str, tuple[str, ...]], list[tuple[PolicyChange, Path]]] = defaultdict(list)
+    groups: dict[tuple[str, tuple[str, ...]], list[tuple[PolicyChange, Path]]] = defaultdict(list)
     namespaces = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
     for policy in policy_changes(change):
-        if policy.pair.is_changed and policy.after != "dryrun":
+        if policy.pair.is_changed and policy.after == stage:
             settings = setting_changes(policy.pair, namespaces)
             found = [setting for setting in settings if setting.refuses_more == refuses_more]
             if policy.scope and refuses_more:
                 found.append(SettingChange("checks other objects", True, policy.scope))
             if found:
-                words = tuple(setting.words for setting in found)
-                groups[policy.name, policy.after, words].append((policy, found[0].path))
-    for (name, stage, words), places in groups.items():
+                groups[policy.name, tuple(setting.words for setting in found)].append((policy, found[0].path))
+    for (name, words), places in groups.items():
         tenants = tuple(policy.tenant for policy, _ in places if policy.tenant)
+        for_tenants = f" for {kind_of(tenants, 'tenant')}" if tenants else ""
         first, path = places[0]
-        yield PolicySettings(name, stage, words, tenants, first.pair.manifest, path)
+        predicts = perhaps_refused(change, tenants) if refuses_more and stage == "deny" else ()
+        message = f"{'; '.join(words)}{for_tenants}{effect}"
+        yield Raised(f"policy {name}", message, first.pair.manifest, path, (), predicts)
 
 
 def setting_changes(pair: Pair, namespaces: set[str]) -> Iterator[SettingChange]:

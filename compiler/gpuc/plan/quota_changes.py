@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gpuc.cluster.queue import Flavor, Member, from_model, from_objects, parent
 from gpuc.diagnostics.finding import Path
@@ -61,10 +61,17 @@ class QuotaChange:
         """The flavor and the resource."""
         return self.flavor, self.unit.resource
 
-    @property
-    def has_limits(self) -> bool:
-        """Whether the limits for borrowing and lending can be compared: the queue keeps a cohort and some quota."""
-        return all(parents(self.pair)) and self.before.nominal > 0 and self.after.nominal > 0
+    def limit(self, field: Literal["borrow", "lend"], *, grows: bool) -> str:
+        """Returns a limit that grows or shrinks, instead of the limit before, on the flavor; an empty text otherwise.
+
+        The limits can be compared only if the queue keeps a cohort and some quota.
+        """
+        before, after = getattr(self.before, field), getattr(self.after, field)
+        less, more = (before, after) if grows else (after, before)
+        is_comparable = all(parents(self.pair)) and self.before.nominal > 0 and self.after.nominal > 0
+        if not is_comparable or less is None or (more is not None and less >= more):
+            return ""
+        return f"{self.unit.instead(before, after)} on {self.place}"
 
     @property
     def most_text(self) -> str:
@@ -100,11 +107,6 @@ def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
     for pair in change.kept(GROUP, "ClusterQueue"):
         old = flavors(change.before, pair.name)
         yield from ((pair, flavor) for flavor in flavors(change.after, pair.name) if flavor in old)
-
-
-def is_less(first: int | None, second: int | None) -> bool:
-    """Returns whether a limit is smaller than another limit; None is no limit."""
-    return first is not None and (second is None or first < second)
 
 
 def loses(changes: Iterable[QuotaChange], flavor: str = "", other_than: str = "") -> tuple[str, ...]:

@@ -76,12 +76,9 @@ def policy_settings_change(change: Change) -> Impacts:
 
     Running pods stay. The settings of many policies follow from node pools, queues and tenants.
     """
-    for policy in policy_settings(change, refuses_more=True):
-        if policy.stage == "deny":
-            predicts = perhaps_refused(change, policy.tenants)
-            yield policy.raised("; the API server refuses violations")._replace(predicts=predicts)
+    yield from policy_settings(change, "deny", refuses_more=True, effect="; the API server refuses violations")
     for pair in policy_data_changes(change):
-        yield _expressions(pair, "its limits or the checked namespaces change")
+        yield _policy_raised(pair, "its limits or the checked namespaces change")
 
 
 @impact("IMP309", Level.NONE, source="gatekeeper v3.23.0 website/docs/howto.md, constraints: match and parameters")
@@ -90,11 +87,9 @@ def policy_settings_relax(change: Change) -> Impacts:
 
     Nothing that runs is disturbed. The settings of many policies follow from node pools, queues and tenants.
     """
-    for policy in policy_settings(change, refuses_more=False):
-        yield policy.raised()
-    for policy in policy_settings(change, refuses_more=True):
-        if policy.stage == "warn":
-            yield policy.raised("; violations get a warning")
+    for stage in ("warn", "deny"):
+        yield from policy_settings(change, stage, refuses_more=False)
+    yield from policy_settings(change, "warn", refuses_more=True, effect="; violations get a warning")
 
 
 @impact("IMP304", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/validating-admission-policy.md")
@@ -105,10 +100,10 @@ def policy_expressions_change(change: Change) -> Impacts:
     that it allowed.
     """
     for pair in template_changes(change):
-        yield _expressions(pair, "its expressions change")
+        yield _policy_raised(pair, "its expressions change")
 
 
-def _expressions(pair: Pair, message: str) -> Raised:
+def _policy_raised(pair: Pair, message: str) -> Raised:
     """Returns an impact at the first changed field of the expressions or the data of a policy."""
     path = next(field.path for field in pair.fields if field.is_below("spec"))
     return pair.raised(message, path)._replace(subject=f"policy {pair.name}")
@@ -198,11 +193,12 @@ def workload_refused(change: Change) -> Impacts:
     eviction, the loss of a node or a new rollout, the workload has no pods.
     """
     workloads = grouped(refused_workloads(change), lambda workload: workload.manifest.namespace)
-    for namespace, found in ((name, found) for name, refused in workloads.items() for found in by_decision(refused)):
-        first, (names, others) = found[0], named(found)
-        message = f"{names} {_VERBS[first.outcome][0]}: {first.reason}"
-        predicts = workloads_of("namespace", [namespace] if first.verdict == "refused" else [], "refused")
-        yield Raised(f"namespace {namespace}", message, first.step.manifest, first.step.path, others, predicts)
+    for namespace, refused in workloads.items():
+        for found in by_decision(refused):
+            first, (names, others) = found[0], named(found)
+            message = f"{names} {_VERBS[first.outcome][0]}: {first.reason}"
+            predicts = workloads_of("namespace", [namespace] if first.verdict == "refused" else [], "refused")
+            yield Raised(f"namespace {namespace}", message, first.step.manifest, first.step.path, others, predicts)
 
 
 @impact("IMP306", Level.RESTRICTS, source="gpuc trace: benchmarks/trace.md compares its answers with real programs")

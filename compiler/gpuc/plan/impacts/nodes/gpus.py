@@ -2,7 +2,7 @@
 
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.model.names import PLUGIN_CONFIG_LABEL
-from gpuc.plan.change import Change, changed
+from gpuc.plan.change import Change, changed, grouped
 from gpuc.plan.drift import Scope, drifts
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.operands import (
@@ -80,12 +80,13 @@ def configuration_removed(change: Change) -> Impacts:
     plugin of such a node works until it restarts. Then it does not find its configuration, and the node offers no GPUs
     to new pods. Running pods keep their GPUs.
     """
-    for pair, configuration in pools_without_configuration(change):
-        yield pair.raised(
+    for rows in grouped(pools_without_configuration(change), lambda row: row[0].element).values():
+        pair, configuration = rows[0]
+        message = (
             f"configuration {configuration} of {nodes_text(nodes_of([pair]))} no longer exists; a node whose "
-            "device plugin restarts offers no GPUs to new pods",
-            (*LABELS, PLUGIN_CONFIG_LABEL),
+            "device plugin restarts offers no GPUs to new pods"
         )
+        yield pair.raised(message, (*LABELS, PLUGIN_CONFIG_LABEL))
 
 
 _SHOWN = 3

@@ -18,7 +18,6 @@ from gpuc.plan.quota_changes import (
     common_flavors,
     flavor_text,
     flavors,
-    is_less,
     loses,
     pool_cause,
     queues,
@@ -138,9 +137,8 @@ def borrowing_grows(change: Change) -> Impacts:
     workloads end, or preempt the workloads if they may reclaim their quota.
     """
     for quota in quota_changes(change):
-        if quota.has_limits and is_less(quota.before.borrow, quota.after.borrow):
-            instead = quota.unit.instead(quota.before.borrow, quota.after.borrow)
-            yield quota.raised(f"may borrow {instead} on {quota.place}", "borrowingLimit")
+        if limit := quota.limit("borrow", grows=True):
+            yield quota.raised(f"may borrow {limit}", "borrowingLimit")
 
 
 @impact("IMP203", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available")
@@ -151,10 +149,9 @@ def borrowing_shrinks(change: Change) -> Impacts:
     the next workload when the queue uses less than its nominal quota and the new limit together.
     """
     for quota in quota_changes(change):
-        if quota.has_limits and is_less(quota.after.borrow, quota.before.borrow):
-            instead = quota.unit.instead(quota.before.borrow, quota.after.borrow)
+        if limit := quota.limit("borrow", grows=False):
             details = ("workloads that run with borrowed quota continue", *loses([quota]))
-            yield quota.raised(f"may borrow {instead} on {quota.place}", "borrowingLimit", details)
+            yield quota.raised(f"may borrow {limit}", "borrowingLimit", details)
 
 
 @impact("IMP206", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, localQuota, available")
@@ -165,9 +162,8 @@ def lending_grows(change: Change) -> Impacts:
     reclaim its quota.
     """
     for quota in quota_changes(change):
-        if quota.has_limits and is_less(quota.before.lend, quota.after.lend):
-            instead = quota.unit.instead(quota.before.lend, quota.after.lend)
-            yield quota.raised(f"lends {instead} on {quota.place} to its cohort; {_return_text(quota)}", "lendingLimit")
+        if limit := quota.limit("lend", grows=True):
+            yield quota.raised(f"lends {limit} to its cohort; {_return_text(quota)}", "lendingLimit")
 
 
 def _return_text(quota: QuotaChange) -> str:
@@ -188,11 +184,10 @@ def lending_shrinks(change: Change) -> Impacts:
     """
     changes = quota_changes(change)
     for quota in changes:
-        if quota.has_limits and is_less(quota.after.lend, quota.before.lend):
-            instead = quota.unit.instead(quota.before.lend, quota.after.lend)
+        if limit := quota.limit("lend", grows=False):
             continuing = "workloads that run with lent quota continue until they end or are preempted"
             details = (*loses(changes, quota.flavor, quota.pair.name), continuing)
-            yield quota.raised(f"lends {instead} on {quota.place} to its cohort", "lendingLimit", details)
+            yield quota.raised(f"lends {limit} to its cohort", "lendingLimit", details)
 
 
 @impact("IMP210", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
