@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpuc.plan.change import MISSING, FieldChange, differences
+from gpuc.plan.differences import MISSING, FieldChange, differences
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab", max_size=2),

@@ -9,7 +9,8 @@ import pytest
 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet
-from gpuc.plan.change import MISSING, Change, FieldChange, Pair
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.differences import MISSING, FieldChange
 from gpuc.plan.drift import Scope, drifts, field_words
 from gpuc.plan.state import HELM_VALUES, State
 

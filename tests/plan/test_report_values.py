@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.plan.change import MISSING
+from gpuc.plan.differences import MISSING
 from gpuc.plan.report.words import LENGTH, change_lines
 
 

@@ -1,10 +1,11 @@
 """The contract of checks, and their discovery. A check is a function, one or several rules, and a case file.
 
-A check of one rule has the text of the rule in its docstring: the first line is the title, and the rest is the reason.
-The case file has the name of the function and the suffix .yaml. It contains good and bad examples, separated by `---`.
-Each line for which gpuc reports a finding ends with `#! ID`. A check that decides several rules in one pass over the
-objects declares them in its module, and the case file has the name of the module (see diagnostics/report/examples.py).
-gpuc discovers the modules in the folders of a package, so no list names them.
+A check of one rule has the text of the rule in its docstring: the first line is the title, and the rest is the reason. A
+long source is the last paragraph, which begins with "Source:". The case file has the name of the function and the
+suffix .yaml. It contains good and bad examples, separated by `---`. Each line for which gpuc reports a finding ends
+with `#! ID`. A check that decides several rules in one pass over the objects declares them in its module, and the case
+file has the name of the module (see diagnostics/report/examples.py). gpuc discovers the modules in the folders of a
+package, so no list names them.
 """
 
 from __future__ import annotations
@@ -104,8 +105,9 @@ class Checks(Generic[Subject, RawFinding]):
         """
 
         def register(find: Callable[[Subject], Iterator[RawFinding]]) -> Check[Subject, RawFinding]:
-            title, _, why = (find.__doc__ or "").strip().partition("\n")
-            rule = declare_rule(id, severity, title, " ".join(why.split()), source, find.__module__, level)
+            title, _, text = (find.__doc__ or "").strip().partition("\n")
+            why, _, long_source = " ".join(text.split()).partition(" Source: ")
+            rule = declare_rule(id, severity, title, why, source or long_source, find.__module__, level)
             return self.finds(rule, needs=needs, when=when, kinds=kinds)(find)
 
         return register

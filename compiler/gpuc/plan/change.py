@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import PoolRequirement
@@ -13,119 +13,25 @@ from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import KARPENTER
 from gpuc.manifest.manifest import Manifest
+from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import dig, group
+from gpuc.plan.differences import MISSING, FieldChange, differences, leaves
+from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.state import HELM_VALUES, State
 
-
-class Missing:
-    """The type of MISSING."""
-
-    def __repr__(self) -> str:
-        return "MISSING"
-
-
-MISSING: Final = Missing()
-"""The value of a field that a document does not have."""
-IDENTITIES = ("name", "key", "id", "type")
-"""The fields that identify the items of a list of maps, if their values are unique in both lists."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """A field whose values differ. Lists of scalars are one value; the items of other lists are compared."""
-
-    path: Path
-    """The path in the document after the change; in the document before the change, if the field was removed."""
-    before: Any
-    """The value before the change, or MISSING."""
-    after: Any
-    """The value after the change, or MISSING."""
-
-    def is_below(self, *prefix: str | int) -> bool:
-        """Returns whether the field is at a path or below the path."""
-        return self.path[: len(prefix)] == prefix
-
-
-def differences(before: Any, after: Any) -> Iterator[FieldChange]:
-    """Yields the fields that differ, in the order of the document after the change, then the removed fields.
-
-    A map that only one document has is one field.
-    """
-    yield from _differences(before, after, (), ())
-
-
-def leaves(change: FieldChange) -> Iterator[FieldChange]:
-    """Yields a change for each scalar or list of an added or removed map; any other change as it is."""
-    present = change.after if change.before is MISSING else change.before
-    if isinstance(present, dict) and present and MISSING in (change.before, change.after):
-        for key, value in present.items():
-            inner = (MISSING, value) if change.before is MISSING else (value, MISSING)
-            yield from leaves(FieldChange((*change.path, key), *inner))
-        return
-    yield change
-
-
-def _differences(before: Any, after: Any, old: Path, new: Path) -> Iterator[FieldChange]:
-    """Yields the fields that differ.
-
-    Args:
-        old: the path in the document before the change. It differs from `new` where the items of a list move.
-        new: the path in the document after the change.
-    """
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in (*after, *(key for key in before if key not in after)):
-            yield from _differences(before.get(key, MISSING), after.get(key, MISSING), (*old, key), (*new, key))
-    elif isinstance(before, list) and isinstance(after, list):
-        yield from _list_differences(before, after, old, new)
-    elif not _is_same(before, after):
-        yield FieldChange(old if after is MISSING else new, before, after)
-
-
-def _list_differences(before: list[Any], after: list[Any], old: Path, new: Path) -> Iterator[FieldChange]:
-    if not all(isinstance(item, dict | list) for item in (*before, *after)) or not before or not after:
-        if not _is_same(before, after):
-            yield FieldChange(new, before, after)
-        return
-    field = _identity(before, after)
-    rows: list[dict[Any, int]]
-    rows = [{item[field] if field else index: index for index, item in enumerate(items)} for items in (before, after)]
-    is_different = False
-    for name in (*rows[1], *(name for name in rows[0] if name not in rows[1])):
-        i, j = (indexes.get(name, 0) for indexes in rows)
-        values = before[i] if name in rows[0] else MISSING, after[j] if name in rows[1] else MISSING
-        for change in _differences(*values, (*old, i), (*new, j)):
-            is_different = True
-            yield change
-    # The order of containers, environment variables, flavors and rules has a meaning.
-    if not is_different and list(rows[0]) != list(rows[1]):
-        yield FieldChange(new, before, after)
-
-
-def _is_same(before: Any, after: Any) -> bool:
-    """Returns whether two values are equal and have equal types: 1 is not true."""
-    if type(before) is not type(after):
-        return False
-    if isinstance(before, dict):
-        return before.keys() == after.keys() and all(_is_same(value, after[key]) for key, value in before.items())
-    if isinstance(before, list):
-        return len(before) == len(after) and all(map(_is_same, before, after))
-    return bool(before == after)
-
-
-def _identity(before: list[Any], after: list[Any]) -> str | None:
-    """Returns the field that identifies the items of both lists; None if there is no such field."""
-    for field in IDENTITIES:
-        if all(_is_unique(field, items) for items in (before, after)):
-            return field
-    return None
-
-
-def _is_unique(field: str, items: list[Any]) -> bool:
-    values = [item.get(field) if isinstance(item, dict) else None for item in items]
-    return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
-
-
 _NOT_SHOWN = "not shown"
+_NOUNS = {
+    "ClusterQueue": "queue",
+    "Cohort": "cohort",
+    "LocalQueue": "queue",
+    "Namespace": "namespace",
+    "NodePool": "node pool",
+    "WorkloadPriorityClass": "priority",
+    HELM_VALUES: "component",
+}
+"""The words of the spec for kinds of objects."""
+_COMPONENTS = {"ClusterPolicy": "component gpu-operator", "Config": "component gatekeeper"}
+"""The components to which the only object of a kind belongs."""
 T = TypeVar("T")
 K = TypeVar("K")
 Key = tuple[str, str, str, str]
@@ -149,6 +55,36 @@ class Pair:
     @property
     def name(self) -> str:
         return self.manifest.name
+
+    @property
+    def namespace(self) -> str:
+        return self.manifest.namespace
+
+    @property
+    def element(self) -> str:
+        """The name in the spec of the queue of a ClusterQueue or LocalQueue; else the name of the object."""
+        match self.manifest.origin:
+            case ("spec", "queues", str(name)):
+                return name
+        return self.name
+
+    @property
+    def subject(self) -> str:
+        """The object in the words of the spec: "queue research"; with the kind if the spec has no word for it.
+
+        A ResourceFlavor is the node pool whose nodes it selects, or else a flavor that gpuc did not emit.
+        """
+        kind = self.manifest.kind
+        if kind == "ResourceFlavor":
+            is_pool = dig(self.manifest.body, "spec", "nodeLabels", POOL_LABEL) == self.name
+            return f"{'node pool' if is_pool else 'flavor'} {self.name}"
+        return _COMPONENTS.get(kind) or f"{_NOUNS.get(kind, kind)} {self.element}"
+
+    def raised(
+        self, message: str, path: Path = (), details: Iterable[str] = (), predicts: Iterable[Prediction] = ()
+    ) -> Raised:
+        """Returns an impact at a path of the object."""
+        return Raised(self.subject, message, self.manifest, path, tuple(details), tuple(predicts))
 
     @property
     def is_added(self) -> bool:
@@ -199,7 +135,7 @@ class PoolPair(Pair):
     new: Pool | None
 
     @property
-    def pool(self) -> str:
+    def element(self) -> str:
         """The node pool of the NodePool: the label of its nodes, else the name of the object."""
         names = (pool.of_spec for pool in (self.new, self.old) if pool)
         return next(filter(None, names), self.name)
@@ -300,6 +236,31 @@ class Change:
     def _pairs(self) -> dict[Key, Pair]:
         before, after = _by_key(self.before), _by_key(self.after)
         return {key: Pair(before.get(key), after.get(key)) for key in dict.fromkeys((*after, *before))}
+
+
+class ChangedValue(NamedTuple):
+    """The value at a path of an object that both states have, which differs. None where the path does not exist."""
+
+    pair: Pair
+    path: Path
+    before: Any
+    after: Any
+
+    def raised(self, message: str, details: Iterable[str] = (), predicts: Iterable[Prediction] = ()) -> Raised:
+        """Returns an impact at the value."""
+        return self.pair.raised(message, self.path, details, predicts)
+
+
+def changed(pairs: Iterable[Pair], path: Path, default: Any = None) -> Iterator[ChangedValue]:
+    """Yields the value at a path of each object of both states whose value differs.
+
+    Args:
+        default: the value for an object without the path.
+    """
+    for pair in pairs:
+        before, after = (default if value is None else value for value in pair.values(*path))
+        if pair.before and pair.after and before != after:
+            yield ChangedValue(pair, path, before, after)
 
 
 def grouped(elements: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

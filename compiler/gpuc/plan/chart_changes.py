@@ -16,13 +16,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from gpuc.catalog.records import Release
 from gpuc.cluster.application import ARGO, application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.plan.applications import chart_of, component_of, kept_applications
-from gpuc.plan.change import Change, FieldChange, Pair
+from gpuc.plan.change import Change, Pair
+from gpuc.plan.differences import FieldChange
 from gpuc.plan.impact import Raised
 
 _IMAGE = ("image", "repository", "version")
@@ -176,16 +176,14 @@ def _demands(change: Change, component: str) -> Iterator[str]:
         return
     if release.kubernetes_min or release.kubernetes_max:
         last = f" to {release.kubernetes_max}" if release.kubernetes_max else " or newer"
-        tested = "" if _is_known(change, release) else ", as the version that gpuc knows"
+        known = {
+            row.version for rows in change.after.objects.catalog.releases.values() for row in rows.values()
+            if row.component == release.component
+        }  # fmt: skip
+        tested = "" if release.version in known else ", as the version that gpuc knows"
         yield f"{component} supports Kubernetes {release.kubernetes_min or '?'}{last}{tested}"
     if release.crds_from and release.crds_from != component:
         yield f"its definitions are in component {release.crds_from}, which must have the same version"
-
-
-def _is_known(change: Change, release: Release) -> bool:
-    """Returns whether the range of Kubernetes in the catalog is of this version of the chart."""
-    rows = (rows.get(release.component) for rows in change.after.objects.catalog.releases.values())
-    return any(row.version == release.version for row in rows if row)
 
 
 def numbers(version: str) -> tuple[int, ...]:

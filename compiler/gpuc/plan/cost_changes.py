@@ -120,12 +120,8 @@ def price_sources(costs: Iterable[Cost]) -> str:
     dates: dict[str, set[str]] = {}
     for price in (price for cost in costs for price in cost.prices):
         dates.setdefault(price.purchase, set()).add(price.date)
-    return ", ".join(f"{purchase} prices of {_dates(found)}" for purchase, found in sorted(dates.items()))
-
-
-def _dates(dates: set[str]) -> str:
-    first, last = min(dates), max(dates)
-    return first if first == last else f"{first} to {last}"
+    spans = {purchase: " to ".join(sorted({min(found), max(found)})) for purchase, found in dates.items()}
+    return ", ".join(f"{purchase} prices of {span}" for purchase, span in sorted(spans.items()))
 
 
 def _cost(cluster: Cluster, pool: Pool, nodes: int) -> Cost:
@@ -148,26 +144,21 @@ def _parts(cluster: Cluster, pool: Pool, nodes: int) -> Iterator[Part]:
 def _part(cluster: Cluster, pool: Pool, nodes: Fraction, purchases: tuple[Purchase, ...]) -> Part:
     """Returns nodes with the highest price of all instance types and purchase options."""
     prices: list[Price] = []
-    missing: list[str] = []
+    missing: dict[str, None] = {}
     region = cluster.aws.region
     for instance in pool.instances:
         for purchase in purchases:
-            found = _price(cluster, instance.type, region, purchase)
+            # Spot capacity without a price costs at most the on-demand price.
+            other: Purchase = "on-demand" if purchase == "spot" else purchase
+            price = cluster.catalog.price
+            found = price(instance.type, region, purchase) or price(instance.type, region, other)
             if found is None:
-                missing.append(f"{instance.type}, {purchase if purchase != 'spot' else 'on-demand'}, {region}")
+                missing[f"{instance.type}, {other}, {region}"] = None
             else:
                 prices.append(found)
     if missing:
-        return Part(nodes, None, tuple(dict.fromkeys(missing)))
+        return Part(nodes, None, tuple(missing))
     return Part(nodes, max(prices, key=lambda price: price.hourly_usd))
-
-
-def _price(cluster: Cluster, instance: str, region: str, purchase: Purchase) -> Price | None:
-    """Returns a price. Spot capacity without a price costs at most the on-demand price."""
-    found = cluster.catalog.price(instance, region, purchase)
-    if found is None and purchase == "spot":
-        return cluster.catalog.price(instance, region, "on-demand")
-    return found
 
 
 def _quotas(cluster: Cluster, pool: Pool) -> Iterator[tuple[str, Fraction]]:

@@ -22,7 +22,8 @@ from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import MISSING, Change, FieldChange, Pair, PoolPair
+from gpuc.plan.change import Change, Pair, PoolPair
+from gpuc.plan.differences import MISSING, FieldChange
 from gpuc.plan.node_hash import hashed_fields
 from gpuc.plan.quantities import advertised_changes
 from gpuc.plan.replacement import pool_of
@@ -182,25 +183,20 @@ def drifts(change: Change, scope: Scope) -> list[PoolDrift]:
     """
     found: dict[str, list[tuple[PoolPair, list[Reason]]]] = {}
     for pair in change.pools:
-        if pair.is_added or pair.is_removed:
-            continue
-        by_scope = _reasons(change, pair)
-        largest = next((possible for possible in Scope if possible in by_scope), None)
-        if largest is scope:
-            found.setdefault(pair.pool, []).append((pair, by_scope[scope]))
-    return [
-        _pool_drift(
-            change, name, [pair for pair, _ in parts], list({r.words: r for _, rs in parts for r in rs}.values())
-        )
-        for name, parts in found.items()
-    ]
-
-
-def _pool_drift(change: Change, name: str, pairs: list[PoolPair], reasons: list[Reason]) -> PoolDrift:
-    misfits = [reason.misfits for reason in reasons if reason.misfits]
-    if any(offer.name == name and offer.less for offer in advertised_changes(change)):
-        misfits.append("request more GPUs, slices or shares than a new node offers")
-    return PoolDrift(name, tuple(pairs), tuple(reasons), tuple(dict.fromkeys(misfits)))
+        if not pair.is_added and not pair.is_removed:
+            by_scope = _reasons(change, pair)
+            largest = next((possible for possible in Scope if possible in by_scope), None)
+            if largest is scope:
+                found.setdefault(pair.element, []).append((pair, by_scope[scope]))
+    less = {offer.name for offer in advertised_changes(change) if offer.less} if found else set()
+    drifting = []
+    for name, parts in found.items():
+        reasons = tuple({reason.words: reason for _, own in parts for reason in own}.values())
+        misfits = dict.fromkeys(reason.misfits for reason in reasons if reason.misfits)
+        if name in less:
+            misfits["request more GPUs, slices or shares than a new node offers"] = None
+        drifting.append(PoolDrift(name, tuple(pair for pair, _ in parts), reasons, tuple(misfits)))
+    return drifting
 
 
 def _reasons(change: Change, pair: PoolPair) -> dict[Scope, list[Reason]]:

@@ -85,11 +85,13 @@ _OTHERS: Mapping[tuple[str, str], Mapping[str, Any]] = {
 Argo CD creates a binding with another roleRef again only without server-side apply, which the Applications of gpuc use.
 Source: argo-cd v3.5.7 gitops-engine pkg/utils/kube/resource_ops.go (ApplyResource)
 """
-_MUTABLE_SPEC: Mapping[tuple[str, str], str] = {
-    ("", "PersistentVolumeClaim"): "resources volumeAttributesClassName",
-    ("apps", "StatefulSet"): "minReadySeconds ordinals persistentVolumeClaimRetentionPolicy replicas "
-    "revisionHistoryLimit template updateStrategy",
-}
+_MUTABLE_SPEC = {
+    "PersistentVolumeClaim": ("resources", "volumeAttributesClassName"),
+    "StatefulSet": (
+        "minReadySeconds", "ordinals", "persistentVolumeClaimRetentionPolicy", "replicas", "revisionHistoryLimit",
+        "template", "updateStrategy",
+    ),
+}  # fmt: skip
 """The fields of spec that may change, for kinds whose other fields of spec are immutable."""
 
 
@@ -101,24 +103,18 @@ def refused_fields(pair: Pair) -> Iterator[tuple[Path, str]]:
     """
     if not pair.is_changed or _is_created_again(pair):
         return
-    of_spec = dict.fromkeys((f"spec.{field}" for field in _SPEC.get(_key(pair), "").split()), _SET)
-    fields: dict[str, Any] = {**of_spec, **_OTHERS.get(_key(pair), {})}
+    key = group(pair.manifest), pair.manifest.kind
+    fields = {**dict.fromkeys((f"spec.{field}" for field in _SPEC.get(key, "").split()), _SET), **_OTHERS.get(key, {})}
     for field, default in fields.items():
         path = tuple(field.split("."))
-        if pair.changes(*path) and _differ(*pair.values(*path), default):
+        values = pair.values(*path)
+        # A missing value is the default, or is not compared.
+        before, after = values if default is _SET else (default if value is None else value for value in values)
+        is_compared = default is not _SET or None not in values
+        if pair.changes(*path) and is_compared and before != after:
             yield path, f"the field {field} is immutable"
-    yield from _special(pair)
-
-
-def _key(pair: Pair) -> tuple[str, str]:
-    return group(pair.manifest), pair.manifest.kind
-
-
-def _differ(before: Any, after: Any, default: Any) -> bool:
-    """Returns whether two values differ. A missing value is the default, or is not compared."""
-    if default is _SET:
-        return None not in (before, after) and bool(before != after)
-    return bool((default if before is None else before) != (default if after is None else after))
+    if special := _SPECIAL.get(key):
+        yield from special(pair)
 
 
 def _is_created_again(pair: Pair) -> bool:
@@ -132,32 +128,21 @@ def _is_created_again(pair: Pair) -> bool:
     )
 
 
-def _special(pair: Pair) -> Iterator[tuple[Path, str]]:
-    """Yields the fields that are immutable on conditions."""
-    match _key(pair):
-        case ("", "PersistentVolumeClaim") | ("apps", "StatefulSet"):
-            yield from _immutable_spec(pair)
-        case ("", "Service"):
-            yield from _cluster_address(pair)
-        case ("karpenter.sh", "NodePool"):
-            yield from _kind_of_pool(pair)
-        case ("", ("ConfigMap" | "Secret")) if pair.values("immutable")[0] is True:
-            data = [field.path for field in pair.fields if field.path[0] in ("data", "binaryData", "immutable")]
-            yield from ((path, "the object is marked as immutable") for path in data[:1])
-        case ("batch", "Job"):
-            yield from _pod_template(pair)
-        case ("jobset.x-k8s.io", "JobSet"):
-            yield from _replicated_jobs(pair)
-
-
 def _immutable_spec(pair: Pair) -> Iterator[tuple[Path, str]]:
+    mutable = _MUTABLE_SPEC[pair.manifest.kind]
     for field in pair.fields:
-        if field.is_below("spec") and field.path[1:] and field.path[1] not in _MUTABLE_SPEC[_key(pair)].split():
+        if field.is_below("spec") and field.path[1:] and field.path[1] not in mutable:
             yield field.path, f"the field spec.{field.path[1]} is immutable"
     path = ("spec", "resources", "requests", "storage")
     before, after = (quantity(value) for value in pair.values(*path))
     if before is not None and after is not None and after < before:
         yield path, "a PersistentVolumeClaim cannot become smaller, except to more than status.capacity"
+
+
+def _immutable_data(pair: Pair) -> Iterator[tuple[Path, str]]:
+    data = [field.path for field in pair.fields if field.path[0] in ("data", "binaryData", "immutable")]
+    if pair.values("immutable")[0] is True:
+        yield from ((path, "the object is marked as immutable") for path in data[:1])
 
 
 def _cluster_address(pair: Pair) -> Iterator[tuple[Path, str]]:
@@ -201,3 +186,16 @@ def _replicated_jobs(pair: Pair) -> Iterator[tuple[Path, str]]:
     if True not in pair.values("spec", "suspend"):
         changed = [field.path for field in pair.fields if field.is_below("spec", "replicatedJobs")]
         yield from ((path, "the Jobs of a JobSet are immutable") for path in changed[:1])
+
+
+_SPECIAL = {
+    ("", "ConfigMap"): _immutable_data,
+    ("", "PersistentVolumeClaim"): _immutable_spec,
+    ("", "Secret"): _immutable_data,
+    ("", "Service"): _cluster_address,
+    ("apps", "StatefulSet"): _immutable_spec,
+    ("batch", "Job"): _pod_template,
+    ("jobset.x-k8s.io", "JobSet"): _replicated_jobs,
+    ("karpenter.sh", "NodePool"): _kind_of_pool,
+}
+"""The functions that yield the fields that are immutable on conditions."""

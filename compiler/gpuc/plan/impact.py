@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
@@ -88,6 +88,15 @@ class Impact:
     def order(self) -> tuple[int, str, str, str]:
         """The position in reports: the most dangerous first."""
         return self.level.rank, self.id, self.subject, self.message
+
+
+def workloads_of(kind: str, names: Iterable[str], outcome: str) -> tuple[Prediction, ...]:
+    """Returns the same prediction for the workloads of several queues or namespaces.
+
+    Args:
+        kind: "queue" or "namespace".
+    """
+    return tuple(Prediction(f"workloads of {kind} {name}", outcome) for name in names)
 
 
 Impacts = Iterator[Raised]

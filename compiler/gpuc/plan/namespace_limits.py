@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 
 from gpuc.admission.resource_quotas import BY_STORAGE_CLASS
 from gpuc.diagnostics.finding import Path
@@ -41,7 +40,7 @@ class LimitChange:
 
     def raised(self, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
         """Returns an impact of the limits."""
-        where = where_text(self.owner, (pair.manifest.namespace for pair in self.pairs))
+        where = where_text(self.owner, (pair.namespace for pair in self.pairs))
         message = f"the ResourceQuota allows {', '.join(self.texts)}{where}"
         return Raised(self.owner, message, self.pairs[0].after, self.path, details, predicts)
 
@@ -58,17 +57,20 @@ class LimitChange:
 
 def limit_changes(change: Change, *, smaller: bool) -> list[LimitChange]:
     """Returns the limits of ResourceQuotas that exist before and after the change, and that shrink or grow."""
-    is_derived = _is_derived(change)
+    before, after = change.before.cluster, change.after.cluster
+    changes_quota = any("quota" in changed.path for changed in change.spec_changes) or quota_changes(change)
+    # A node has other resources: the impact node_resources_shrink reports the limits of the namespaces of queues.
+    is_derived = before is not None and after is not None and not changes_quota
     queued = {local.namespace for local in change.after.objects.of(GROUP, "LocalQueue")}
     groups: dict[tuple[str, tuple[str, ...], tuple[str, ...]], list[Pair]] = {}
     for pair in change.pairs("", "ResourceQuota"):
-        if not pair.changes("spec", "hard"):
-            continue
-        found = dict(_limits(pair, smaller))
-        is_reported = is_derived and pair.manifest.namespace in queued and not _main(found)
+        found = dict(_limits(pair, smaller)) if pair.changes("spec", "hard") else {}
+        main = [key for key in found if not key.startswith(_DERIVED)]
+        is_reported = is_derived and pair.namespace in queued and not main
         if found and not is_reported:
-            texts = tuple(text for key, text in found.items() if key in _shown(found))
-            key = owner_of(change, pair.manifest.namespace), texts, tuple(found)
+            # Derived limits are not shown if other limits differ; of derived limits, cpu and memory are shown.
+            shown = main or [key for key in found if key in _CPU_AND_MEMORY] or list(found)
+            key = owner_of(change, pair.namespace), tuple(found[key] for key in shown), tuple(found)
             groups.setdefault(key, []).append(pair)
     return [LimitChange(owner, tuple(pairs), texts, keys) for (owner, texts, keys), pairs in groups.items()]
 
@@ -88,37 +90,11 @@ def _limits(pair: Pair, smaller: bool) -> Iterator[tuple[str, str]]:
     """Yields the key and the text of each limit that shrinks or grows."""
     before, after = pair.values("spec", "hard")
     for key in dict.fromkeys(key for hard in (after, before) for key, _ in pairs(hard) if isinstance(key, str)):
-        old, new = (exact_amount(_resource(key), dig(hard, key)) for hard in (before, after))
+        storage_class, _, name = key.rpartition(BY_STORAGE_CLASS)
+        resource = name.removeprefix(_REQUESTS).removeprefix(_LIMITS)
+        old, new = (exact_amount(resource, dig(hard, key)) for hard in (before, after))
         is_smaller = new is not None and (old is None or new < old)
         if old != new and is_smaller == smaller:
-            yield key, _text(key, old, new)
-
-
-def _resource(key: str) -> str:
-    return key.rpartition(BY_STORAGE_CLASS)[2].removeprefix(_REQUESTS).removeprefix(_LIMITS)
-
-
-def _text(key: str, old: Fraction | None, new: Fraction | None) -> str:
-    resource, storage_class = _resource(key), key.rpartition(BY_STORAGE_CLASS)[0]
-    unit = Unit(resource, unit_name(None, resource))
-    suffix = f" of class {storage_class}" if storage_class else " in limits" if key.startswith(_LIMITS) else ""
-    return f"{unit.instead(old, new)}{suffix}"
-
-
-def _shown(found: dict[str, str]) -> list[str]:
-    """Returns the keys to show: without derived limits, if other limits differ; of derived limits, cpu and memory."""
-    return _main(found) or [key for key in found if key in _CPU_AND_MEMORY] or list(found)
-
-
-def _main(found: dict[str, str]) -> list[str]:
-    return [key for key in found if not key.startswith(_DERIVED)]
-
-
-def _is_derived(change: Change) -> bool:
-    """Returns whether limits of cpu and memory differ only because a node has other resources.
-
-    The impact node_resources_shrink reports these changes for the namespaces of queues.
-    """
-    has_specs = change.before.cluster is not None and change.after.cluster is not None
-    changes_quota = any("quota" in changed.path for changed in change.spec_changes)
-    return has_specs and not changes_quota and not quota_changes(change)
+            instead = Unit(resource, unit_name(None, resource)).instead(old, new)
+            suffix = f" of class {storage_class}" if storage_class else " in limits" if key.startswith(_LIMITS) else ""
+            yield key, f"{instead}{suffix}"

@@ -18,7 +18,8 @@ from gpuc.kubernetes.duration import format_duration, parse_duration
 from gpuc.kubernetes.quantity import canonical_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.plan.change import FieldChange, Pair, differences
+from gpuc.plan.change import Pair
+from gpuc.plan.differences import FieldChange, differences
 
 TEMPLATE: Path = ("spec", "template")
 COMPARED_TEMPLATE = ("requirements",)

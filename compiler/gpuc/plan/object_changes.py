@@ -14,7 +14,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import GPU, mig_profile
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.applications import chart_of, component_of
-from gpuc.plan.change import IDENTITIES, MISSING, Change, FieldChange, Pair, grouped
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.differences import IDENTITIES, MISSING, FieldChange
 from gpuc.spec.reference import effects, field_at, path_text
 
 _COMPONENTS = ("spec", "components")
@@ -184,6 +185,12 @@ class CauseGroup:
     fields: tuple[ChangedField, ...]
 
     @property
+    def order(self) -> tuple[bool, str, int, int, str]:
+        """The position in reports."""
+        mark = self.mark or Mark("", 0, 0)
+        return (self.mark is None, mark.file, mark.line, mark.column, str(self.cause))
+
+    @property
     def objects(self) -> tuple[tuple[Pair, tuple[ChangedField, ...]], ...]:
         """The fields by object, in the order of the objects."""
         groups = grouped(self.fields, lambda changed: id(changed.pair))
@@ -209,12 +216,7 @@ def groups_by_cause(change: Change, pairs: tuple[Pair, ...]) -> list[CauseGroup]
         CauseGroup(cause, group[0].mark, group[0].is_before, by_path.get(cause), tuple(group))
         for (cause, _), group in groups.items()
     ]
-    return sorted(found, key=_order)
-
-
-def _order(group: CauseGroup) -> tuple[bool, str, int, int, str]:
-    mark = group.mark or Mark("", 0, 0)
-    return (group.mark is None, mark.file, mark.line, mark.column, str(group.cause))
+    return sorted(found, key=lambda group: group.order)
 
 
 def _holder(pair: Pair, field: FieldChange) -> Manifest:

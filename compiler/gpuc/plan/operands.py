@@ -23,7 +23,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.model.names import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, pairs
-from gpuc.plan.change import Change, FieldChange, Pair, PoolPair
+from gpuc.plan.change import Change, Pair, PoolPair
+from gpuc.plan.differences import FieldChange
 
 TOOLKIT, DEVICE_PLUGIN, MPS = "the container toolkit", "the device plugin", "the MPS control daemon"
 MIG_MANAGER = "the MIG manager"
@@ -103,7 +104,9 @@ class OperandChange:
             return {}
         found: dict[str, list[FieldChange]] = {}
         for field in self.policy.leaves:
-            for operand in _readers(field.path[1:]):
+            below = field.path[1:]
+            known = [below[:length] for length in range(1, len(below) + 1) if below[:length] in _READERS]
+            for operand in _READERS[known[-1]] if known else ():
                 if self._is_enabled(operand) == (True, True):
                     found.setdefault(operand, []).append(field)
         return {operand: found[operand] for operand in OPERANDS if operand in found}
@@ -127,22 +130,15 @@ class OperandChange:
 
     def _is_enabled(self, operand: str) -> tuple[bool, bool]:
         """Returns whether the operand is enabled before and after the change."""
-        before, after = self.policy.values("spec", OPERANDS[operand], "enabled")
         default = operand not in _DISABLED
-        return default if before is None else before is True, default if after is None else after is True
+        values = self.policy.values("spec", OPERANDS[operand], "enabled")
+        before, after = (default if value is None else value is True for value in values)
+        return before, after
 
 
 def operand_changes(change: Change) -> Iterator[OperandChange]:
     """Yields the changed ClusterPolicies."""
-    for pair in change.pairs("nvidia.com", "ClusterPolicy"):
-        if pair.is_changed:
-            yield OperandChange(pair)
-
-
-def _readers(path: Path) -> tuple[str, ...]:
-    """Returns the operands whose pods have a field."""
-    known = [path[:length] for length in range(1, len(path) + 1) if path[:length] in _READERS]
-    return _READERS[known[-1]] if known else ()
+    return (OperandChange(pair) for pair in change.pairs("nvidia.com", "ClusterPolicy") if pair.is_changed)
 
 
 _PLUGIN_DATA = ("devicePlugin", "config", "data")
@@ -176,4 +172,4 @@ def pools_with_another_layout(change: Change) -> Iterator[PoolPair]:
 def mps_pools(change: Change) -> list[str]:
     """Returns the node pools of the state before whose nodes share GPUs by MPS."""
     with_mps = (pair for pair in change.pools if (pair.labels(PLUGIN_CONFIG_LABEL)[0] or "").startswith("mps-"))
-    return list(dict.fromkeys(pair.pool for pair in with_mps))
+    return list(dict.fromkeys(pair.element for pair in with_mps))

@@ -22,7 +22,7 @@ from gpuc.objects.network_policies import GROUP, Policy
 from gpuc.objects.object_set import NAMESPACE_NAME
 from gpuc.objects.other_policies import CILIUM, enforced_policies
 from gpuc.objects.other_policies import KIND as CILIUM_POLICY
-from gpuc.plan.change import Change
+from gpuc.plan.change import Change, grouped
 from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State
@@ -237,25 +237,18 @@ def closed(change: Change) -> Iterator[Raised]:
 
 def _missing(paths: Iterable[OutsidePath], other: State) -> Iterator[OutsidePath]:
     """Yields the parts of paths that another state lacks. Pods that no policy isolates have all paths."""
-    known, isolated = _by_namespace(other), unisolated(other)
+    known, isolated = grouped(outside_paths(other), lambda path: path.namespace), unisolated(other)
     for path in paths:
         if path.namespace not in isolated[path.direction]:
-            yield from remainder(path, known[path.namespace])
+            yield from remainder(path, known.get(path.namespace, ()))
 
 
 def _unusual(paths: Iterable[OutsidePath], before: State) -> Iterator[OutsidePath]:
-    known, isolated = _by_namespace(before), unisolated(before)
+    known, isolated = grouped(outside_paths(before), lambda path: path.namespace), unisolated(before)
     for path in paths:
         names = [name for name in known if name not in isolated[path.direction]]
         if not names or any(True for name in names for _ in remainder(path, known[name])):
             yield path
-
-
-def _by_namespace(state: State) -> dict[str, list[OutsidePath]]:
-    found: dict[str, list[OutsidePath]] = defaultdict(list)
-    for path in outside_paths(state):
-        found[path.namespace].append(path)
-    return found
 
 
 def _grouped(paths: Iterable[OutsidePath], verb: str) -> Iterator[Raised]:

@@ -113,15 +113,16 @@ def _accepted(change: Change, impacts: Iterable[Impact]) -> tuple[list[Impact], 
 
 def _removal_reason(change: Change, impact: Impact) -> str:
     """Returns the reason in `removed` for the element of an impact; an empty string without a reason."""
-    cluster = change.after.cluster
+    if (cluster := change.after.cluster) is None:
+        return ""
+    removed = cluster.spec.removed
     match impact.path:
-        case ("spec", ("pools" | "queues") as section, str(name), *_) if cluster:
-            return str(getattr(cluster.spec.removed, section).get(name, ""))
-        case ("spec", "tenants", str(tenant), "namespaces", str(name), *_) if cluster:
-            removed = cluster.spec.removed
+        case ("spec", ("pools" | "queues") as section, str(name), *_):
+            return str(getattr(removed, section).get(name, ""))
+        case ("spec", "tenants", str(tenant), "namespaces", str(name), *_):
             return str(removed.namespaces.get(name, "") or removed.tenants.get(tenant, ""))
-        case ("spec", "tenants", str(name), *_) if cluster:
-            return str(cluster.spec.removed.tenants.get(name, ""))
+        case ("spec", "tenants", str(name), *_):
+            return str(removed.tenants.get(name, ""))
     return ""
 
 
@@ -229,10 +230,6 @@ class Plans:
         return any(impact.level.rank <= level.rank and not impact.accepted for _, impact in self.impacts())
 
 
-_Identity = tuple[str, str, str]
-"""The region, the name of the EKS cluster, and the destination of Argo CD."""
-
-
 def with_other_names(changes: Iterable[Change]) -> list[Change]:
     """Returns the changes, with the other name of each renamed cluster.
 
@@ -249,6 +246,7 @@ def with_other_names(changes: Iterable[Change]) -> list[Change]:
     return [replace(change, other_name=others.get(change.after.name or change.before.name, "")) for change in found]
 
 
-def _identity(cluster: Cluster) -> _Identity:
+def _identity(cluster: Cluster) -> tuple[str, str, str]:
+    """Returns the region, the name of the EKS cluster, and the destination of Argo CD."""
     destination = cluster.spec.delivery.destination
     return cluster.aws.region, cluster.aws.eks_cluster, str(destination.server or destination.name)

@@ -11,7 +11,6 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names, kind_of
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.kubernetes.api_groups import CONSTRAINTS
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Prediction, Raised
@@ -36,9 +35,8 @@ class PolicyChange:
     @property
     def tenant(self) -> str:
         """The tenant whose objects the policy checks; empty for the objects of all tenants."""
-        return str(
-            dig(self.pair.manifest.body, "spec", "match", "namespaceSelector", "matchLabels", TENANT_LABEL) or ""
-        )
+        labels = dig(self.pair.manifest.body, "spec", "match", "namespaceSelector", "matchLabels")
+        return str(dig(labels, TENANT_LABEL) or "")
 
     @property
     def name(self) -> str:
@@ -58,12 +56,12 @@ class PolicyChange:
     @property
     def is_stricter(self) -> bool:
         """Whether the stage rises."""
-        return _rank(self.after) > _rank(self.before)
+        return _STAGES.index(self.after) > _STAGES.index(self.before)
 
     @property
     def is_weaker(self) -> bool:
         """Whether the stage falls from deny or warn."""
-        return _rank(self.after) < _rank(self.before) and self.before != "dryrun"
+        return _STAGES.index(self.after) < _STAGES.index(self.before) and self.before != "dryrun"
 
     @property
     def path(self) -> Path:
@@ -109,22 +107,17 @@ def policy_data_changes(change: Change) -> Iterator[Pair]:
 
     The data of new and removed tenants does not count.
     """
-    if _new_and_removed_tenants(change):
-        return
-    for pair in change.pairs(*_NATIVE):
-        if pair.changes("spec") and not _changes_expressions(pair):
-            yield pair
+    is_known = not _new_and_removed_tenants(change)
+    return (pair for pair in change.pairs(*_NATIVE) if is_known and pair.changes("spec") and not _has_other_rules(pair))
 
 
 def template_changes(change: Change) -> Iterator[Pair]:
     """Yields the ConstraintTemplates and ValidatingAdmissionPolicies whose expressions change."""
-    for kind in (("templates.gatekeeper.sh", "ConstraintTemplate"), _NATIVE):
-        for pair in change.pairs(*kind):
-            if pair.changes("spec") and (kind != _NATIVE or _changes_expressions(pair)):
-                yield pair
+    yield from (pair for pair in change.pairs("templates.gatekeeper.sh", "ConstraintTemplate") if pair.changes("spec"))
+    yield from (pair for pair in change.pairs(*_NATIVE) if _has_other_rules(pair))
 
 
-def _changes_expressions(pair: Pair) -> bool:
+def _has_other_rules(pair: Pair) -> bool:
     return any(pair.changes("spec", key) for key in ("validations", "matchConditions", "failurePolicy"))
 
 
@@ -152,10 +145,6 @@ def _stage(document: Any) -> str:
         return next((stage for action, stage in _ACTIONS.items() if action in actions), "dryrun")
     stage = dig(document, "spec", "enforcementAction")
     return stage if stage in _STAGES else "deny"
-
-
-def _rank(stage: str) -> int:
-    return _STAGES.index(stage)
 
 
 _ALLOWED = {
@@ -199,45 +188,30 @@ class SettingChange:
     """The path of the setting in the constraint."""
 
 
-@dataclass(frozen=True)
-class PolicySettings:
-    """The same changes of settings in the constraints of one policy."""
+def policy_settings(change: Change, stage: str, *, refuses_more: bool, effect: str = "") -> Iterator[Raised]:
+    """Yields an impact for what the settings of a policy refuse, or allow. The same changes of tenants are together.
 
-    name: str
-    stage: str
-    """warn or deny."""
-    words: tuple[str, ...]
-    tenants: tuple[str, ...]
-    """The tenants whose objects the policy checks; empty for all tenants."""
-    manifest: Manifest
-    path: Path
-
-    def raised(self, effect: str = "") -> Raised:
-        """Returns an impact: what changes, the tenants, and the effect."""
-        tenants = f" for {kind_of(self.tenants, 'tenant')}" if self.tenants else ""
-        return Raised(f"policy {self.name}", f"{'; '.join(self.words)}{tenants}{effect}", self.manifest, self.path)
-
-
-def policy_settings(change: Change, *, refuses_more: bool) -> Iterator[PolicySettings]:
-    """Yields what policies with the stage warn or deny refuse, or allow, because of their settings.
-
-    The same changes for several tenants are together.
+    Args:
+        stage: the stage of the policies: warn or deny.
+        effect: what happens to violations, for the end of the message.
     """
-    groups: dict[tuple[str, str, tuple[str, ...]], list[tuple[PolicyChange, Path]]] = defaultdict(list)
+    groups: dict[tuple[str, tuple[str, ...]], list[tuple[PolicyChange, Path]]] = defaultdict(list)
     namespaces = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
     for policy in policy_changes(change):
-        if policy.pair.is_changed and policy.after != "dryrun":
+        if policy.pair.is_changed and policy.after == stage:
             settings = setting_changes(policy.pair, namespaces)
             found = [setting for setting in settings if setting.refuses_more == refuses_more]
             if policy.scope and refuses_more:
                 found.append(SettingChange("checks other objects", True, policy.scope))
             if found:
-                words = tuple(setting.words for setting in found)
-                groups[policy.name, policy.after, words].append((policy, found[0].path))
-    for (name, stage, words), places in groups.items():
+                groups[policy.name, tuple(setting.words for setting in found)].append((policy, found[0].path))
+    for (name, words), places in groups.items():
         tenants = tuple(policy.tenant for policy, _ in places if policy.tenant)
+        for_tenants = f" for {kind_of(tenants, 'tenant')}" if tenants else ""
         first, path = places[0]
-        yield PolicySettings(name, stage, words, tenants, first.pair.manifest, path)
+        predicts = perhaps_refused(change, tenants) if refuses_more and stage == "deny" else ()
+        message = f"{'; '.join(words)}{for_tenants}{effect}"
+        yield Raised(f"policy {name}", message, first.pair.manifest, path, (), predicts)
 
 
 def setting_changes(pair: Pair, namespaces: set[str]) -> Iterator[SettingChange]:
@@ -247,25 +221,34 @@ def setting_changes(pair: Pair, namespaces: set[str]) -> Iterator[SettingChange]
         namespaces: the namespaces that both states have. Entries of other namespaces refuse and allow nothing.
     """
     kind = pair.manifest.kind
-    before, after = (value if isinstance(value, dict) else {} for value in pair.values("spec", "parameters"))
-    for name in dict.fromkeys((*after, *before)):
-        if before.get(name) == after.get(name) or name in _SILENT.get(kind, ()):
+    for name, value in _parameters(pair):
+        if name in _SILENT.get(kind, ()):
             continue
         path = ("spec", "parameters", name)
-        old, new = (_entries(value, namespaces) for value in (before.get(name), after.get(name)))
+        old, new = (_entries(side, namespaces) for side in value)
         if name in _MOST.get(kind, ()):
             yield from _maxima(old, new, name, path)
         elif name in _ALLOWED.get(kind, ()):
             yield from _listed(old, new, path, f"no longer allows {name}", f"allows {name}")
         elif name in _REQUIRED.get(kind, ()):
-            yield from _listed(
-                new, old, path, f"has a requirement for {name}", f"has no requirement any more for {name}"
-            )
-            yield from _other_values(old, new, path)
-        elif scalar := _scalar(before.get(name), after.get(name)):
-            yield SettingChange(f"setting {name} is {scalar}", True, path)
+            words = f"has a requirement for {name}", f"has no requirement any more for {name}"
+            yield from _listed(new, old, path, *words)
+            for entry, number in new.items():
+                if old.get(entry, number) != number:
+                    requires = f"requires {number:g} instead of {old[entry]:g} for {entry}"
+                    yield SettingChange(requires, True, path)
         else:
-            yield SettingChange(f"setting {name} changes", True, path)
+            is_scalar = all(isinstance(side, str | int | float) for side in value)
+            values = f"is {value[1]} instead of {value[0]}" if is_scalar else "changes"
+            yield SettingChange(f"setting {name} {values}", True, path)
+
+
+def _parameters(pair: Pair) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    """Yields the settings of a constraint that differ, with both values; None for a missing setting."""
+    before, after = (value if isinstance(value, dict) else {} for value in pair.values("spec", "parameters"))
+    for name in dict.fromkeys((*after, *before)):
+        if before.get(name) != after.get(name):
+            yield name, (before.get(name), after.get(name))
 
 
 def _listed(
@@ -280,20 +263,12 @@ def _listed(
             yield SettingChange(f"{words} {first_names(found, _ENTRIES)}", refuses_more, path)
 
 
-def _other_values(old: Mapping[str, float], new: Mapping[str, float], path: Path) -> Iterator[SettingChange]:
-    """Yields the entries of both lists for which the policy requires another number."""
-    for entry, number in new.items():
-        if entry in old and old[entry] != number:
-            words = f"requires {number:g} instead of {old[entry]:g} for {entry}"
-            yield SettingChange(words, True, path)
-
-
 def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path: Path) -> Iterator[SettingChange]:
     """Yields the changes of maxima. In a pool, the maximum of the pool and the maximum of all pools count."""
     for entry in dict.fromkeys((*new, *old)):
         of = entry or name
-        general = entry.partition(_IN_POOL)[0]
-        before, after = (_least(most, entry, general) for most in (old, new))
+        entries = {entry, entry.partition(_IN_POOL)[0]}
+        before, after = (min((most[key] for key in entries & most.keys()), default=None) for most in (old, new))
         if before == after:
             continue
         if after is None:
@@ -302,11 +277,6 @@ def _maxima(old: Mapping[str, float], new: Mapping[str, float], name: str, path:
             yield SettingChange(f"allows at most {after:g} {of}", True, path)
         else:
             yield SettingChange(f"allows at most {after:g} {of} instead of {before:g}", after < before, path)
-
-
-def _least(most: Mapping[str, float], *entries: str) -> float | None:
-    """Returns the smallest maximum of the entries; None if none of them has a maximum."""
-    return min((most[entry] for entry in entries if entry in most), default=None)
 
 
 def _entries(value: Any, namespaces: set[str]) -> dict[str, float]:
@@ -337,10 +307,3 @@ def _of_map(item: dict[str, Any]) -> dict[str, float]:
         return {("=" if set(item) == {"key", "value"} else " ").join(texts): number}
     prefix = f"{' '.join(texts)}: " if texts else ""
     return {f"{prefix}{'*' if key == 'suffixes' else ''}{text}": number for key, values in lists for text in values}
-
-
-def _scalar(before: Any, after: Any) -> str:
-    """Returns the change of a text, a number or a truth value; an empty text for other values."""
-    if isinstance(before, str | int | float) and isinstance(after, str | int | float):
-        return f"{after} instead of {before}"
-    return ""

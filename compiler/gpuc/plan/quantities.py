@@ -30,14 +30,20 @@ def pool_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
 
 def quota_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
     """Yields a sentence for each queue and namespace that gains or loses quota, and for added and removed queues."""
-    old, new = _queues(before), _queues(after)
+    old, new = ({queue.name: queue.spec.quota for queue in cluster.queues} for cluster in (before, after))
+    pools = [{pool.name: pool for pool in cluster.pools} for cluster in (before, after)]
     for name in dict.fromkeys((*new, *old)):
         if name not in old or name not in new:
             yield f"queue {name} is {'new' if name in new else 'removed'}"
-        yield from _gains(f"queue {name}", "nominal quota", old.get(name, {}), new.get(name, {}))
-    old, new = _namespaces(before), _namespaces(after)
-    for name in dict.fromkeys((*new, *old)):
-        yield from _gains(f"namespace {name}", "quota", old.get(name, {}), new.get(name, {}))
+        amounts = (
+            {pool: unit_amounts(known[pool], quota) for pool, quota in quotas.get(name, {}).items()}
+            for known, quotas in zip(pools, (old, new), strict=True)
+        )
+        yield from _gains(f"queue {name}", "nominal quota", *amounts)
+    limits = [{namespace.name: namespace.quotas for _, namespace in cluster.namespaces} for cluster in (before, after)]
+    for name in dict.fromkeys((*limits[1], *limits[0])):
+        amounts = ({row.pool.name: unit_amounts(row.pool, row.spec) for row in rows.get(name, ())} for rows in limits)
+        yield from _gains(f"namespace {name}", "quota", *amounts)
 
 
 def tenant_sentences(before: Cluster, after: Cluster) -> Iterator[str]:
@@ -95,21 +101,6 @@ def _nodes_text(nodes: Nodes) -> str:
         return with_unit(nodes.static, "constant nodes")
     text = f"at most {with_unit(nodes.max or 0, 'nodes')}"
     return text + (f", of which {nodes.min} always {'runs' if nodes.min == 1 else 'run'}" if nodes.min else "")
-
-
-def _queues(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
-    pools = {pool.name: pool for pool in cluster.pools}
-    return {
-        queue.name: {name: unit_amounts(pools[name], quota) for name, quota in queue.spec.quota.items()}
-        for queue in cluster.queues
-    }
-
-
-def _namespaces(cluster: Cluster) -> dict[str, dict[str, dict[str, int]]]:
-    return {
-        namespace.name: {quota.pool.name: unit_amounts(quota.pool, quota.spec) for quota in namespace.quotas}
-        for _, namespace in cluster.namespaces
-    }
 
 
 def _gains(

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from gpuc.cluster.queue import Flavor, Member, from_model, from_objects, parent
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
-from gpuc.model.names import POOL_LABEL
 from gpuc.model.units import Unit, unit_name
-from gpuc.objects.object_set import dig
 from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.replacement import pool_of
@@ -56,17 +54,24 @@ class QuotaChange:
     @property
     def queue(self) -> str:
         """The name of the queue in the spec."""
-        return queue_name(self.pair)
+        return self.pair.element
 
     @property
     def key(self) -> Key:
         """The flavor and the resource."""
         return self.flavor, self.unit.resource
 
-    @property
-    def has_limits(self) -> bool:
-        """Whether the limits for borrowing and lending can be compared: the queue keeps a cohort and some quota."""
-        return all(parents(self.pair)) and self.before.nominal > 0 and self.after.nominal > 0
+    def limit(self, field: Literal["borrow", "lend"], *, grows: bool) -> str:
+        """Returns a limit that grows or shrinks, instead of the limit before, on the flavor; an empty text otherwise.
+
+        The limits can be compared only if the queue keeps a cohort and some quota.
+        """
+        before, after = getattr(self.before, field), getattr(self.after, field)
+        less, more = (before, after) if grows else (after, before)
+        is_comparable = all(parents(self.pair)) and self.before.nominal > 0 and self.after.nominal > 0
+        if not is_comparable or less is None or (more is not None and less >= more):
+            return ""
+        return f"{self.unit.instead(before, after)} on {self.place}"
 
     @property
     def most_text(self) -> str:
@@ -102,11 +107,6 @@ def common_flavors(change: Change) -> Iterator[tuple[Pair, str]]:
     for pair in change.kept(GROUP, "ClusterQueue"):
         old = flavors(change.before, pair.name)
         yield from ((pair, flavor) for flavor in flavors(change.after, pair.name) if flavor in old)
-
-
-def is_less(first: int | None, second: int | None) -> bool:
-    """Returns whether a limit is smaller than another limit; None is no limit."""
-    return first is not None and (second is None or first < second)
 
 
 def loses(changes: Iterable[QuotaChange], flavor: str = "", other_than: str = "") -> tuple[str, ...]:
@@ -145,7 +145,7 @@ def flavors(state: State, name: str) -> dict[str, Flavor]:
 
 def queues(change: Change) -> dict[str, list[Pair]]:
     """Returns the ClusterQueues by the name of the queue in the spec."""
-    return grouped(change.pairs(GROUP, "ClusterQueue"), queue_name)
+    return grouped(change.pairs(GROUP, "ClusterQueue"), lambda pair: pair.element)
 
 
 def parents(pair: Pair) -> tuple[str, str]:
@@ -159,19 +159,10 @@ def parent_path(pair: Pair) -> Path:
     return ("spec", parent(pair.manifest)[0])
 
 
-def queue_name(pair: Pair) -> str:
-    """Returns the name in the spec of the queue of a ClusterQueue or LocalQueue; without a spec, its own name."""
-    match pair.manifest.origin:
-        case ("spec", "queues", str(name)):
-            return name
-    return pair.name
-
-
 def flavor_text(change: Change, flavor: str) -> str:
     """Returns a flavor in words: "node pool train-h100", or "flavor x" for a flavor that gpuc did not emit."""
     pair = change.pair(GROUP, "ResourceFlavor", flavor)
-    labels = dig(pair.manifest.body, "spec", "nodeLabels") if pair else None
-    return f"node pool {flavor}" if dig(labels, POOL_LABEL) == flavor else f"flavor {flavor}"
+    return pair.subject if pair else f"flavor {flavor}"
 
 
 def pool_cause(change: Change, flavor: str, *keys: str) -> Path:

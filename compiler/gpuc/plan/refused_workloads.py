@@ -39,9 +39,10 @@ class RefusedWorkload:
     """ "refused" if the workload is refused, "pending" if no node accepts its pods."""
 
     @property
-    def is_suspended(self) -> bool:
-        """Whether Kueue keeps the workload suspended because of a queue, and the API server accepts it."""
-        return self.step.manifest is not None and self.step.manifest.kind in ("ClusterQueue", "LocalQueue")
+    def outcome(self) -> str:
+        """ "suspended" if Kueue keeps the workload suspended because of a queue; else the verdict."""
+        is_queue = self.step.manifest is not None and self.step.manifest.kind in ("ClusterQueue", "LocalQueue")
+        return "suspended" if is_queue else self.verdict
 
     @property
     def reason(self) -> str:

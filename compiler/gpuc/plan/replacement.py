@@ -15,7 +15,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, quantity_text
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster, Pool
-from gpuc.plan.change import Change, PoolPair
+from gpuc.plan.change import Change, PoolPair, grouped
 from gpuc.plan.impact import Prediction, Raised
 
 
@@ -57,11 +57,8 @@ class PoolSize:
 
 def pool_sizes(change: Change) -> list[PoolSize]:
     """Returns the node pools of both states whose numbers of nodes are known."""
-    by_name: dict[str, list[PoolPair]] = {}
-    for pair in change.pools:
-        by_name.setdefault(pair.pool, []).append(pair)
     found = []
-    for name, pairs in by_name.items():
+    for name, pairs in grouped(change.pools, lambda pair: pair.element).items():
         sides = [[pair.old for pair in pairs if pair.old], [pair.new for pair in pairs if pair.new]]
         most = [[pool.startable for pool in side] for side in sides]
         if all(sides) and not any(None in side for side in most):
@@ -157,8 +154,10 @@ def pace(pair: PoolPair, cluster: Cluster | None) -> str:
     if is_closed(pair.new, DRIFTED):
         return "none while the budget is 0"
     always = [budget.nodes for budget in _budgets(pair.new, DRIFTED) if not budget.schedule]
-    closed = closed_hours(pair.new)
-    return f"{_at_a_time(always)} at a time" + (f", outside of {_hours(closed, cluster)}" if closed else "")
+    closed = ", ".join(f"{budget.duration} from {budget.schedule} (UTC)" for budget in closed_hours(pair.new))
+    if closed and cluster and (hours := cluster.spec.working_hours):
+        closed = f"working hours ({hours.hours} {hours.time_zone}, {', '.join(hours.days)})"
+    return f"{_at_a_time(always)} at a time" + (f", outside of {closed}" if closed else "")
 
 
 def is_closed(pool: NodePool | None, reason: str) -> bool:
@@ -185,13 +184,6 @@ def _at_a_time(values: list[str]) -> str:
     return "one" if most == 1 else str(most)
 
 
-def _hours(closed: list[Budget], cluster: Cluster | None) -> str:
-    hours = cluster.spec.working_hours if cluster else None
-    if hours is not None:
-        return f"working hours ({hours.hours} {hours.time_zone}, {', '.join(hours.days)})"
-    return ", ".join(f"{budget.duration} from {budget.schedule} (UTC)" for budget in closed)
-
-
 def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = ()) -> Iterator[str]:
     """Yields sentences about pods that do not fit, the order, the time, static pools, and the grace of running pods.
 
@@ -200,7 +192,7 @@ def details(pairs: Sequence[PoolPair], change: Change, misfits: Sequence[str] = 
     Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/drift.go (AllNonPendingPodsScheduled),
     staticdrift.go
     """
-    pool = pool_of(change.after.cluster, pairs[0].pool)
+    pool = pool_of(change.after.cluster, pairs[0].element)
     fixed = [pair for pair in pairs if not is_replaceable(pair)]
     static = [pair.name for pair in fixed if pair.is_static]
     if static:

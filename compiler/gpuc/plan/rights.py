@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE
-from gpuc.plan.change import Change
+from gpuc.plan.change import Change, Pair, grouped
 from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State
@@ -98,6 +98,21 @@ class RightsChange:
         return f"{same} with role {after} in {self.where}"
 
 
+_ROLE = ("metadata", "annotations", IAM_ROLE)
+
+
+class CloudRole(NamedTuple):
+    """The IAM role of a service account before and after a change; empty without a role."""
+
+    pair: Pair
+    before: str
+    after: str
+
+    def raised(self, message: str) -> Raised:
+        """Returns an impact at the annotation with the role."""
+        return Raised(f"service account {self.pair.namespace}/{self.pair.name}", message, self.pair.manifest, _ROLE)
+
+
 def gained(change: Change) -> Iterator[RightsChange]:
     """Yields the rights that only the state after gives, the same rights of several namespaces together."""
     if _changes_rights(change):
@@ -113,17 +128,12 @@ def lost(change: Change) -> Iterator[RightsChange]:
     yield from _grouped(before, _rights(state_with_roles(change)), is_gain=False)
 
 
-def cloud_roles(change: Change) -> Iterator[tuple[str, str, Raised]]:
-    """Yields the service accounts whose IAM role changes: the roles before and after, and an impact without message."""
-    path = ("metadata", "annotations", IAM_ROLE)
+def cloud_roles(change: Change) -> Iterator[CloudRole]:
+    """Yields the service accounts whose IAM role changes."""
     for pair in change.pairs("", "ServiceAccount"):
-        before, after = (str(value or "") for value in pair.values(*path))
+        before, after = (str(value or "") for value in pair.values(*_ROLE))
         if before != after:
-            yield (
-                before,
-                after,
-                Raised(f"service account {pair.manifest.namespace}/{pair.name}", "", pair.manifest, path),
-            )
+            yield CloudRole(pair, before, after)
 
 
 def rights_text(rights: Iterable[Right]) -> str:
@@ -186,16 +196,14 @@ def _granted(grant: Grant) -> set[Right]:
 def _grouped(
     before: dict[tuple[str, str], Rights], after: dict[tuple[str, str], Rights], *, is_gain: bool
 ) -> Iterator[RightsChange]:
-    groups: dict[tuple[str, tuple[str, ...], tuple[str, ...], frozenset[Right]], list[tuple[str, Rights]]]
-    groups = defaultdict(list)
+    found: list[RightsChange] = []
     for key in dict.fromkeys((*after, *before)):
         old, new = before.get(key, Rights()), after.get(key, Rights())
         more, less = (new.rights, old.rights) if is_gain else (old.rights, new.rights)
-        difference = {right for right in more if not right.is_in(less)}
-        if difference:
+        if difference := frozenset(right for right in more if not right.is_in(less)):
             place = new if new.binding is not None else old
             roles = tuple(sorted(old.roles)), tuple(sorted(new.roles))
-            groups[key[0], *roles, frozenset(difference)].append((key[1], place))
-    for (subject, roles_before, roles_after, rights), places in groups.items():
-        names, (_, place) = tuple(name for name, _ in places), places[0]
-        yield RightsChange(subject, names, roles_before, roles_after, rights, place.binding, place.path)
+            found.append(RightsChange(key[0], (key[1],), *roles, difference, place.binding, place.path))
+    same = grouped(found, lambda rights: (rights.subject, rights.roles_before, rights.roles_after, rights.rights))
+    for first, *others in same.values():
+        yield replace(first, namespaces=(*first.namespaces, *(name for other in others for name in other.namespaces)))

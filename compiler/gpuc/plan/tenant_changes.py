@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from gpuc.kubernetes.api_groups import RBAC
 from gpuc.model.names import TENANT_KEY
-from gpuc.plan.change import Change, Pair
-from gpuc.plan.impact import Prediction, Raised
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.impact import Raised, workloads_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text
-from gpuc.plan.quota_changes import queue_name
 
 
 class TenantNamespaces(NamedTuple):
@@ -38,13 +38,14 @@ class TenantNamespaces(NamedTuple):
 
 def tenants(change: Change) -> Iterator[TenantNamespaces]:
     """Yields each tenant with its namespaces, in the order of the objects. Namespaces of no tenant are left out."""
-    groups: dict[str, list[Pair]] = {}
-    for pair in change.pairs("", "Namespace"):
-        for tenant in dict.fromkeys((tenant_of(pair, 1), tenant_of(pair, 0))):
-            if tenant:
-                groups.setdefault(tenant, []).append(pair)
-    for tenant, pairs in groups.items():
-        yield TenantNamespaces(tenant, tuple(pairs))
+    owned = (
+        (tenant, pair)
+        for pair in change.pairs("", "Namespace")
+        for tenant in dict.fromkeys((tenant_of(pair, 1), tenant_of(pair, 0)))
+        if tenant
+    )
+    for tenant, rows in grouped(owned, lambda row: row[0]).items():
+        yield TenantNamespaces(tenant, tuple(pair for _, pair in rows))
 
 
 def tenant_of(pair: Pair, state: int) -> str:
@@ -60,7 +61,7 @@ def where_text(owner: str, namespaces: Iterable[str]) -> str:
 
 def owner_and_queue(change: Change, local: Pair) -> tuple[str, str]:
     """Returns the tenant or namespace of a LocalQueue in words, and the name of its queue in the spec."""
-    return owner_of(change, local.manifest.namespace), queue_name(local)
+    return owner_of(change, local.namespace), local.element
 
 
 def owner_of(change: Change, namespace: str) -> str:
@@ -89,7 +90,7 @@ def has_left(change: Change, removed: Sequence[Pair]) -> bool:
 def pruned_in_namespaces(change: Change, kind: str) -> Iterator[Pair]:
     """Yields the objects of a core kind that Argo CD deletes in namespaces that stay."""
     for pair in change.pairs("", kind):
-        namespace = change.pair("", "Namespace", pair.manifest.namespace)
+        namespace = change.pair("", "Namespace", pair.namespace)
         if pair.is_removed and not (namespace and namespace.is_removed) and not is_left(change, pair.manifest):
             yield pair
 
@@ -97,7 +98,10 @@ def pruned_in_namespaces(change: Change, kind: str) -> Iterator[Pair]:
 def removal(change: Change, removed: Sequence[Pair], subject: str, message: str) -> Raised:
     """Returns an impact of the removal of namespaces that Argo CD leaves in the cluster."""
     names = [pair.name for pair in removed]
-    closed = [name for name in names if _loses_members(change, name)]
+    bindings = (pair for pair in change.pairs(RBAC, "RoleBinding") if pair.is_removed)
+    # Without their RoleBindings, members cannot create workloads.
+    pruned = {pair.namespace for pair in bindings if not is_left(change, pair.manifest)}
+    closed = [name for name in names if name in pruned]
     access = "its roles stay too, and members keep their access until an administrator deletes the objects"
     if closed:
         access = "members lose access, and no new workload starts"
@@ -106,7 +110,7 @@ def removal(change: Change, removed: Sequence[Pair], subject: str, message: str)
         f"when their work has ended, delete them with kubectl delete namespace {' '.join(names)}",
         *workloads_in(change, removed),
     )
-    predicts = tuple(Prediction(f"workloads of namespace {name}", "refused") for name in closed)
+    predicts = workloads_of("namespace", closed, "refused")
     return Raised(subject, f"{message}: {access}", removed[0].before, (), details, predicts)
 
 
@@ -115,11 +119,3 @@ def workloads_in(change: Change, removed: Sequence[Pair]) -> Iterator[str]:
     names = {pair.name for pair in removed}
     found = [manifest for manifest in change.workloads if manifest.namespace in names]
     yield from users_text("in the namespaces", found)
-
-
-def _loses_members(change: Change, namespace: str) -> bool:
-    """Returns whether Argo CD removes a RoleBinding of a namespace, so that members cannot create workloads."""
-    return any(
-        pair.is_removed and pair.manifest.namespace == namespace and not is_left(change, pair.manifest)
-        for pair in change.pairs("rbac.authorization.k8s.io", "RoleBinding")
-    )

@@ -37,7 +37,7 @@ def parts_of(line: Line) -> tuple[Part, ...]:
 
 
 def strong(text: str, colour: str = "1") -> Span:
-    """Returns a part of a line that stands out."""
+    """Returns a part of a line with emphasis."""
     return Span(text, colour, "**")
 
 

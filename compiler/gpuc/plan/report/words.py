@@ -11,7 +11,8 @@ from typing import Any
 
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.words import counted
-from gpuc.plan.change import MISSING, Pair
+from gpuc.plan.change import Pair
+from gpuc.plan.differences import MISSING
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import CauseGroup, ChangedField
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpuc.cluster.application import ARGO
 from gpuc.cluster.project import Project, added_destinations, added_kinds, added_repositories
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
 from gpuc.plan.rights import EVERYWHERE, Right, cloud_roles, gained, lost, rights_text
 
 
@@ -34,8 +34,8 @@ def rights_lost(change: Change) -> Impacts:
         message = f"{rights.action('loses', 'can do less')}; lost rights: {rights_text(rights.rights)}"
         refused = rights.namespaces if rights.subject.startswith("group ") and _WORK & rights.rights else ()
         outcome = "refused" if rights.rights >= _WORK else "perhaps refused"
-        predicts = (Prediction(f"workloads of namespace {name}", outcome) for name in refused if name != EVERYWHERE)
-        yield Raised(rights.subject, message, rights.binding, rights.path, predicts=tuple(predicts))
+        predicts = workloads_of("namespace", (name for name in refused if name != EVERYWHERE), outcome)
+        yield Raised(rights.subject, message, rights.binding, rights.path, predicts=predicts)
 
 
 @impact("IMP455", Level.NONE, source="Amazon EKS API Reference, CreatePodIdentityAssociation")
@@ -46,10 +46,10 @@ def cloud_role_gained(change: Change) -> Impacts:
     CD does not. Pods of this service account that start after that can use the role; running pods have to be created
     again, because EKS adds the settings of the credentials to a pod when the pod is created.
     """
-    for before, after, raised in cloud_roles(change):
-        if after and not before:
-            message = f"gets IAM role {after}; create the association, and create running pods again"
-            yield raised._replace(message=message)
+    for role in cloud_roles(change):
+        if not role.before:
+            message = f"gets IAM role {role.after}; create the association, and create running pods again"
+            yield role.raised(message)
 
 
 @impact("IMP453", Level.RESTRICTS, source="Amazon EKS API Reference, DeletePodIdentityAssociation")
@@ -59,23 +59,21 @@ def cloud_role_changes(change: Change) -> Impacts:
     EKS Pod Identity knows the role by an association, which an administrator changes with the commands in
     clusters/CLUSTER/README.md. Argo CD does not. Running pods keep their credentials until these expire.
     """
-    for before, after, raised in cloud_roles(change):
-        if before and after:
-            yield raised._replace(message=f"has IAM role {after} instead of {before}; update the association")
-        elif before:
-            yield raised._replace(message=f"loses IAM role {before}; delete the association")
+    for role in cloud_roles(change):
+        if role.before and role.after:
+            yield role.raised(f"has IAM role {role.after} instead of {role.before}; update the association")
+        elif role.before:
+            yield role.raised(f"loses IAM role {role.before}; delete the association")
 
 
-@impact(
-    "IMP454",
-    Level.NONE,
-    source="argoproj/argo-cd v3.5.1 docs/user-guide/projects.md; pkg/apis/application/v1alpha1/app_project_types.go",
-)
+@impact("IMP454", Level.NONE)
 def project_widens(change: Change) -> Impacts:
     """An AppProject allows Argo CD to apply more.
 
     The Applications of the project can create objects of the added kinds, and objects in the added namespaces. Fewer
     denied kinds also allow more. Without a list of namespaced kinds, an AppProject allows all that it does not deny.
+
+    Source: argoproj/argo-cd v3.5.1 docs/user-guide/projects.md; pkg/apis/application/v1alpha1/app_project_types.go
     """
     for pair in change.pairs(ARGO, "AppProject"):
         if pair.before and pair.after and (more := "; ".join(_added(Project(pair.before), Project(pair.after)))):

@@ -1,6 +1,5 @@
 """Impacts on policies, Pod Security levels, and the objects and workloads that they refuse."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from gpuc.admission.pod_security import LEVELS
@@ -11,8 +10,8 @@ from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.controllers import user
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Change, Pair, grouped
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.change import Change, Pair, changed, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.policy_changes import (
     PolicyChange,
     by_policy,
@@ -22,7 +21,7 @@ from gpuc.plan.policy_changes import (
     policy_settings,
     template_changes,
 )
-from gpuc.plan.refused_workloads import RefusedWorkload, by_decision, named, refused_templates, refused_workloads
+from gpuc.plan.refused_workloads import by_decision, named, refused_templates, refused_workloads
 
 
 @impact("IMP301", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/violations.md, enforcementAction")
@@ -77,13 +76,9 @@ def policy_settings_change(change: Change) -> Impacts:
 
     Running pods stay. The settings of many policies follow from node pools, queues and tenants.
     """
-    for policy in policy_settings(change, refuses_more=True):
-        if policy.stage == "deny":
-            predicts = perhaps_refused(change, policy.tenants)
-            yield policy.raised("; the API server refuses violations")._replace(predicts=predicts)
+    yield from policy_settings(change, "deny", refuses_more=True, effect="; the API server refuses violations")
     for pair in policy_data_changes(change):
-        path = next(field.path for field in pair.fields if field.is_below("spec"))
-        yield Raised(f"policy {pair.name}", "its limits or the checked namespaces change", pair.after, path)
+        yield _policy_raised(pair, "its limits or the checked namespaces change")
 
 
 @impact("IMP309", Level.NONE, source="gatekeeper v3.23.0 website/docs/howto.md, constraints: match and parameters")
@@ -92,11 +87,9 @@ def policy_settings_relax(change: Change) -> Impacts:
 
     Nothing that runs is disturbed. The settings of many policies follow from node pools, queues and tenants.
     """
-    for policy in policy_settings(change, refuses_more=False):
-        yield policy.raised()
-    for policy in policy_settings(change, refuses_more=True):
-        if policy.stage == "warn":
-            yield policy.raised("; violations get a warning")
+    for stage in ("warn", "deny"):
+        yield from policy_settings(change, stage, refuses_more=False)
+    yield from policy_settings(change, "warn", refuses_more=True, effect="; violations get a warning")
 
 
 @impact("IMP304", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/validating-admission-policy.md")
@@ -107,8 +100,13 @@ def policy_expressions_change(change: Change) -> Impacts:
     that it allowed.
     """
     for pair in template_changes(change):
-        path = next(field.path for field in pair.fields if field.is_below("spec"))
-        yield Raised(f"policy {pair.name}", "its expressions change", pair.after, path)
+        yield _policy_raised(pair, "its expressions change")
+
+
+def _policy_raised(pair: Pair, message: str) -> Raised:
+    """Returns an impact at the first changed field of the expressions or the data of a policy."""
+    path = next(field.path for field in pair.fields if field.is_below("spec"))
+    return pair.raised(message, path)._replace(subject=f"policy {pair.name}")
 
 
 @impact("IMP312", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
@@ -155,33 +153,30 @@ Source: argo-cd v3.5.1 manifests/install.yaml
 """
 
 
-@impact(
-    "IMP313",
-    Level.DISRUPTS,
-    source="gatekeeper v3.23.0 website/docs/violations.md; argo-cd v3.5.1 gitops-engine/pkg/sync/sync_context.go, Sync",
-)
+@impact("IMP313", Level.DISRUPTS)
 def change_refused(change: Change) -> Impacts:
     """A policy of the cluster refuses an object of the change, so the sync of an Application fails.
 
     The policies check the requests of Argo CD too. Argo CD tries again until the commit is corrected.
+
+    Source: gatekeeper v3.23.0 website/docs/violations.md; argo-cd v3.5.1 gitops-engine/pkg/sync/sync_context.go,
+    Sync
     """
-    written = [pair for pair in change.all_pairs if pair.after and pair.fields and pair.after.namespace]
-    if not written:
-        return
-    policies, found = Policies(change.after.objects), defaultdict[str, list[tuple[Pair, Decision]]](list)
-    for pair in written:
-        if pair.after and (decision := _denied(policies, pair.after)):
-            refused_by = decision.manifest.kind if decision.manifest else decision.check
-            found[refused_by].append((pair, decision))
-    for refused in found.values():
-        pair, decision = refused[0]
+    policies = Policies(change.after.objects)
+    written = (pair for pair in change.all_pairs if pair.after and pair.fields and pair.after.namespace)
+    decisions = ((pair, _denied(policies, pair.manifest)) for pair in written)
+    refused = [(pair, decision) for pair, decision in decisions if decision]
+    by_policy = grouped(refused, lambda row: row[1].manifest.kind if row[1].manifest else row[1].check)
+    for rows in by_policy.values():
+        pair, decision = rows[0]
         application = change.after.application_of(pair.manifest)
         failing = f", and the sync of Application {application.name} fails" if application else ""
-        others = f" and {len(refused) - 1} more" if len(refused) > 1 else ""
+        others = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
         message = f"{decision.check} refuses the change of {pair.manifest}{others}{failing}: {decision.message}"
-        predicts = tuple(Prediction(f"object {other.manifest}", "refused") for other, _ in refused)
-        subject = f"{pair.manifest.kind} {pair.name}"
-        yield Raised(subject, message, pair.after, pair.fields[0].path, (), predicts)
+        predicts = (Prediction(f"object {other.manifest}", "refused") for other, _ in rows)
+        yield pair.raised(message, pair.fields[0].path, (), predicts)._replace(
+            subject=f"{pair.manifest.kind} {pair.name}"
+        )
 
 
 def _denied(policies: Policies, manifest: Manifest) -> Decision | None:
@@ -197,23 +192,13 @@ def workload_refused(change: Change) -> Impacts:
     `gpuc trace` passes in the state before and fails in the state after. The pods that run continue. After an
     eviction, the loss of a node or a new rollout, the workload has no pods.
     """
-    workloads = refused_workloads(change)
-    for namespace, refused in grouped(workloads, lambda workload: workload.manifest.namespace).items():
+    workloads = grouped(refused_workloads(change), lambda workload: workload.manifest.namespace)
+    for namespace, refused in workloads.items():
         for found in by_decision(refused):
-            yield _refused_workload(namespace, found)
-
-
-def _refused_workload(namespace: str, found: list[RefusedWorkload]) -> Raised:
-    """Returns the impact of the workloads of a namespace with the same decision."""
-    first = found[0]
-    names, others = named(found)
-    is_refused = first.verdict == "refused"
-    verb = "would be refused if created again" if is_refused else "would find no node if started again"
-    if first.is_suspended:
-        verb = "would stay suspended if created again"
-    predicts = (Prediction(f"workloads of namespace {namespace}", "refused"),) if is_refused else ()
-    message = f"{names} {verb}: {first.reason}"
-    return Raised(f"namespace {namespace}", message, first.step.manifest, first.step.path, others, predicts)
+            first, (names, others) = found[0], named(found)
+            message = f"{names} {_VERBS[first.outcome][0]}: {first.reason}"
+            predicts = workloads_of("namespace", [namespace] if first.verdict == "refused" else [], "refused")
+            yield Raised(f"namespace {namespace}", message, first.step.manifest, first.step.path, others, predicts)
 
 
 @impact("IMP306", Level.RESTRICTS, source="gpuc trace: benchmarks/trace.md compares its answers with real programs")
@@ -224,18 +209,18 @@ def template_refused(change: Change) -> Impacts:
     in the state after. The new template may differ: users have to copy it again.
     """
     for found in by_decision(refused_templates(change)):
-        first = found[0]
-        names, others = named(found)
-        verb = (
-            "stay suspended" if first.is_suspended else "are refused" if first.verdict == "refused" else "find no node"
-        )
-        message = f"copies of {names} {verb} now: {first.reason}"
+        first, (names, others) = found[0], named(found)
+        message = f"copies of {names} {_VERBS[first.outcome][1]} now: {first.reason}"
         yield Raised("workload templates", message, first.step.manifest or first.manifest, first.step.path, others)
 
 
+_VERBS = {
+    "suspended": ("would stay suspended if created again", "stay suspended"),
+    "refused": ("would be refused if created again", "are refused"),
+    "pending": ("would find no node if started again", "find no node"),
+}
+"""What happens to workloads that run, and to copies of templates, by the outcome."""
 _FAILURE: Path = ("validatingWebhookFailurePolicy",)
-
-
 _DEFAULT = "Ignore"
 """The failure policy without a Helm value. Source: gatekeeper 3.23.0 charts/gatekeeper/values.yaml"""
 
@@ -248,15 +233,15 @@ def _coverage_changes(change: Change, *, checks_more: bool) -> Iterator[Raised]:
         some, others, manifest = (before, after, pair.before) if checks_more else (after, before, pair.after)
         if found := [name for name in some if name not in others and (name in kept or "*" in name)]:
             message = f"{'checks' if checks_more else 'ignores'} the requests of {kind_of(found, 'namespace')}"
-            yield Raised("component gatekeeper", message, manifest, some[found[0]])
+            yield pair.raised(message, some[found[0]])._replace(manifest=manifest)
     values = change.values_of("gatekeeper")
-    if values and values.changes(*_FAILURE):
-        old, new = (value or _DEFAULT for value in values.values(*_FAILURE))
-        if old != new and (new == "Fail") == checks_more:
-            verb = "refuses" if checks_more else "allows"
-            message = f"the API server {verb} requests while Gatekeeper does not answer"
-            manifest = values.before if values.manifest.override(_FAILURE) is None else values.manifest
-            yield Raised("component gatekeeper", message, manifest, _FAILURE)
+    for policy in changed([values] if values else [], _FAILURE, _DEFAULT):
+        if (policy.after == "Fail") == checks_more:
+            raised = policy.raised(
+                f"the API server {'refuses' if checks_more else 'allows'} requests while Gatekeeper does not answer"
+            )
+            is_written = policy.pair.manifest.override(_FAILURE) is not None
+            yield raised if is_written else raised._replace(manifest=policy.pair.before)
 
 
 def _ignored(manifest: Manifest | None) -> Iterator[tuple[str, Path]]:
@@ -273,10 +258,7 @@ LABEL = "pod-security.kubernetes.io/enforce"
 
 def _level_changes(change: Change, *, rises: bool) -> Iterator[Raised]:
     """Yields an impact for each namespace of both states whose level rises, or falls."""
-    path = ("metadata", "labels", LABEL)
-    for pair in change.kept("", "Namespace"):
-        before, after = (value or LEVELS[0] for value in pair.values(*path))
-        is_known = before != after and {before, after} <= set(LEVELS)
-        if is_known and (LEVELS.index(after) > LEVELS.index(before)) == rises:
-            message = f"enforces Pod Security level {after} instead of {before}"
-            yield Raised(f"namespace {pair.name}", message, pair.after, path)
+    for level in changed(change.pairs("", "Namespace"), ("metadata", "labels", LABEL), LEVELS[0]):
+        is_known = {level.before, level.after} <= set(LEVELS)
+        if is_known and (LEVELS.index(level.after) > LEVELS.index(level.before)) == rises:
+            yield level.raised(f"enforces Pod Security level {level.after} instead of {level.before}")

@@ -54,17 +54,15 @@ def tenant_costs_less(change: Change) -> Impacts:
     yield from cost_impacts(change, "tenants", -1)
 
 
-@impact(
-    "IMP703",
-    Level.COSTS,
-    source="aws/karpenter-provider-aws main at 6fc13b523 (2026-07-20) "
-    "pkg/providers/pricing/zz_generated.pricing_aws.go",
-)
+@impact("IMP703", Level.COSTS)
 def price_missing(change: Change) -> Impacts:
     """The costs of a node pool change, and the catalog lacks a price.
 
     gpuc has on-demand prices of us-east-1. For reserved capacity and for other regions, write a row in specs/catalog/,
     or import the output of `aws pricing get-products` with `gpuc catalog import`.
+
+    Source: aws/karpenter-provider-aws main at 6fc13b523 (2026-07-20)
+    pkg/providers/pricing/zz_generated.pricing_aws.go
     """
     costs = {cost.name: cost for _, cost in described_changes(change) if cost.missing}
     for name, cost in costs.items():

@@ -1,9 +1,8 @@
 """Impacts on Applications and their charts."""
 
-from gpuc.cluster.application import ARGO, Application, application_in
+from gpuc.cluster.application import ARGO, application_in
 from gpuc.cluster.project import project_of
 from gpuc.diagnostics.words import counted
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.applications import chart_of, cluster_subject, component_of, kept_applications
 from gpuc.plan.change import Change
@@ -24,21 +23,20 @@ def application_removed(change: Change) -> Impacts:
     """
     if change.is_removed:
         return
-    described = {pair.name for pair in change.pairs(ARGO, "Application") if not pair.is_removed}
+    described = {pair.name for pair in change.pairs(ARGO, "Application") if not pair.is_removed} | _described(change)
     described |= {found.pair.name for found in changed_installations(change) if found.after}
-    described |= _described(change)
     for pair in change.pairs(ARGO, "Application"):
         if pair.is_removed and pair.name not in described:
             chart = chart_of(pair.before)
             what = f"chart {chart.chart} {chart.revision} stays" if chart else "its objects stay"
-            message = f"the Application is removed, and {what} in the cluster"
             namespace = application_in(pair.manifest).destination.namespace
             removal = (
                 f"the programs of the chart go on in namespace {namespace} and get no updates; to remove them: "
                 f"helm template {chart.chart if chart else ''} with the values of the state before, and kubectl delete "
                 "--filename -, without CustomResourceDefinitions that still have objects"
             )
-            yield Raised(f"Application {pair.name}", message, pair.before, (), (removal,) if chart else ())
+            message = f"the Application is removed, and {what} in the cluster"
+            yield pair.raised(message, (), (removal,) if chart else ())
 
 
 def _described(change: Change) -> set[str]:
@@ -51,38 +49,34 @@ def _described(change: Change) -> set[str]:
     return found
 
 
-@impact(
-    "IMP512",
-    Level.DISRUPTS,
-    source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning, Automatic Self-Healing; "
-    "controller/state.go, CompareAppState; controller/cache/cache.go, GetManagedLiveObjs: objects of all namespaces",
-)
+@impact("IMP512", Level.DISRUPTS)
 def component_moves(change: Change) -> Impacts:
     """A component is installed in another namespace.
 
     Argo CD creates the namespaced objects of the chart in the new namespace, and changes cluster-scoped objects, such
     as webhooks, in place. It deletes the objects in the old namespace if the Application prunes and its AppProject
     permits the old namespace. Otherwise two controllers work on the same objects until a person deletes the old one.
+
+    Source: argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning, Automatic Self-Healing;
+    controller/state.go, CompareAppState; controller/cache/cache.go, GetManagedLiveObjs: objects of all namespaces
     """
     for old, new in kept_applications(change):
         before, after = old.destination.namespace, new.destination.namespace
-        if before != after and new.chart:
-            component = component_of(change, new.name)
-            fate = "deletes"
-            details: tuple[str, ...] = ()
-            project = project_of(change.after.objects, new)
-            is_permitted = project is None or project.permits_destination(new.destination._replace(namespace=before))
-            if not (new.prunes and is_permitted):
-                fate = "leaves"
-                details = (
-                    f"after the sync, delete the namespaced objects of the chart in {before}, because two controllers "
-                    "work until then; before the merge, Argo CD would create them again",
-                )
-            message = (
-                f"moves from namespace {before} to {after}: Argo CD creates its objects in {after} and {fate} those in "
-                f"{before}"
-            )
-            yield Raised(f"component {component}", message, new.manifest, ("spec", "destination", "namespace"), details)
+        if before == after or not new.chart:
+            continue
+        project = project_of(change.after.objects, new)
+        is_permitted = project is None or project.permits_destination(new.destination._replace(namespace=before))
+        is_deleted = new.prunes and is_permitted
+        message = (
+            f"moves from namespace {before} to {after}: Argo CD creates its objects in {after} and "
+            f"{'deletes' if is_deleted else 'leaves'} those in {before}"
+        )
+        advice = (
+            f"after the sync, delete the namespaced objects of the chart in {before}, because two controllers "
+            "work until then; before the merge, Argo CD would create them again"
+        )
+        subject, path = f"component {component_of(change, new.name)}", ("spec", "destination", "namespace")
+        yield Raised(subject, message, new.manifest, path, () if is_deleted else (advice,))
 
 
 @impact("IMP524", Level.RESTRICTS, source=_DELETION)
@@ -106,12 +100,7 @@ def chart_handed_over(change: Change) -> Impacts:
             yield found.raised(change, message, details)
 
 
-@impact(
-    "IMP525",
-    Level.DISRUPTS,
-    source="argo-cd v3.5.1 docs/user-guide/sync-options.md, Server-Side Apply, Fail the sync if a shared resource is "
-    "found; docs/user-guide/helm.md; docs/user-guide/resource_tracking.md; util/argo/resource_tracking.go, GetAppName",
-)
+@impact("IMP525", Level.DISRUPTS)
 def chart_taken_over(change: Change) -> Impacts:
     """Argo CD installs the chart of a component that another team installed before.
 
@@ -120,6 +109,9 @@ def chart_taken_over(change: Change) -> Impacts:
     Application, even if that Application is deleted, unless its Argo CD has an installation ID. With another release
     name or namespace, Argo CD installs the chart a second time: two controllers work on the same objects. Argo CD knows
     no Helm releases, so `helm list` still shows the old one.
+
+    Source: argo-cd v3.5.1 docs/user-guide/sync-options.md, Server-Side Apply, Fail the sync if a shared resource is
+    found; docs/user-guide/helm.md; docs/user-guide/resource_tracking.md; util/argo/resource_tracking.go, GetAppName
     """
     for found in changed_installations(change):
         if found.before == "another team":
@@ -138,18 +130,16 @@ def chart_taken_over(change: Change) -> Impacts:
             yield found.raised(change, message, details)
 
 
-@impact(
-    "IMP510",
-    Level.NONE,
-    source="argo-cd v3.5.1 docs/user-guide/sync-waves.md, How sync waves work?; "
-    "docs/operator-manual/health.md, Argocd App",
-)
+@impact("IMP510", Level.NONE)
 def sync_order(change: Change) -> Impacts:
     """Several Applications are new, and the root Application creates them in the order of their sync waves.
 
     The root Application creates the Applications of a wave when all Applications of earlier waves are healthy. The
     order does not apply to Applications that exist: each of them syncs its own objects as soon as Argo CD sees the
     commit.
+
+    Source: argo-cd v3.5.1 docs/user-guide/sync-waves.md, How sync waves work?; docs/operator-manual/health.md,
+    Argocd App
     """
     if change.is_new:
         return
@@ -164,15 +154,10 @@ def sync_order(change: Change) -> Impacts:
             "a wave starts when all Applications of earlier waves are healthy",
             "Applications that exist sync their objects at once, without this order",
         )
-        yield Raised(cluster_subject(change), message, _first_object(change, found), (), details)
-
-
-def _first_object(change: Change, added: list[Application]) -> Manifest:
-    """Returns an object of the new Applications, whose cause in the spec is more exact than that of an Application."""
-    for pair in change.all_pairs:
-        if pair.is_added and change.after.application_of(pair.manifest) in added:
-            return pair.manifest
-    return added[0].manifest
+        # The cause of an object in the spec is more exact than that of its Application.
+        added = (pair.manifest for pair in change.all_pairs if pair.is_added)
+        objects = (manifest for manifest in added if change.after.application_of(manifest) in found)
+        yield Raised(cluster_subject(change), message, next(objects, found[0].manifest), (), details)
 
 
 @impact("IMP513", Level.NONE, source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Retry with a limit")
@@ -182,10 +167,10 @@ def version_with_objects(change: Change) -> Impacts:
     The root Application changes the version in the order of the sync waves. The Application of the objects exists and
     syncs at once, so the old version can get the new objects first. Argo CD tries refused objects again.
     """
-    changed = [pair.after for pair in change.all_pairs if pair.after is not None and pair.fields]
+    written = [pair.after for pair in change.all_pairs if pair.after is not None and pair.fields]
     for chart in chart_changes(change):
         groups = _api_groups(change, chart.component)
-        if found := [manifest for manifest in changed if group(manifest) in groups]:
+        if found := [manifest for manifest in written if group(manifest) in groups]:
             objects = counted(len(found), "object")
             message = f"the old version can get {objects} of this change before Argo CD installs {chart.after}"
             details = (
@@ -223,37 +208,30 @@ def health_checks_change(change: Change) -> Impacts:
 _FIELDS = {"repoURL": "repository", "targetRevision": "revision", "path": "path"}
 
 
-@impact(
-    "IMP511",
-    Level.DISRUPTS,
-    source="argo-cd v3.5.1 docs/user-guide/tracking_strategies.md; docs/user-guide/auto_sync.md, Automatic Pruning "
-    "with Allow-Empty, Automated Sync Semantics; util/app/path/path.go, ErrMessageAppPathDoesNotExist",
-)
+@impact("IMP511", Level.DISRUPTS)
 def source_changes(change: Change) -> Impacts:
     """The Applications read their objects from another repository, branch or path.
 
     If the new place lacks files, Argo CD prunes their objects. Check that it has the complete folder out/ first. If a
     path does not exist, the comparison fails, and if a folder has no objects, Argo CD does not sync automatically. In
     both cases the objects stay.
+
+    Source: argo-cd v3.5.1 docs/user-guide/tracking_strategies.md; docs/user-guide/auto_sync.md, Automatic Pruning
+    with Allow-Empty, Automated Sync Semantics; util/app/path/path.go, ErrMessageAppPathDoesNotExist
     """
     for pair in change.pairs(ARGO, "Application"):
         before, after = pair.values("spec", "source")
-        if not pair.is_changed or pair.manifest.file.startswith("clusters/") or dig(after, "chart"):
-            continue
-        changed = [field for field in _FIELDS if dig(before, field) != dig(after, field)]
-        if changed:
-            parts = [
-                f"{noun} {dig(after, field)} instead of {dig(before, field)}"
-                for field, noun in _FIELDS.items()
-                if field in changed
-            ]
-            message = f"Argo CD reads all objects from another place: {', '.join(parts)}"
+        fields = [field for field in _FIELDS if dig(before, field) != dig(after, field)]
+        is_root = pair.manifest.file.startswith("clusters/")
+        if pair.is_changed and fields and not is_root and not dig(after, "chart"):
+            places = [f"{_FIELDS[field]} {dig(after, field)} instead of {dig(before, field)}" for field in fields]
+            message = f"Argo CD reads all objects from another place: {', '.join(places)}"
             details = (
                 f"before the merge: check that revision {dig(after, 'targetRevision')} of {dig(after, 'repoURL')} has "
                 f"{_folder(str(dig(after, 'path')), change.after.name)}/, and that Argo CD may read it",
                 "objects that the new place does not contain are pruned, unless they are protected",
             )
-            yield Raised(cluster_subject(change), message, pair.after, ("spec", "source", changed[0]), details)
+            yield Raised(cluster_subject(change), message, pair.after, ("spec", "source", fields[0]), details)
             return
 
 
@@ -279,4 +257,4 @@ def root_changes(change: Change) -> Impacts:
             names = ", ".join(_FIELD_NOUNS.get(name, name) for name in fields)
             message = f"the change of {names} of the root Application has no effect until an administrator applies it"
             details = (f"after the merge: kubectl apply --server-side --filename {pair.manifest.file}",)
-            yield Raised(f"Application {pair.name}", message, pair.after, pair.fields[0].path, details)
+            yield pair.raised(message, pair.fields[0].path, details)

@@ -10,7 +10,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
 from gpuc.plan.applications import cluster_name, cluster_subject, kept_applications
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pruning import kinds_text
 from gpuc.plan.replacement import nodes_text
@@ -49,12 +49,7 @@ def cluster_added(change: Change) -> Impacts:
     yield Raised(f"cluster {name}", message, change.after.first_sync[0], (), details)
 
 
-@impact(
-    "IMP508",
-    Level.RESTRICTS,
-    source="argo-cd v3.5.1 docs/user-guide/app_deletion.md; controller/state.go, ComparisonError; "
-    "util/app/path/path.go, ErrMessageAppPathDoesNotExist",
-)
+@impact("IMP508", Level.RESTRICTS)
 def cluster_removed(change: Change) -> Impacts:
     """A cluster is removed from the fleet, and everything in the cluster stays.
 
@@ -62,6 +57,9 @@ def cluster_removed(change: Change) -> Impacts:
     Application that reads only a chart goes on to sync. Karpenter goes on to start nodes, which cost, until an
     administrator deletes the node pools. If another spec of the same EKS cluster is added, the cluster has a new name,
     and the objects belong to the new name after its first sync.
+
+    Source: argo-cd v3.5.1 docs/user-guide/app_deletion.md; controller/state.go, ComparisonError;
+    util/app/path/path.go, ErrMessageAppPathDoesNotExist
     """
     if not change.is_removed:
         return
@@ -106,25 +104,23 @@ def _renamed(name: str, new: str, namespace: str, besides: str) -> Raised:
     return Raised(f"cluster {name}", message, path=("spec",), details=details)
 
 
-@impact(
-    "IMP527",
-    Level.RESTRICTS,
-    source="argo-cd v3.5.1 docs/operator-manual/declarative-setup.md; docs/operator-manual/app-any-namespace.md; "
-    "docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/app_deletion.md, About The Deletion Finalizer",
-)
+@impact("IMP527", Level.RESTRICTS)
 def argocd_moves(change: Change) -> Impacts:
     """The Applications move to another namespace, because Argo CD runs there.
 
     The Argo CD of the new namespace needs a root Application there. As long as the old root Application exists, and its
     AppProject permits the new namespace, the old Argo CD creates the Applications there and then deletes the old ones.
     The objects of the Applications stay in each case.
+
+    Source: argo-cd v3.5.1 docs/operator-manual/declarative-setup.md; docs/operator-manual/app-any-namespace.md;
+    docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/app_deletion.md, About The Deletion Finalizer
     """
-    removed = {pair.name: pair.manifest.namespace for pair in change.pairs(ARGO, "Application") if pair.is_removed}
+    removed = {pair.name: pair.namespace for pair in change.pairs(ARGO, "Application") if pair.is_removed}
     moved = [pair for pair in change.pairs(ARGO, "Application") if pair.is_added and pair.name in removed]
     if not moved:
         return
     pair = moved[0]
-    old, new, name = removed[pair.name], pair.manifest.namespace, cluster_name(change)
+    old, new, name = removed[pair.name], pair.namespace, cluster_name(change)
     message = (
         f"{len(moved)} Applications move from namespace {old} to {new}: an administrator deletes the root Application "
         f"in {old} before the merge, and applies the one in {new} after it; until then Argo CD creates no Application"
@@ -138,16 +134,14 @@ def argocd_moves(change: Change) -> Impacts:
     yield Raised(f"cluster {name}", message, pair.after, ("metadata", "namespace"), details)
 
 
-@impact(
-    "IMP526",
-    Level.DISRUPTS,
-    source="argo-cd v3.5.1 controller/state.go, CompareAppState: GetManagedLiveObjs of the destination cluster",
-)
+@impact("IMP526", Level.DISRUPTS)
 def destination_changes(change: Change) -> Impacts:
     """The Applications deploy to another cluster.
 
     Argo CD installs everything in the new cluster. It does not look at the old cluster any more: nodes, workloads and
     controllers there go on, and no file describes them.
+
+    Source: argo-cd v3.5.1 controller/state.go, CompareAppState: GetManagedLiveObjs of the destination cluster
     """
     kept = kept_applications(change)
     found = [(old, new) for old, new in kept if old.destination.cluster != new.destination.cluster]
@@ -177,12 +171,7 @@ _SETTING = ("spec", "delivery", "prune")
 _Row = tuple[str, tuple[str, ...], Manifest, Path]
 
 
-@impact(
-    "IMP523",
-    Level.NONE,
-    source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources; docs/user-guide/auto_sync.md, "
-    "Automatic Pruning",
-)
+@impact("IMP523", Level.NONE)
 def deletion_protection_changes(change: Change) -> Impacts:
     """Objects get or lose the protection against deletion by Argo CD, or Applications start or stop to prune.
 
@@ -190,6 +179,9 @@ def deletion_protection_changes(change: Change) -> Impacts:
     element from the spec deletes its object, with the nodes, workloads and data that it contains. An Application that
     does not prune leaves all objects that Git does not contain any more: a RoleBinding goes on to give its rights, and
     a NetworkPolicy to allow its connections.
+
+    Source: argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources; docs/user-guide/auto_sync.md,
+    Automatic Pruning
     """
     has_setting = _SETTING in change.changed_paths(*_SETTING)
     for message, details, manifest, path in (*_protections(change), *_applications(change)):
@@ -199,14 +191,17 @@ def deletion_protection_changes(change: Change) -> Impacts:
 
 def _protections(change: Change) -> Iterator[_Row]:
     """Yields the message, the details, an object and its path, for the objects that lose and get the protection."""
-    kept = (pair for pair in change.all_pairs if pair.before and pair.after and pair.manifest.api)
-    found = grouped((pair for pair in kept if pair.manifest.kind not in _OF_POOLS), _is_protected)
+    found: dict[tuple[bool, ...], list[Manifest]] = {}
+    for pair in change.all_pairs:
+        if pair.before and pair.after and pair.manifest.api and pair.manifest.kind not in _OF_POOLS:
+            states = tuple("Prune=false" in sync_options(manifest) for manifest in (pair.before, pair.after))
+            found.setdefault(states, []).append(pair.after)
     texts = {
         "deletes objects of removed elements at the next sync, with their nodes, workloads and data": (True, False),
         "leaves objects of removed elements in the cluster": (False, True),
     }
     for text, states in texts.items():
-        if manifests := [pair.manifest for pair in found.get(states, ())]:
+        if manifests := found.get(states):
             details = (
                 f"objects whose sync option Prune=false changes: {kinds_text(manifests)}",
                 "objects that this change removes keep the option that they have in the cluster",
@@ -232,11 +227,6 @@ def _applications(change: Change) -> Iterator[_Row]:
         if found := [application for application in changed if application.prunes is prunes]:
             names = ", ".join(application.name for application in found)
             yield text, (f"Applications: {names}", sentence), found[0].manifest, _PRUNE
-
-
-def _is_protected(pair: Pair) -> tuple[bool, bool]:
-    before, after = ("Prune=false" in sync_options(state) for state in (pair.before, pair.after) if state)
-    return before, after
 
 
 _NOUNS = {"pools": "node pool", "queues": "queue", "tenants": "tenant", "namespaces": "namespace"}
@@ -284,26 +274,18 @@ def two_steps(change: Change) -> Impacts:
 
 
 def _elements(cluster: Cluster, section: str) -> dict[str, tuple[Path, bool]]:
-    """Returns the elements of a section: the path, and whether they are leaving, by name."""
+    """Returns the elements of a section: the path, and whether they are leaving, by name.
+
+    A queue is leaving too if all its namespaces are leaving, because then all its LocalQueues admit no workloads.
+    """
     if section == "namespaces":
         return {
-            namespace.name: (
-                ("spec", "tenants", tenant.name, "namespaces", namespace.name),
-                tenant.spec.leaving or namespace.spec.leaving,
-            )
+            namespace.name: (namespace.path, tenant.spec.leaving or namespace.spec.leaving)
             for tenant, namespace in cluster.namespaces
         }
-    held = _held_queues(cluster) if section == "queues" else frozenset()
-    return {
-        element.name: (("spec", section, element.name), element.spec.leaving or element.name in held)
-        for element in getattr(cluster, section)
-    }
-
-
-def _held_queues(cluster: Cluster) -> frozenset[str]:
-    """Returns the queues of which all namespaces are leaving, so that all their LocalQueues admit no workloads."""
-    used: dict[str, bool] = {}
-    for tenant, namespace in cluster.namespaces:
+    held: dict[str, bool] = {}
+    for tenant, namespace in cluster.namespaces if section == "queues" else ():
         for queue in namespace.queues:
-            used[queue.name] = used.get(queue.name, True) and (tenant.spec.leaving or namespace.spec.leaving)
-    return frozenset(name for name, is_held in used.items() if is_held)
+            held[queue.name] = held.get(queue.name, True) and (tenant.spec.leaving or namespace.spec.leaving)
+    elements = getattr(cluster, section)
+    return {found.name: (found.path, found.spec.leaving or held.get(found.name, False)) for found in elements}

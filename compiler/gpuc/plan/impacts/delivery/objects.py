@@ -10,7 +10,8 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import dig, group
 from gpuc.plan.applications import changed_applications
-from gpuc.plan.change import Change, Pair, differences, grouped
+from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.differences import differences
 from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.pruning import is_definition, kinds_text, moved_objects, removed_objects
@@ -32,16 +33,14 @@ def objects_pruned(change: Change) -> Impacts:
         yield Raised(f"Application {application}", message, manifests[0], (), (), predicts)
 
 
-@impact(
-    "IMP502",
-    Level.NONE,
-    source="argo-cd v3.5.1 docs/user-guide/sync-options.md; docs/user-guide/app_deletion.md; controller/state.go; "
-    "reposerver/repository/repository.go, GenerateManifests: no tracking of CustomResourceDefinitions",
-)
+@impact("IMP502", Level.NONE)
 def objects_left(change: Change) -> Impacts:
     """Objects are removed from Git, and Argo CD leaves them in the cluster.
 
     The objects work as before, and no file describes them. To remove them, delete them with kubectl after the sync.
+
+    Source: argo-cd v3.5.1 docs/user-guide/sync-options.md; docs/user-guide/app_deletion.md; controller/state.go;
+    reposerver/repository/repository.go, GenerateManifests: no tracking of CustomResourceDefinitions
     """
     groups = grouped(removed_objects(change, "left"), lambda removed: (removed.application, removed.reason))
     for (application, reason), found in groups.items():
@@ -85,16 +84,14 @@ _LOST = {
 }
 
 
-@impact(
-    "IMP504",
-    Level.DESTROYS,
-    source="argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/sync-options.md, No Prune "
-    "Resources, Resource Pruning With Confirmation",
-)
+@impact("IMP504", Level.DESTROYS)
 def data_pruned(change: Change) -> Impacts:
     """Argo CD deletes an object that holds data: a volume or a stateful program.
 
     The sync option Prune=false of the object prevents the deletion. With Prune=confirm, a person must confirm it first.
+
+    Source: argo-cd v3.5.1 docs/user-guide/auto_sync.md, Automatic Pruning; docs/user-guide/sync-options.md, No
+    Prune Resources, Resource Pruning With Confirmation
     """
     for removed in removed_objects(change, "pruned"):
         if removed.has_data:
@@ -103,18 +100,16 @@ def data_pruned(change: Change) -> Impacts:
             yield Raised(f"Application {removed.application}", message, removed.manifest, (), (), predicts)
 
 
-@impact(
-    "IMP501",
-    Level.DISRUPTS,
-    source="kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate, and others; "
-    "argo-cd v3.5.1 gitops-engine/pkg/sync/sync_context.go, Sync",
-)
+@impact("IMP501", Level.DISRUPTS)
 def immutable_field(change: Change) -> Impacts:
     """A field changes that the API server does not allow to change, so the sync of an Application fails.
 
     Argo CD tries again until the commit is corrected. Objects of the same sync wave are applied, objects of later sync
     waves are not. The Application becomes Degraded, so the root Application does not create or change the Applications
     of later waves.
+
+    Source: kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, ValidateJobSpecUpdate, and others; argo-cd
+    v3.5.1 gitops-engine/pkg/sync/sync_context.go, Sync
     """
     for pair in change.all_pairs:
         reasons = list(refused_fields(pair))
@@ -124,22 +119,19 @@ def immutable_field(change: Change) -> Impacts:
         found = change.after.application_of(pair.after)
         failing = f", and the sync of Application {found.name} fails" if found else ""
         message = f"the API server refuses the change{failing}: {reason}"
-        details = (_steps(pair), *(_blocked(change, pair, found) if found else ()))
+        steps = _STEPS_OF_POOL if pair.manifest.kind == "NodePool" else _STEPS
+        details = (f"two changes instead: {steps}", *(_blocked(change, pair, found) if found else ()))
         predicts = (Prediction(f"object {pair.after}", "refused"),)
         yield Raised(_subject(pair), message, pair.after, path, details, predicts)
+
+
+_STEPS = "first remove the object, then add it again; or one change that adds an object with another name"
+_STEPS_OF_POOL = "first add a node pool with another name, and mark the old one as leaving; then remove the old one"
 
 
 def _subject(pair: Pair) -> str:
     pool = dig(pair.manifest.body, "spec", "template", "metadata", "labels", POOL_LABEL)
     return f"node pool {pool}" if pool else str(pair.manifest)
-
-
-def _steps(pair: Pair) -> str:
-    """Returns the two commits that make the change."""
-    steps = "first remove the object, then add it again; or one change that adds an object with another name"
-    if pair.manifest.kind == "NodePool":
-        steps = "first add a node pool with another name, and mark the old one as leaving; then remove the old one"
-    return f"two changes instead: {steps}"
 
 
 def _blocked(change: Change, refused: Pair, found: Application) -> Iterator[str]:
@@ -199,6 +191,8 @@ def object_stays_with_application(change: Change) -> Impacts:
 
 
 _SHOWN = 6
+_COMMON = ("spec", "template")
+"""The parts of the paths of pods that messages leave out."""
 
 
 @impact("IMP529", Level.NONE, source="gpuc emit/bootstrap/__init__.py: Argo CD does not sync the folder workloads/")
@@ -208,35 +202,26 @@ def templates_change(change: Change) -> Impacts:
     Argo CD does not sync the templates. Copies that users made keep the old values, for example the old tolerations or
     requests, and workloads that run do not change.
     """
-    fields: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    fields: dict[tuple[str, ...], dict[str, None]] = defaultdict(dict)
     places: list[tuple[Manifest, Path]] = []
     for after, paths in _changed_templates(change):
-        name = after.file.rsplit("/", 1)[-1].removesuffix(".yaml")
-        names = fields[tuple(dict.fromkeys(map(_template_field, paths)))]
-        names.extend([] if name in names else [name])
+        steps = ([step for step in path if isinstance(step, str) and step not in _COMMON] for path in paths)
+        names = tuple(dict.fromkeys(place(tuple(path[:3])) for path in steps))
+        fields[names][after.file.rsplit("/", 1)[-1].removesuffix(".yaml")] = None
         places.append((after, paths[0]))
     if places:
         pools = list(dict.fromkeys(name for names in fields.values() for name in names))
         verb = "changes" if len(pools) == 1 else "change"
         message = f"{', '.join(pools)} {verb}; copies of users keep the old values until users copy again"
-        details = [f"{', '.join(names)}: {', '.join(changed[:_SHOWN])}" for changed, names in fields.items()]
-        manifest, path = places[0]
-        yield Raised("workload templates", message, manifest, path, tuple(details))
+        details = tuple(f"{', '.join(names)}: {', '.join(changed[:_SHOWN])}" for changed, names in fields.items())
+        yield Raised("workload templates", message, *places[0], details)
 
 
 def _changed_templates(change: Change) -> Iterator[tuple[Manifest, list[Path]]]:
     """Yields the templates of both states that differ, with the paths. Users choose the namespace themselves."""
     before = {(template.file, template.kind, template.name): template for template in change.before.templates}
     for after in change.after.templates:
-        old = before.get((after.file, after.kind, after.name))
-        if old is None or old is after:
-            continue
-        paths = [field.path for field in differences(old.document(), after.document())]
-        if paths := [path for path in paths if path != ("metadata", "namespace")]:
+        old = before.get((after.file, after.kind, after.name), after)
+        fields = differences(old.document(), after.document()) if old is not after else ()
+        if paths := [field.path for field in fields if field.path != ("metadata", "namespace")]:
             yield after, paths
-
-
-def _template_field(path: Path) -> str:
-    """Returns the path of a field without the common parts of pods and without list items."""
-    steps = [step for step in path if isinstance(step, str) and step not in ("spec", "template")]
-    return place(tuple(steps[:3]))

@@ -1,7 +1,7 @@
 """Impacts on network paths of tenants."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from gpuc.diagnostics.finding import Path
@@ -33,10 +33,7 @@ def isolation_begins(change: Change) -> Impacts:
     NetworkPolicies filter TCP, UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node
     of a pod can always connect to the pod.
     """
-    effect = "have only the connections that NetworkPolicies allow"
-    if changes_network(change):
-        for tenant, _, names in _unisolated_changes(network_after(change), change.before):
-            yield _isolation_raised(change, tenant, names, effect)
+    yield from _isolation_changes(change, ends=False)
 
 
 _EFFECTS = {INGRESS: "get connections from everywhere", EGRESS: "connect to every address"}
@@ -49,10 +46,7 @@ def isolation_ends(change: Change) -> Impacts:
     Pods that no NetworkPolicy selects get connections from everywhere, or connect to every address. The level is
     disrupts, although nothing that runs is disturbed: the border of the tenant is gone.
     """
-    if changes_network(change):
-        for tenant, directions, names in _unisolated_changes(change.before, network_after(change)):
-            effects = " and ".join(_EFFECTS[direction] for direction in directions)
-            yield _isolation_raised(change, tenant, names, f"can {effects}")
+    yield from _isolation_changes(change, ends=True)
 
 
 @impact("IMP404", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -81,17 +75,8 @@ def tenants_connect(change: Change) -> Impacts:
     The isolation proof of the state after has an open pair that the state before does not have. The level is
     disrupts, although nothing that runs is disturbed: every later attack or mistake crosses the border of a tenant.
     """
-    if changes_network(change):
-        before, after = _pair_states(change.before), _pair_verdicts(network_after(change))
-        opened = {pair: found for pair, found in after.items() if found.state is PairState.OPEN is not before[pair]}
-        yield from _pairs_raised(change, opened.values(), "can", _place)
-
-
-def _place(verdict: Verdict) -> Raised | None:
-    """Returns the policy that allows the connections."""
-    connection = verdict.connections[0]
-    allowance = connection.ingress if connection.ingress.policy else connection.egress
-    return Raised("", "", allowance.policy.manifest, allowance.path) if allowance.policy else None
+    opens = [after for before, after in _pair_changes(change) if after and after.state is _OPEN is not _state(before)]
+    yield from _pairs_raised(change, opens, "can", at_policy=True)
 
 
 @impact("IMP403", Level.RESTRICTS, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -102,14 +87,9 @@ def tenants_separated(change: Change) -> Impacts:
     UDP and SCTP, not EFA traffic, and not the traffic of pods on the host network. The node of a pod can always connect
     to the pod.
     """
-    if changes_network(change):
-        before, after = _pair_verdicts(change.before), _pair_verdicts(network_after(change))
-        found = [
-            verdict
-            for pair, verdict in before.items()
-            if pair in after and verdict.state is not PairState.BLOCKED is after[pair].state
-        ]
-        yield from _pairs_raised(change, found, "can no longer")
+    pairs = _pair_changes(change)
+    closes = [before for before, after in pairs if before and after and _state(before) is not _BLOCKED is _state(after)]
+    yield from _pairs_raised(change, closes, "can no longer")
 
 
 @impact("IMP402", Level.NONE, source="kubernetes.io/docs/concepts/services-networking/network-policies")
@@ -118,14 +98,9 @@ def tenants_declared(change: Change) -> Impacts:
 
     Tenants without network isolation have declared that other tenants without network isolation may connect.
     """
-    if changes_network(change):
-        before, after = _pair_states(change.before), _pair_verdicts(network_after(change))
-        found = [
-            verdict
-            for pair, verdict in after.items()
-            if verdict.state is PairState.DECLARED and before[pair] is PairState.BLOCKED
-        ]
-        yield from _pairs_raised(change, found, "can")
+    pairs = ((_state(before), after) for before, after in _pair_changes(change))
+    declared = [after for was, after in pairs if after and after.state is PairState.DECLARED and was is _BLOCKED]
+    yield from _pairs_raised(change, declared, "can")
 
 
 @impact("IMP408", Level.DISRUPTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
@@ -163,38 +138,47 @@ def _pair_verdicts(state: ClusterState) -> dict[tuple[str, str], Verdict]:
     return {(verdict.client, verdict.server): verdict for verdict in found}
 
 
-def _pair_states(state: ClusterState) -> dict[tuple[str, str], PairState]:
-    """Returns the results of the isolation proof; blocked for a pair that does not exist."""
-    return defaultdict(lambda: PairState.BLOCKED, {pair: found.state for pair, found in _pair_verdicts(state).items()})
+_OPEN, _BLOCKED = PairState.OPEN, PairState.BLOCKED
 
 
-def _unisolated_changes(
-    isolated: ClusterState, other: ClusterState
-) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
-    """Yields the namespaces that are isolated in a state and not in the other, by tenant: tenant, directions, names."""
+def _pair_changes(change: Change) -> Iterator[tuple[Verdict | None, Verdict | None]]:
+    """Yields the results of the isolation proof before and after the change, for each pair of tenants of a state."""
+    if changes_network(change):
+        before, after = _pair_verdicts(change.before), _pair_verdicts(network_after(change))
+        yield from ((before.get(pair), after.get(pair)) for pair in {**before, **after})
+
+
+def _state(verdict: Verdict | None) -> PairState:
+    """Returns the result for a pair of tenants; blocked for a pair that does not exist."""
+    return verdict.state if verdict else _BLOCKED
+
+
+def _isolation_changes(change: Change, *, ends: bool) -> Iterator[Raised]:
+    """Yields an impact for the pods of a tenant's namespaces that are isolated in one state and not in the other."""
+    if not changes_network(change):
+        return
+    isolated, other = (change.before, network_after(change)) if ends else (network_after(change), change.before)
     before, after = unisolated(isolated), unisolated(other)
     owners = reachability(isolated).tenancy.tenants
     found: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
     for name in sorted(owners):
-        directions = tuple(direction for direction in after if name in after[direction] - before[direction])
-        if directions:
+        if directions := tuple(direction for direction in after if name in after[direction] - before[direction]):
             found[owners[name], directions].append(name)
-    for (tenant, lost), names in found.items():
-        yield tenant, lost, tuple(names)
+    for (tenant, directions), names in found.items():
+        effects = " and ".join(_EFFECTS[direction] for direction in directions)
+        effect = f"can {effects}" if ends else "have only the connections that NetworkPolicies allow"
+        namespace = change.after.objects.find("", "Namespace", names[0])
+        raised = Raised(f"tenant {tenant}", f"pods of {kind_of(names, 'namespace')} {effect}", namespace)
+        yield _at_isolation(change, raised, tenant)
 
 
-def _pairs_raised(
-    change: Change,
-    found: Iterable[Verdict],
-    verb: str,
-    place: Callable[[Verdict], Raised | None] = lambda verdict: None,
-) -> Iterator[Raised]:
+def _pairs_raised(change: Change, found: Iterable[Verdict], verb: str, *, at_policy: bool = False) -> Iterator[Raised]:
     """Yields an impact for each pair of tenants; one impact for both directions with the same ports.
 
     Args:
         verb: "can" or "can no longer".
-        place: returns an impact with the object and the path of a pair, if no isolation of the spec changes; None for
-            the Namespace of the server.
+        at_policy: whether the impact is at the policy that allows the connections, if no isolation of the spec changes,
+            instead of the Namespace of the server.
     """
     by_pair = {(verdict.client, verdict.server): verdict for verdict in found}
     for (client, server), verdict in by_pair.items():
@@ -208,8 +192,10 @@ def _pairs_raised(
             subject, message = f"tenant {client}", f"its pods {verb} connect to pods of tenant {server} on {ports}"
         connection = verdict.connections[0]
         details = (f"for example from namespace {connection.client} to namespace {connection.server}",)
-        raised = place(verdict) or Raised("", "", change.after.objects.find("", "Namespace", connection.server))
-        raised = raised._replace(subject=subject, message=message, details=details)
+        raised = Raised(subject, message, change.after.objects.find("", "Namespace", connection.server), (), details)
+        allowance = connection.ingress if connection.ingress.policy else connection.egress
+        if at_policy and allowance.policy:
+            raised = raised._replace(manifest=allowance.policy.manifest, path=allowance.path)
         yield _at_isolation(change, raised, client, server)
 
 
@@ -220,10 +206,3 @@ def _at_isolation(change: Change, raised: Raised, *tenants: str) -> Raised:
         if path in change.changed_paths(*path):
             return raised._replace(manifest=None, path=path)
     return raised
-
-
-def _isolation_raised(change: Change, tenant: str, namespaces: Sequence[str], effect: str) -> Raised:
-    """Returns an impact on the pods of namespaces of a tenant whose isolation begins or ends."""
-    message = f"pods of {kind_of(namespaces, 'namespace')} {effect}"
-    namespace = change.after.objects.find("", "Namespace", namespaces[0])
-    return _at_isolation(change, Raised(f"tenant {tenant}", message, namespace), tenant)

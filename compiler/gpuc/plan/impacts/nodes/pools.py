@@ -4,9 +4,9 @@ from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS, REQUIREMENTS
 from gpuc.diagnostics.words import counted
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
 from gpuc.plan.change import Change
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Prediction, impact
 from gpuc.plan.pruning import is_left
-from gpuc.plan.replacement import PoolSize, nodes_text, pool_sizes, protected_pods_end, smaller_limits
+from gpuc.plan.replacement import nodes_text, pool_sizes, protected_pods_end, smaller_limits
 
 
 @impact("IMP104", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go")
@@ -15,17 +15,14 @@ def pool_added(change: Change) -> Impacts:
 
     Karpenter starts nodes when pods are pending that select the pool; the nodes of a static pool start at once.
     """
-    if change.is_new:
-        return
-    names = {pair.pool for pair in change.pools if not pair.is_added}
+    names = {pair.element for pair in change.pools if not pair.is_added}
     for pair in change.pools:
-        name = pair.pool
-        if not pair.is_added or pair.new is None or name in names:
+        if change.is_new or not pair.is_added or pair.new is None or pair.element in names:
             continue
         types = [value for row in pair.new.requirements if row.key == INSTANCE_TYPE for value in row.values]
         starts = "starts at once" if pair.is_static else "may start"
-        message = f"new: Karpenter {starts} {nodes_text(pair.new.most_nodes)} of {', '.join(types) or 'any type'}"
-        yield Raised(f"node pool {name}", message, pair.manifest)
+        nodes = f"{nodes_text(pair.new.most_nodes)} of {', '.join(types) or 'any type'}"
+        yield pair.raised(f"new: Karpenter {starts} {nodes}")
 
 
 @impact("IMP105", Level.RESTRICTS, source="argo-cd v3.5 docs/user-guide/sync-options.md, No Prune Resources")
@@ -36,43 +33,37 @@ def pool_left(change: Change) -> Impacts:
     """
     for pair in change.pools:
         if pair.old and pair.is_removed and is_left(change, pair.manifest):
-            name = pair.pool
             most = pair.old.most_nodes
             fate = nodes_text(most) + (", and Karpenter starts new nodes" if most != 0 else "")
-            message = f"is no longer described, but NodePool {pair.name} stays with {fate}"
             details = [f"to end the pool, delete it after the sync: kubectl delete nodepool {pair.name}"]
-            if added := sorted({other.pool for other in change.pools if other.is_added} - {name}):
+            if added := sorted({other.element for other in change.pools if other.is_added} - {pair.element}):
                 details.append(
                     f"if node pool {' or '.join(added)} is the new name of the pool: both pools exist until then, "
                     "and no node moves"
                 )
             predicts = (Prediction(f"object NodePool {pair.name}", "left"),)
-            yield Raised(f"node pool {name}", message, pair.manifest, (), tuple(details), predicts)
+            message = f"is no longer described, but NodePool {pair.name} stays with {fate}"
+            yield pair.raised(message, (), details, predicts)
 
 
-@impact(
-    "IMP106",
-    Level.DESTROYS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go "
-    "(OwnerReferences), pkg/controllers/node/termination/terminator/terminator.go (Drain)",
-)
+@impact("IMP106", Level.DESTROYS)
 def pool_pruned(change: Change) -> Impacts:
     """Argo CD prunes the NodePool of a removed pool, and Karpenter deletes its nodes.
 
     The NodeClaims of a NodePool are deleted with the NodePool. Karpenter drains the nodes and ends the instances,
     without regard to budgets and working hours. A pool that was marked as leaving has no new nodes since then.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
+    (OwnerReferences), pkg/controllers/node/termination/terminator/terminator.go (Drain)
     """
-    present = {pair.pool for pair in change.pools if not pair.is_removed}
+    present = {pair.element for pair in change.pools if not pair.is_removed}
     for pair in change.pools:
-        name = pair.pool
-        if pair.old is None or not pair.is_removed or is_left(change, pair.manifest) or name in present:
+        if pair.old is None or not pair.is_removed or is_left(change, pair.manifest) or pair.element in present:
             continue
-        count = nodes_text(pair.old.most_nodes)
-        message = f"Argo CD prunes NodePool {pair.name}: Karpenter drains and ends {count}"
+        message = f"Argo CD prunes NodePool {pair.name}: Karpenter drains and ends {nodes_text(pair.old.most_nodes)}"
         details = (f"budgets and working hours do not apply; {protected_pods_end(pair.old)}",)
-        removed = Prediction(f"nodes of pool {name}", "removed")
-        predicts = (Prediction(f"object NodePool {pair.name}", "pruned"), removed)
-        yield Raised(f"node pool {name}", message, pair.manifest, (), details, predicts)
+        removed = Prediction(f"nodes of pool {pair.element}", "removed")
+        yield pair.raised(message, (), details, (Prediction(f"object NodePool {pair.name}", "pruned"), removed))
 
 
 @impact("IMP101", Level.NONE, source="kubernetes-sigs/karpenter v1.14.1 pkg/apis/v1/nodepool.go, Limits, Replicas")
@@ -89,12 +80,7 @@ def pool_grows(change: Change) -> Impacts:
             yield size.raised(message, REPLICAS, (*LIMITS, NODES))
 
 
-@impact(
-    "IMP102",
-    Level.RESTRICTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go "
-    "(remainingResources), pkg/controllers/static/provisioning/controller.go",
-)
+@impact("IMP102", Level.RESTRICTS)
 def pool_shrinks(change: Change) -> Impacts:
     """The maximum number of nodes of a node pool shrinks, or the maximum of another resource, for example its CPUs.
 
@@ -102,6 +88,9 @@ def pool_shrinks(change: Change) -> Impacts:
     compares the limits only when it starts a node. Nodes above a new limit stay until they are empty. A static pool
     with the limit 0 keeps its nodes, and gets no node for a node that ends. Static nodes that Karpenter deletes are
     another impact.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/scheduler.go
+    (remainingResources), pkg/controllers/static/provisioning/controller.go
     """
     for size in pool_sizes(change):
         deleted = max(size.running_before - size.running_after, 0)
@@ -119,36 +108,28 @@ def pool_shrinks(change: Change) -> Impacts:
         if pair.is_changed and smaller and NODES not in smaller:
             texts = " and ".join(f"{name} {after} instead of {before}" for name, (before, after) in smaller.items())
             message = f"Karpenter starts nodes up to the limit {texts}; nodes above that stay until they are empty"
-            path = (*LIMITS, next(iter(smaller)))
-            yield Raised(f"node pool {pair.pool}", message, pair.after, path)
+            yield pair.raised(message, (*LIMITS, next(iter(smaller))))
 
 
-@impact(
-    "IMP103",
-    Level.DISRUPTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static/deprovisioning/controller.go, "
-    "pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go (OwnerReferences)",
-)
+@impact("IMP103", Level.DISRUPTS)
 def static_pool_shrinks(change: Change) -> Impacts:
     """A static node pool gets fewer nodes, or fewer of its nodes always run.
 
     Karpenter deletes the surplus nodes at once, empty nodes first, and drains their pods. Budgets do not apply. A
     NodePool of warm nodes that Argo CD prunes takes its nodes along.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/static/deprovisioning/controller.go,
+    pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go (OwnerReferences)
     """
     for size in pool_sizes(change):
         count = size.running_before - size.running_after
-        if count <= 0 or _stays(change, size):
-            continue
-        nodes = counted(count, "node")
-        message = f"Karpenter deletes {nodes} of {size.running_before} that always run, and drains their pods"
-        details = ("nodes without pods come first; budgets and working hours do not apply",)
-        predicts = (Prediction(f"nodes of pool {size.name}", "removed"),)
-        yield size.raised(message, REPLICAS, details=details, predicts=predicts)
-
-
-def _stays(change: Change, size: PoolSize) -> bool:
-    """Returns whether Argo CD leaves the removed NodePool of the warm nodes in the cluster."""
-    return any(pair.is_removed and is_left(change, pair.manifest) for pair in size.pairs)
+        # Argo CD can leave the removed NodePool of the warm nodes in the cluster.
+        if count > 0 and not any(pair.is_removed and is_left(change, pair.manifest) for pair in size.pairs):
+            nodes = f"{counted(count, 'node')} of {size.running_before} that always run"
+            details = ("nodes without pods come first; budgets and working hours do not apply",)
+            predicts = (Prediction(f"nodes of pool {size.name}", "removed"),)
+            message = f"Karpenter deletes {nodes}, and drains their pods"
+            yield size.raised(message, REPLICAS, details=details, predicts=predicts)
 
 
 @impact(
@@ -167,25 +148,19 @@ def warm_nodes_start(change: Change) -> Impacts:
             yield size.raised(message, REPLICAS)
 
 
-@impact(
-    "IMP108",
-    Level.RESTRICTS,
-    source="kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go "
-    "(filterInstanceTypesByRequirements)",
-)
+@impact("IMP108", Level.RESTRICTS)
 def on_demand_removed(change: Change) -> Impacts:
     """A node pool starts no nodes on demand any more.
 
     If EC2 has no spot capacity, or the reservations are full, no node starts, and pods wait. The running nodes on
     demand are replaced, which is another impact.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/scheduling/nodeclaim.go
+    (filterInstanceTypesByRequirements)
     """
-    seen = set()
     for pair in change.pools:
         old, new = (by_key.get(CAPACITY_TYPE) for by_key in pair.requirements)
         before, after = old and old.allowed, new and new.allowed
-        name = pair.pool
-        if new is None or before is None or not after or name in seen or "on-demand" not in before - after:
-            continue
-        seen.add(name)
-        message = f"nodes start only with purchase {', '.join(sorted(after))}: without such capacity, pods wait"
-        yield Raised(f"node pool {name}", message, pair.after, (*REQUIREMENTS, new.position, "values"))
+        if new and before and after and "on-demand" in before - after:
+            message = f"nodes start only with purchase {', '.join(sorted(after))}: without such capacity, pods wait"
+            yield pair.raised(message, (*REQUIREMENTS, new.position, "values"))

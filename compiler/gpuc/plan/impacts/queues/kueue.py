@@ -10,9 +10,9 @@ from gpuc.kubernetes.kueue import GROUP, POD_FRAMEWORKS
 from gpuc.model.names import TENANT_KEY
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.plan.change import Change, Pair, grouped
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.quota_changes import GPU_PREFIXES, flavor_text, queue_name, tree
+from gpuc.plan.change import Change, Pair, changed, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
+from gpuc.plan.quota_changes import GPU_PREFIXES, tree
 
 VALUES: Path = ("managerConfig", "controllerManagerConfigYaml")
 """The path of the configuration in the values of the chart.
@@ -33,7 +33,7 @@ class ConfigurationChange(NamedTuple):
 
     def raised(self, message: str, *path: str, details: Iterable[str] = ()) -> Raised:
         """Returns an impact of the change of a field."""
-        return Raised("component kueue", message, self.pair.after, (*VALUES, *path), tuple(details))
+        return self.pair.raised(message, (*VALUES, *path), details)
 
     def frameworks(self, *, added: bool) -> list[str]:
         """Returns the kinds of jobs that Kueue begins to manage, or does not manage any more."""
@@ -56,66 +56,54 @@ def configuration_changes(change: Change) -> Iterator[ConfigurationChange]:
             yield ConfigurationChange(pair, before, after)
 
 
-@impact(
-    "IMP239",
-    Level.DISRUPTS,
-    source="kueue v0.19.2 pkg/controller/jobframework/reconciler.go, ReconcileGenericJob and ensureOneWorkload",
-)
+@impact("IMP239", Level.DISRUPTS)
 def kueue_added(change: Change) -> Impacts:
     """The cluster gets Kueue while tenants already run workloads.
 
     Kueue suspends jobs that run in the namespaces of tenants, and starts them when a queue has quota for them. A job
     without a queue stays suspended.
+
+    Source: kueue v0.19.2 pkg/controller/jobframework/reconciler.go, ReconcileGenericJob and ensureOneWorkload
     """
-    pair = change.values_of("kueue")
-    if (
-        pair
-        and pair.is_added
-        and any(TENANT_KEY in space.labels for space in change.before.objects.of("", "Namespace"))
-    ):
+    pair, namespaces = change.values_of("kueue"), change.before.objects.of("", "Namespace")
+    if pair and pair.is_added and any(TENANT_KEY in namespace.labels for namespace in namespaces):
         configuration = document(change.after.objects, pair.values(*VALUES)[1])
         names = ", ".join(str(name) for name in dig(configuration, *FRAMEWORKS) or ())
         message = f"Kueue starts to manage {names}: it suspends jobs that run in the namespaces of tenants"
         details = ("a job starts again when a queue has quota for it; set kueue.x-k8s.io/queue-name before the change",)
-        manifest, path = (None, ("spec", "queues")) if change.after.source else (pair.after, ())
-        yield Raised("component kueue", message, manifest, path, details)
+        raised = pair.raised(message, (), details)
+        yield raised._replace(manifest=None, path=("spec", "queues")) if change.after.source else raised
 
 
-@impact(
-    "IMP234",
-    Level.DISRUPTS,
-    source="kueue v0.19.2 pkg/controller/jobframework/reconciler.go, ensureOneWorkload (no matching Workload); "
-    "pkg/controller/jobs/pod/pod_webhook.go, Default",
-)
+@impact("IMP234", Level.DISRUPTS)
 def framework_added(change: Change) -> Impacts:
     """Kueue manages another kind of jobs.
 
     Kueue suspends a job that runs without a Workload, and starts it when a queue has quota for it. The pods of the job
     end. Pods, Deployments and StatefulSets that run are not disturbed: Kueue manages pods that are created from then
     on.
+
+    Source: kueue v0.19.2 pkg/controller/jobframework/reconciler.go, ensureOneWorkload (no matching Workload);
+    pkg/controller/jobs/pod/pod_webhook.go, Default
     """
     for found in configuration_changes(change):
-        if added := found.frameworks(added=True):
-            yield found.raised(_added_frameworks(found, added), *FRAMEWORKS, details=_details_of_added(found, added))
-
-
-def _added_frameworks(found: ConfigurationChange, added: list[str]) -> str:
-    names = ", ".join(added)
-    jobs = [name for name in added if name not in POD_FRAMEWORKS]
-    if not jobs:
-        return f"Kueue manages {names}: new pods with a queue wait until the queue has quota"
-    which = "of tenants " if found.after.get("manageJobsWithoutQueueName") else "with a queue "
-    return f"Kueue manages {names}: it suspends jobs {which}that run, until a queue has quota for them"
-
-
-def _details_of_added(found: ConfigurationChange, added: list[str]) -> list[str]:
-    before, after = found.values("manageJobsWithoutQueueName")
-    texts = []
-    if any(name in POD_FRAMEWORKS for name in added):
-        texts.append("pods that run already are not counted in a queue; Kueue counts the pods that replace them")
-    if before and not after:
-        texts.append("Kueue does not suspend jobs without a queue any more: the policy queue-required must do it")
-    return texts
+        added = found.frameworks(added=True)
+        if not added:
+            continue
+        pods = [name for name in added if name in POD_FRAMEWORKS]
+        before, after = found.values("manageJobsWithoutQueueName")
+        effect = "new pods with a queue wait until the queue has quota"
+        if len(pods) < len(added):
+            which = "of tenants " if after else "with a queue "
+            effect = f"it suspends jobs {which}that run, until a queue has quota for them"
+        details = {
+            "pods that run already are not counted in a queue; Kueue counts the pods that replace them": bool(pods),
+            "Kueue does not suspend jobs without a queue any more: the policy queue-required must do it": (
+                before and not after
+            ),
+        }
+        sentences = (sentence for sentence, is_true in details.items() if is_true)
+        yield found.raised(f"Kueue manages {', '.join(added)}: {effect}", *FRAMEWORKS, details=sentences)
 
 
 @impact("IMP233", Level.DISRUPTS, source="kueue v0.19.2 pkg/controller/jobframework/setup.go and reconciler.go")
@@ -191,21 +179,18 @@ def _seconds(value: object) -> int:
         return 0
 
 
-@impact(
-    "IMP225",
-    Level.DISRUPTS,
-    source="kueue v0.19.2 pkg/podset/podset.go, FromAssignment; pkg/controller/jobframework/reconciler.go, startJob",
-)
+@impact("IMP225", Level.DISRUPTS)
 def flavor_changes(change: Change) -> Impacts:
     """The nodes of a flavor get another label or another taint.
 
     Kueue writes the node labels and the tolerations of a flavor into a job when it starts the job. Jobs that run keep
     the old ones: a pod that is created again does not match or tolerate the new nodes, and stays pending.
+
+    Source: kueue v0.19.2 pkg/podset/podset.go, FromAssignment; pkg/controller/jobframework/reconciler.go, startJob
     """
     for pair in change.pairs(GROUP, "ResourceFlavor"):
-        before, _ = pair.values("spec", "topologyName")
         texts = list(_flavor_texts(pair))
-        if not pair.is_changed or before or not texts:
+        if not pair.is_changed or pair.values("spec", "topologyName")[0] or not texts:
             continue
         details = (
             "pods of jobs that run have the old labels and tolerations; if such a pod is created again, for example "
@@ -215,15 +200,15 @@ def flavor_changes(change: Change) -> Impacts:
         )
         places = (("spec", "nodeLabels"), ("spec", "tolerations"))
         paths = (field.path for place in places for field in pair.fields if field.is_below(*place))
-        yield Raised(flavor_text(change, pair.name), " and ".join(texts), pair.after, next(paths, ("spec",)), details)
+        yield pair.raised(" and ".join(texts), next(paths, ("spec",)), details)
 
 
 def _flavor_texts(pair: Pair) -> Iterator[str]:
-    old, new = pair.values("spec", "nodeLabels")
-    if (old or {}) != (new or {}):
+    old, new = (value or {} for value in pair.values("spec", "nodeLabels"))
+    if old != new:
         yield f"workloads select nodes with {_labels(new)} instead of {_labels(old)}"
-    added = [text for text in _tolerations(pair, 1) if text not in _tolerations(pair, 0)]
-    if added and pair.is_changed:
+    tolerations = [[_toleration(row) for _, row in items(rows)] for rows in pair.values("spec", "tolerations")]
+    if added := [text for text in tolerations[1] if text not in tolerations[0]]:
         yield f"workloads that start tolerate {', '.join(added)}; workloads that run do not"
 
 
@@ -231,13 +216,9 @@ def _labels(value: Any) -> str:
     return ", ".join(f"{key}={label}" for key, label in pairs(value)) or "any labels"
 
 
-def _tolerations(pair: Pair, state: int) -> list[str]:
-    rows = [row for _, row in items(pair.values("spec", "tolerations")[state])]
-    return [
-        f"{dig(row, 'key') or 'all taints'}{'=' + str(dig(row, 'value')) if dig(row, 'value') else ''}"
-        f"{':' + str(dig(row, 'effect')) if dig(row, 'effect') else ''}"
-        for row in rows
-    ]
+def _toleration(row: Any) -> str:
+    key, value, effect = (dig(row, field) for field in ("key", "value", "effect"))
+    return f"{key or 'all taints'}{f'={value}' if value else ''}{f':{effect}' if effect else ''}"
 
 
 _FIELDS = {"nodeLabels": "node labels", "tolerations": "tolerations", "topologyName": "topology"}
@@ -252,63 +233,55 @@ def flavor_immutable(change: Change) -> Impacts:
     pending on new nodes.
     """
     for pair in change.pairs(GROUP, "ResourceFlavor"):
-        changed = [field for field in _FIELDS if pair.changes("spec", field)]
-        if changed and pair.values("spec", "topologyName")[0]:
-            names = " and ".join(_FIELDS[field] for field in changed)
+        fields = [field for field in _FIELDS if pair.changes("spec", field)]
+        if fields and pair.values("spec", "topologyName")[0]:
+            names = " and ".join(_FIELDS[field] for field in fields)
             message = f"the API server refuses other {names} of its ResourceFlavor, because the flavor has a topology"
             details = (
                 "Kueue goes on with the old flavor, and the sync of the Application fails until the change is reverted",
                 "to make the change, add a pool under another name and let the old pool leave",
             )
             predicts = (Prediction(f"object ResourceFlavor {pair.name}", "refused"),)
-            path = ("spec", changed[0])
-            yield Raised(flavor_text(change, pair.name), message, pair.after, path, details, predicts)
+            yield pair.raised(message, ("spec", fields[0]), details, predicts)
 
 
-@impact(
-    "IMP240",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go, tas_non_tas_pod_cache.go",
-)
+@impact("IMP240", Level.RESTRICTS)
 def topology_added(change: Change) -> Impacts:
     """Kueue starts to place the workloads of a flavor by topology.
 
     Kueue admits only workloads whose pods fit on nodes that run and are ready, in addition to the quota. Workloads that
     run continue, and Kueue counts their pods on their nodes.
+
+    Source: kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go, tas_non_tas_pod_cache.go
     """
-    for pair in change.pairs(GROUP, "ResourceFlavor"):
-        before, after = pair.values("spec", "topologyName")
-        if pair.before and after and not before:
-            message = f"Kueue places workloads by topology {after}: it admits only pods that fit on nodes that run"
+    for topology in changed(change.pairs(GROUP, "ResourceFlavor"), ("spec", "topologyName")):
+        if topology.after and not topology.before:
             details = (
                 "workloads that run continue; the topology of the flavor cannot be changed or removed later, because "
                 "the field is immutable",
             )
-            path = ("spec", "topologyName")
-            yield Raised(flavor_text(change, pair.name), message, pair.after, path, details)
+            effect = "it admits only pods that fit on nodes that run"
+            yield topology.raised(f"Kueue places workloads by topology {topology.after}: {effect}", details)
 
 
-@impact(
-    "IMP243",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, findFlavorForPodSets",
-)
+@impact("IMP243", Level.RESTRICTS)
 def resource_leaves_queue(change: Change) -> Impacts:
     """Queues no longer have a quota of a resource on any node pool, for example because their pools lose EFA.
 
     Kueue admits no workload that requests a resource without a quota, so these workloads wait until they are changed.
     Running workloads continue. Other impacts describe quotas of GPUs.
+
+    Source: kueue v0.19.2 pkg/scheduler/flavorassigner/flavorassigner.go, findFlavorForPodSets
     """
     kept = change.kept(GROUP, "ClusterQueue")
     for lost, queues in grouped(kept, lambda pair: _lost_resources(change, pair.name)).items():
         if not lost:
             continue
-        names = list(dict.fromkeys(queue_name(pair) for pair in queues))  # several ClusterQueues can be one queue
-        message = (
-            f"no workload that requests {' or '.join(lost)} is admitted any more: no pool of the queue has a quota"
-        )
-        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in names)
-        yield Raised(kind_of(names, "queue"), message, queues[0].after, ("spec", "resourceGroups"), (), predicts)
+        names = list(dict.fromkeys(pair.element for pair in queues))  # several ClusterQueues can be one queue
+        resources = " or ".join(lost)
+        message = f"no workload that requests {resources} is admitted any more: no pool of the queue has a quota"
+        raised = queues[0].raised(message, ("spec", "resourceGroups"), (), workloads_of("queue", names, "waiting"))
+        yield raised._replace(subject=kind_of(names, "queue"))
 
 
 def _lost_resources(change: Change, name: str) -> tuple[str, ...]:

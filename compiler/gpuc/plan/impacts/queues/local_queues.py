@@ -12,11 +12,11 @@ from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.objects.selectors import selector
-from gpuc.plan.change import Change, Pair, grouped
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.change import Change, Pair, changed, grouped
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text, uses
-from gpuc.plan.quota_changes import loses, queue_name, queues, quota_changes, quotas_text
+from gpuc.plan.quota_changes import loses, queues, quota_changes, quotas_text
 from gpuc.plan.state import State
 from gpuc.plan.tenant_changes import owner_and_queue, tenant_of, where_text
 
@@ -34,18 +34,22 @@ def _removed_queues(change: Change, *, after_leaving: bool) -> Iterator[Raised]:
     for name, pairs in queues(change).items():
         if not all(pair.is_removed for pair in pairs):
             continue
-        local = _removed_local_queues(change, [pair.name for pair in pairs])
-        has_left = bool(local) and all(pair.values("spec", "stopPolicy")[0] == _HOLD for pair in local)
+        names = [pair.name for pair in pairs]
+        local = [
+            pair
+            for pair in change.pairs(GROUP, "LocalQueue")
+            if pair.is_removed and pair.values("spec", "clusterQueue")[0] in names
+        ]
+        has_left = bool(local) and all(_policy(pair, 0) == _HOLD for pair in local)
         if has_left == after_leaving:
-            outcomes = dict.fromkeys(_outcome_without_queue(change, pair.manifest.namespace) for pair in local)
-            predicts = tuple(
+            outcomes = dict.fromkeys(_outcome_without_queue(change, pair.namespace) for pair in local)
+            predicts = (
                 Prediction(f"workloads of queue {name}", outcome)
                 for outcome in outcomes
                 if outcome == "refused" or not has_left
             )
-            details = tuple(_removal_details(change, pairs, has_left))
             message = f"is removed with its quota: {quotas_text(change, pairs, after=False)}"
-            yield Raised(f"queue {name}", message, pairs[0].before, (), details, predicts)
+            yield pairs[0].raised(message, (), _removal_details(change, pairs, has_left), predicts)
 
 
 def _removal_details(change: Change, pairs: list[Pair], has_left: bool) -> Iterator[str]:
@@ -56,15 +60,6 @@ def _removal_details(change: Change, pairs: list[Pair], has_left: bool) -> Itera
     yield from loses(quota_changes(change))
     names = [pair.name for pair in pairs]
     yield from users_text("in the queue", [use.manifest for use in uses(change) if use.cluster_queue in names])
-
-
-def _removed_local_queues(change: Change, cluster_queues: list[str]) -> list[Pair]:
-    """Returns the removed LocalQueues of ClusterQueues."""
-    return [
-        pair
-        for pair in change.pairs(GROUP, "LocalQueue")
-        if pair.is_removed and pair.values("spec", "clusterQueue")[0] in cluster_queues
-    ]
 
 
 def _deletion(change: Change, pairs: list[Pair]) -> str:
@@ -106,14 +101,21 @@ class _Stop(NamedTuple):
 
     def predictions(self, outcome: str) -> tuple[Prediction, ...]:
         """Returns that the queues are inactive, and the outcome for the workloads of the queues."""
-        names = dict.fromkeys(queue_name(pair) for pair in self.pairs)
+        names = dict.fromkeys(pair.element for pair in self.pairs)
         inactive = tuple(Prediction(f"queue {name}", "inactive") for name in names)
         kind, _, name = self.subject.partition(" ")
         if kind == "queue" and self.is_complete:
-            return (Prediction(f"workloads of queue {name}", outcome), *inactive)
-        namespaces = sorted({pair.manifest.namespace for pair in self.pairs})
-        workloads = (Prediction(f"workloads of namespace {namespace}", outcome) for namespace in namespaces)
-        return (*workloads, *inactive)
+            return (*workloads_of("queue", [name], outcome), *inactive)
+        return (*workloads_of("namespace", self.namespaces, outcome), *inactive)
+
+    @property
+    def namespaces(self) -> list[str]:
+        """The namespaces of the LocalQueues, sorted."""
+        return sorted({pair.namespace for pair in self.pairs} - {""})
+
+    def raised(self, message: str, details: tuple[str, ...] = (), predicts: tuple[Prediction, ...] = ()) -> Raised:
+        """Returns an impact of the stopPolicy."""
+        return Raised(self.subject, message, self.pairs[0].after, ("spec", "stopPolicy"), details, predicts)
 
 
 def _stop_changes(change: Change, policy: str) -> Iterator[_Stop]:
@@ -138,7 +140,7 @@ def _subject(change: Change, pair: Pair) -> str:
     """Returns the element that is leaving, of the state after or before; without such an element the queue."""
     clusters = (state.cluster for state in (change.after, change.before))
     for tenant, namespace in (row for cluster in clusters for row in (cluster.namespaces if cluster else ())):
-        if namespace.name != pair.manifest.namespace:
+        if namespace.name != pair.namespace:
             continue
         name = cluster_queue(pair.manifest)
         own = [queue for queue in namespace.queues if name in [row.name for row in queue.cluster_queues]]
@@ -148,7 +150,7 @@ def _subject(change: Change, pair: Pair) -> str:
             return f"tenant {tenant.name}"
         if namespace.spec.leaving:
             return f"namespace {namespace.name}"
-    return f"queue {queue_name(pair)}"
+    return pair.subject
 
 
 @impact("IMP216", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/cache.go, AddClusterQueue")
@@ -157,23 +159,20 @@ def queue_added(change: Change) -> Impacts:
 
     Its tenants can submit workloads to its LocalQueues. The other queues of its cohort can borrow its idle quota.
     """
-    for name, pairs in queues(change).items():
+    for pairs in queues(change).values():
         if all(pair.is_added for pair in pairs) and not change.is_new:
-            quotas = quotas_text(change, pairs, after=True)
-            yield Raised(f"queue {name}", f"is new, with quota: {quotas}", pairs[0].after)
+            yield pairs[0].raised(f"is new, with quota: {quotas_text(change, pairs, after=True)}")
 
 
-@impact(
-    "IMP215",
-    Level.DISRUPTS,
-    source="kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState; "
-    "clusterqueue_controller.go, Reconcile",
-)
+@impact("IMP215", Level.DISRUPTS)
 def queue_removed(change: Change) -> Impacts:
     """A queue is removed that has not left in an earlier change.
 
     Running workloads continue. Workloads that wait in the queue are never admitted. Kueue keeps a ClusterQueue that is
     deleted until its last running workload has ended.
+
+    Source: kueue v0.19.2 pkg/controller/core/workload_controller.go, reconcileOnLocalQueueActiveState;
+    clusterqueue_controller.go, Reconcile
     """
     yield from _removed_queues(change, after_leaving=False)
 
@@ -195,7 +194,7 @@ def queue_starts(change: Change) -> Impacts:
     Kueue tries the workloads that wait in the queue.
     """
     for stop in _stop_changes(change, _NONE):
-        yield Raised(stop.subject, "workloads are admitted again", stop.pairs[0].after, ("spec", "stopPolicy"))
+        yield stop.raised("workloads are admitted again")
 
 
 @impact("IMP217", Level.DISRUPTS, source=_ACTIVE)
@@ -205,17 +204,11 @@ def queue_stops(change: Change) -> Impacts:
     Running workloads continue. Workloads that wait, and workloads that Kueue evicts, stay suspended.
     """
     for stop in _stop_changes(change, _HOLD):
-        namespaces = sorted({pair.manifest.namespace for pair in stop.pairs} - {""})
-        where = f" in {', '.join(namespaces)}" if namespaces and not stop.subject.startswith("namespace") else ""
-        first = stop.pairs[0]
-        yield Raised(
-            stop.subject,
-            f"no new workload is admitted{where}; running workloads continue",
-            first.after,
-            ("spec", "stopPolicy"),
-            ("workloads that wait, and workloads that Kueue evicts, stay suspended",),
-            stop.predictions("waiting"),
-        )
+        is_named = not stop.namespaces or stop.subject.startswith("namespace")
+        where = "" if is_named else f" in {', '.join(stop.namespaces)}"
+        details = ("workloads that wait, and workloads that Kueue evicts, stay suspended",)
+        message = f"no new workload is admitted{where}; running workloads continue"
+        yield stop.raised(message, details, stop.predictions("waiting"))
 
 
 @impact("IMP218", Level.DISRUPTS, source=_ACTIVE)
@@ -225,11 +218,9 @@ def queue_drains(change: Change) -> Impacts:
     The jobs are suspended and their pods end. No workload is admitted until stopPolicy is None.
     """
     for stop in _stop_changes(change, _DRAIN):
-        namespaces = sorted({pair.manifest.namespace for pair in stop.pairs} - {""})
-        where = f" in {', '.join(namespaces)}" if namespaces else ""
+        where = f" in {', '.join(stop.namespaces)}" if stop.namespaces else ""
         message = f"all running workloads{where} are evicted, and none is admitted, because of stopPolicy HoldAndDrain"
-        predicts = stop.predictions("evicted")
-        yield Raised(stop.subject, message, stop.pairs[0].after, ("spec", "stopPolicy"), (), predicts)
+        yield stop.raised(message, (), stop.predictions("evicted"))
 
 
 @impact("IMP220", Level.DISRUPTS, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQueueStatus")
@@ -242,10 +233,9 @@ def queue_inactive(change: Change) -> Impacts:
         before, after = (from_objects(state.objects).by_name.get(pair.name) for state in (change.before, change.after))
         reason = inactive_reason(change.after.objects, after) if after else None
         if reason and not (before and inactive_reason(change.before.objects, before)):
-            message = f"is inactive and admits no workloads: {reason[0]}"
-            name = queue_name(pair)
-            predicts = (Prediction(f"queue {name}", "inactive"), Prediction(f"workloads of queue {name}", "waiting"))
-            yield Raised(f"queue {name}", message, pair.after, reason[1], (), predicts)
+            inactive = Prediction(f"queue {pair.element}", "inactive")
+            predicts = (inactive, *workloads_of("queue", [pair.element], "waiting"))
+            yield pair.raised(f"is inactive and admits no workloads: {reason[0]}", reason[1], (), predicts)
 
 
 @impact("IMP222", Level.NONE, source="kueue v0.19.2 pkg/cache/queue/manager.go, AddLocalQueue")
@@ -254,18 +244,15 @@ def local_queue_added(change: Change) -> Impacts:
 
     The namespace shares the quota of the queue with the other namespaces of the queue.
     """
-    added = (pair for pair in change.pairs(GROUP, "LocalQueue") if _is_added(change, pair))
+    added = []
+    for pair in change.pairs(GROUP, "LocalQueue"):
+        namespace = change.pair("", "Namespace", pair.namespace)
+        queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[1]))
+        is_of_new = (namespace and namespace.is_added) or (queue and queue.is_added) or change.is_new
+        added += [pair] if pair.is_added and not is_of_new else []
     for (owner, name), pairs in grouped(added, lambda pair: owner_and_queue(change, pair)).items():
-        where = where_text(owner, sorted({pair.manifest.namespace for pair in pairs}))
+        where = where_text(owner, sorted({pair.namespace for pair in pairs}))
         yield Raised(owner, f"can submit workloads to queue {name}{where}", pairs[0].after)
-
-
-def _is_added(change: Change, pair: Pair) -> bool:
-    """Returns whether a LocalQueue is new, and its namespace and its queue are not."""
-    namespace = change.pair("", "Namespace", pair.manifest.namespace)
-    queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[1]))
-    is_new = (namespace and namespace.is_added) or (queue and queue.is_added) or change.is_new
-    return pair.is_added and not is_new
 
 
 @impact("IMP223", Level.DISRUPTS, source="kueue v0.19.2 apis/kueue/v1beta2/localqueue_types.go, LocalQueueSpec")
@@ -274,18 +261,16 @@ def local_queue_moves(change: Change) -> Impacts:
 
     The field clusterQueue is immutable. The sync of the Application fails, and the LocalQueue keeps its ClusterQueue.
     """
-    for pair in change.pairs(GROUP, "LocalQueue"):
-        before, after = pair.values("spec", "clusterQueue")
-        if before and after and before != after:
-            place = f"{pair.manifest.namespace}/{pair.name}"
+    for queue in changed(change.pairs(GROUP, "LocalQueue"), ("spec", "clusterQueue")):
+        pair, _, before, after = queue
+        if before and after:
             message = f"LocalQueue {pair.name} cannot move from ClusterQueue {before} to {after}: immutable field"
             details = (
                 "to move it, delete the LocalQueue and let Argo CD create it again; workloads that run continue, and "
                 "workloads that wait are queued again",
             )
-            predicts = (Prediction(f"object LocalQueue {place}", "refused"),)
-            path = ("spec", "clusterQueue")
-            yield Raised(f"namespace {pair.manifest.namespace}", message, pair.after, path, details, predicts)
+            predicts = (Prediction(f"object LocalQueue {pair.namespace}/{pair.name}", "refused"),)
+            yield queue.raised(message, details, predicts)._replace(subject=f"namespace {pair.namespace}")
 
 
 @impact("IMP221", Level.DISRUPTS, source=_ACTIVE)
@@ -298,24 +283,25 @@ def local_queue_removed(change: Change) -> Impacts:
     removed = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.is_removed and _stays(change, pair))
     found = uses(change)
     for (owner, queue), pairs in grouped(removed, lambda pair: owner_and_queue(change, pair)).items():
-        namespaces = sorted({pair.manifest.namespace for pair in pairs})
+        namespaces = sorted({pair.namespace for pair in pairs})
         where = where_text(owner, namespaces)
-        places = {(pair.manifest.namespace, pair.name) for pair in pairs}
+        places = {(pair.namespace, pair.name) for pair in pairs}
         users = [use.manifest for use in found if (use.manifest.namespace, use.local_queue) in places]
         details = (
             "workloads that run continue until they end; workloads that wait, and workloads that Kueue evicts, stay "
             "suspended until they get another queue",
             *users_text("in the queue", users),
         )
-        outcomes = [(name, _outcome_without_queue(change, name)) for name in namespaces]
-        predicts = tuple(Prediction(f"workloads of namespace {name}", outcome) for name, outcome in outcomes)
+        predicts = tuple(
+            Prediction(f"workloads of namespace {name}", _outcome_without_queue(change, name)) for name in namespaces
+        )
         message = f"loses access to queue {queue}{where}: no new workload is admitted"
         yield Raised(owner, message, pairs[0].before, (), details, predicts)
 
 
 def _stays(change: Change, pair: Pair) -> bool:
     """Returns whether the ClusterQueue and the Namespace of a removed LocalQueue stay, in the same tenant."""
-    namespace = change.pair("", "Namespace", pair.manifest.namespace)
+    namespace = change.pair("", "Namespace", pair.namespace)
     cluster_queue = change.pair(GROUP, "ClusterQueue", str(pair.values("spec", "clusterQueue")[0]))
     if namespace and (namespace.is_removed or tenant_of(namespace, 0) != tenant_of(namespace, 1)):
         return False
@@ -335,9 +321,8 @@ def selector_excludes_namespaces(change: Change) -> Impacts:
         excluded = [name for name, is_accepted in after.items() if not is_accepted and before.get(name)]
         if excluded:
             message = f"accepts no workloads of {', '.join(excluded)} any more, although they keep their LocalQueues"
-            predicts = tuple(Prediction(f"workloads of namespace {name}", "waiting") for name in excluded)
             path = next(field.path for field in pair.fields if field.is_below("spec", "namespaceSelector"))
-            yield Raised(f"queue {queue_name(pair)}", message, pair.after, path, (), predicts)
+            yield pair.raised(message, path, (), workloads_of("namespace", excluded, "waiting"))
 
 
 def _accepted(state: State, queue: Manifest) -> dict[str, bool]:

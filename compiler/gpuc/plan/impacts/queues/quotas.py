@@ -10,7 +10,7 @@ from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.plan.change import Change, Pair, grouped
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.queue_usage import Use, named, total_use, uses
 from gpuc.plan.quota_changes import (
     QuotaChange,
@@ -18,10 +18,8 @@ from gpuc.plan.quota_changes import (
     common_flavors,
     flavor_text,
     flavors,
-    is_less,
     loses,
     pool_cause,
-    queue_name,
     queues,
     quota_changes,
     quota_text,
@@ -44,18 +42,16 @@ def nominal_quota_grows(change: Change) -> Impacts:
             yield quota.raised(f"nominal quota on {quota.place} grows {span}", "nominalQuota")
 
 
-@impact(
-    "IMP201",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available; "
-    "pkg/scheduler/preemption/classical/hierarchical_preemption.go, collectCandidatesInSubtree",
-)
+@impact("IMP201", Level.RESTRICTS)
 def nominal_quota_shrinks(change: Change) -> Impacts:
     """The nominal quota of a queue on a node pool shrinks.
 
     Kueue evicts no workload because of a smaller quota. Running workloads above the new quota use borrowed quota, or,
     if the queue may not borrow, the queue admits nothing until they end. Queues of the same cohort can preempt
     workloads above the nominal quota, if they may reclaim their quota.
+
+    Source: kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available;
+    pkg/scheduler/preemption/classical/hierarchical_preemption.go, collectCandidatesInSubtree
     """
     found, changes = uses(change), quota_changes(change)
     for quota in changes:
@@ -69,7 +65,7 @@ def nominal_quota_shrinks(change: Change) -> Impacts:
                 *_known_use(quota, found),
             ]
             outcome = _outcome(change, quota)
-            predicts = (Prediction(f"workloads of queue {quota.queue}", outcome),) if outcome else ()
+            predicts = workloads_of("queue", [quota.queue] if outcome else [], outcome)
             message = f"nominal quota on {quota.place} shrinks {span}"
             yield quota.raised(message, "nominalQuota", details, predicts)
 
@@ -114,7 +110,7 @@ def _reclaiming(change: Change, quota: QuotaChange) -> Iterator[str]:
     pairs = {pair.name: pair for pair in change.pairs(GROUP, "ClusterQueue")}
     others = [node for node in cohort_of(change.after, quota.pair.name) if node.name != quota.pair.name]
     names = [
-        queue_name(pairs[node.name])
+        pairs[node.name].element
         for node in others
         if quota.key in node.quotas and node.quotas[quota.key].nominal and node.reclaims
     ]
@@ -141,9 +137,8 @@ def borrowing_grows(change: Change) -> Impacts:
     workloads end, or preempt the workloads if they may reclaim their quota.
     """
     for quota in quota_changes(change):
-        if quota.has_limits and is_less(quota.before.borrow, quota.after.borrow):
-            instead = quota.unit.instead(quota.before.borrow, quota.after.borrow)
-            yield quota.raised(f"may borrow {instead} on {quota.place}", "borrowingLimit")
+        if limit := quota.limit("borrow", grows=True):
+            yield quota.raised(f"may borrow {limit}", "borrowingLimit")
 
 
 @impact("IMP203", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, available")
@@ -154,10 +149,9 @@ def borrowing_shrinks(change: Change) -> Impacts:
     the next workload when the queue uses less than its nominal quota and the new limit together.
     """
     for quota in quota_changes(change):
-        if quota.has_limits and is_less(quota.after.borrow, quota.before.borrow):
-            instead = quota.unit.instead(quota.before.borrow, quota.after.borrow)
+        if limit := quota.limit("borrow", grows=False):
             details = ("workloads that run with borrowed quota continue", *loses([quota]))
-            yield quota.raised(f"may borrow {instead} on {quota.place}", "borrowingLimit", details)
+            yield quota.raised(f"may borrow {limit}", "borrowingLimit", details)
 
 
 @impact("IMP206", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, localQuota, available")
@@ -168,9 +162,8 @@ def lending_grows(change: Change) -> Impacts:
     reclaim its quota.
     """
     for quota in quota_changes(change):
-        if quota.has_limits and is_less(quota.before.lend, quota.after.lend):
-            instead = quota.unit.instead(quota.before.lend, quota.after.lend)
-            yield quota.raised(f"lends {instead} on {quota.place} to its cohort; {_return_text(quota)}", "lendingLimit")
+        if limit := quota.limit("lend", grows=True):
+            yield quota.raised(f"lends {limit} to its cohort; {_return_text(quota)}", "lendingLimit")
 
 
 def _return_text(quota: QuotaChange) -> str:
@@ -191,11 +184,10 @@ def lending_shrinks(change: Change) -> Impacts:
     """
     changes = quota_changes(change)
     for quota in changes:
-        if quota.has_limits and is_less(quota.after.lend, quota.before.lend):
-            instead = quota.unit.instead(quota.before.lend, quota.after.lend)
-            others = loses(changes, quota.flavor, quota.pair.name)
-            details = (*others, "workloads that run with lent quota continue until they end or are preempted")
-            yield quota.raised(f"lends {instead} on {quota.place} to its cohort", "lendingLimit", details)
+        if limit := quota.limit("lend", grows=False):
+            continuing = "workloads that run with lent quota continue until they end or are preempted"
+            details = (*loses(changes, quota.flavor, quota.pair.name), continuing)
+            yield quota.raised(f"lends {limit} to its cohort", "lendingLimit", details)
 
 
 @impact("IMP210", Level.NONE, source="kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, updateQuotasAndResourceGroups")
@@ -204,41 +196,37 @@ def pool_joins_queue(change: Change) -> Impacts:
 
     Kueue tries the workloads that wait in the queue again. Running workloads stay on their nodes.
     """
-    for name, pairs in queues(change).items():
+    for pairs in queues(change).values():
         for pair in pairs if not all(pair.is_added for pair in pairs) else ():
             known = flavors(change.before, pair.name)
             for flavor, added in flavors(change.after, pair.name).items():
                 if flavor not in known:
                     quota = quota_text(change.after, pair.name, flavor)
-                    message = f"gets quota on {flavor_text(change, flavor)}: {quota}"
-                    yield Raised(f"queue {name}", message, pair.after, added.path)
+                    yield pair.raised(f"gets quota on {flavor_text(change, flavor)}: {quota}", added.path)
 
 
-@impact(
-    "IMP209",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 pkg/cache/scheduler/resource_node.go, addUsage; no caller of pkg/workload/evict",
-)
+@impact("IMP209", Level.RESTRICTS)
 def pool_leaves_queue(change: Change) -> Impacts:
     """A queue loses its quota on a node pool, and keeps other pools.
 
     Kueue evicts no workload that runs on the pool. A workload that Kueue evicts later, and a workload that waits, get
     another pool of the queue, or wait forever if they need the pool. Until the running workloads end, they use quota
     that other queues of the cohort lend.
+
+    Source: kueue v0.19.2 pkg/cache/scheduler/resource_node.go, addUsage; no caller of pkg/workload/evict
     """
-    for name, pairs in queues(change).items():
+    for pairs in queues(change).values():
         for pair in pairs if not all(pair.is_removed for pair in pairs) else ():
             kept = flavors(change.after, pair.name)
             for flavor, lost in flavors(change.before, pair.name).items():
                 if flavor not in kept:
-                    yield _lost_pool(change, name, pair, flavor, lost.path)
+                    yield _lost_pool(change, pair, flavor, lost.path)
 
 
-def _lost_pool(change: Change, queue: str, pair: Pair, flavor: str, path: Path) -> Raised:
-    quota = quota_text(change.before, pair.name, flavor)
-    names = {pair.name: name for name, pairs in queues(change).items() for pair in pairs}
+def _lost_pool(change: Change, pair: Pair, flavor: str, path: Path) -> Raised:
+    elements = {pair.name: pair.element for pair in change.pairs(GROUP, "ClusterQueue")}
     partners = dict.fromkeys(
-        names[node.name]
+        elements[node.name]
         for node in cohort_of(change.after, pair.name)
         if node.name != pair.name
         and any(key[0] == flavor and quota.nominal and quota.lend != 0 for key, quota in node.quotas.items())
@@ -248,9 +236,9 @@ def _lost_pool(change: Change, queue: str, pair: Pair, flavor: str, path: Path) 
         *(f"until they end, they use quota of queue {name}" for name in partners),
         "workloads that need the pool, for example because of a node selector, wait until they are changed",
     )
-    predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in (queue, *partners))
-    message = f"loses its quota on {flavor_text(change, flavor)}: {quota}"
-    return Raised(f"queue {queue}", message, pair.before, path, details, predicts)
+    message = f"loses its quota on {flavor_text(change, flavor)}: {quota_text(change.before, pair.name, flavor)}"
+    raised = pair.raised(message, path, details, workloads_of("queue", (pair.element, *partners), "waiting"))
+    return raised._replace(manifest=pair.before)
 
 
 @impact(
@@ -267,9 +255,8 @@ def pool_order_changes(change: Change) -> Impacts:
         new = [name for name in after if name in before]
         if old != new:
             message = f"new workloads try the node pools in the order {', '.join(after)} instead of {', '.join(before)}"
-            origin = pair.manifest.origin
-            manifest, path = (None, (*origin, "quota")) if origin else (pair.after, ("spec", "resourceGroups"))
-            yield Raised(f"queue {queue_name(pair)}", message, manifest, path)
+            raised, origin = pair.raised(message, ("spec", "resourceGroups")), pair.manifest.origin
+            yield raised._replace(manifest=None, path=(*origin, "quota")) if origin else raised
 
 
 @impact("IMP207", Level.DISRUPTS, source=_FITS)
@@ -287,13 +274,13 @@ def pool_stops_admission(change: Change) -> Impacts:
             "workloads that run on the pool continue, and Kueue does not preempt them",
             "other workloads get another pool of their queue, or wait if the queue has no other pool for them",
         )
-        predicts = tuple(Prediction(f"workloads of queue {name}", "waiting") for name in names)
-        raised = quotas[0].raised(
-            f"{kind_of(names, 'queue')} {verb} no new workloads to it", "nominalQuota", details, predicts
+        message, predicts = (
+            f"{kind_of(names, 'queue')} {verb} no new workloads to it",
+            workloads_of("queue", names, "waiting"),
         )
-        if cause := pool_cause(change, flavor, "hold", "leaving"):
-            raised = raised._replace(manifest=None, path=cause)
-        yield raised._replace(subject=quotas[0].place)
+        raised = quotas[0].raised(message, "nominalQuota", details, predicts)._replace(subject=quotas[0].place)
+        cause = pool_cause(change, flavor, "hold", "leaving")
+        yield raised._replace(manifest=None, path=cause) if cause else raised
 
 
 @impact("IMP208", Level.RESTRICTS, source=_FITS)
@@ -322,7 +309,7 @@ def node_resources_shrink(change: Change) -> Impacts:
         details = ("the quotas in nodes stay the same", "pods that request a complete node do not fit any more")
         cause = pool_cause(change, flavor)
         manifest, path = (None, cause) if cause else (pair.after, (*nodes[1][pair.name].path(keys[0]), "nominalQuota"))
-        waits = {queue_name(pair): _waiting(nodes[1][pair.name], keys) for pair, keys in rows}
+        waits = {pair.element: _waiting(nodes[1][pair.name], keys) for pair, keys in rows}
         predicts = tuple(Prediction(f"workloads of queue {name}", outcome) for name, outcome in waits.items())
         yield Raised(flavor_text(change, flavor), message, manifest, path, details, predicts)
 

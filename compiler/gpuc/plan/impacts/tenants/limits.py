@@ -11,6 +11,7 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, items
 from gpuc.objects.object_set import pairs as object_pairs
 from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.differences import MISSING, FieldChange
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.namespace_limits import LimitChange, limit_changes, requested
 from gpuc.plan.queue_usage import users_text
@@ -48,13 +49,13 @@ def _predictions(change: Change, limits: LimitChange) -> Iterator[Prediction]:
     """Yields a refusal for each namespace. In a namespace with a LocalQueue, it depends on the pods without a queue."""
     queued = {local.namespace for local in change.before.objects.of(GROUP, "LocalQueue")}
     for pair in limits.pairs if limits.has_gpus else ():
-        outcome = "perhaps refused" if pair.manifest.namespace in queued else "refused"
-        yield Prediction(f"workloads of namespace {pair.manifest.namespace}", outcome)
+        outcome = "perhaps refused" if pair.namespace in queued else "refused"
+        yield Prediction(f"workloads of namespace {pair.namespace}", outcome)
 
 
 def _above(change: Change, pair: Pair) -> Iterator[str]:
     """Yields a sentence for each resource of which the objects of --workloads request more than the new quota."""
-    namespace = pair.manifest.namespace
+    namespace = pair.namespace
     total = requested(change, namespace) if change.workloads else {}
     for name, count in total.items():
         limit = amount(name, dig(pair.values("spec", "hard")[1], f"requests.{name}"))
@@ -81,9 +82,9 @@ def default_requests_change(change: Change) -> Impacts:
     The API server applies the limits to pods that are created from then on. Pods that run keep their requests.
     """
     changed = (pair for pair in change.kept("", "LimitRange") if _limit_texts(pair)[0])
-    groups = grouped(changed, lambda pair: (owner_of(change, pair.manifest.namespace), _limit_texts(pair)[0]))
+    groups = grouped(changed, lambda pair: (owner_of(change, pair.namespace), _limit_texts(pair)[0]))
     for (owner, texts), ranges in groups.items():
-        where = where_text(owner, (pair.manifest.namespace for pair in ranges))
+        where = where_text(owner, (pair.namespace for pair in ranges))
         yield Raised(owner, f"{', '.join(texts)}{where}", ranges[0].after, _limit_texts(ranges[0])[1][0])
 
 
@@ -112,37 +113,32 @@ def _limits(value: Any) -> dict[tuple[str, str, str], tuple[Path, Any]]:
     }
 
 
-@impact(
-    "IMP261",
-    Level.DISRUPTS,
-    source="kubernetes v1.35.4 plugin/pkg/admission/serviceaccount/admission.go; "
-    "pkg/serviceaccount/claims.go, Validate",
-)
+@impact("IMP261", Level.DISRUPTS)
 def service_account_removed(change: Change) -> Impacts:
     """A ServiceAccount of a namespace that stays is removed.
 
     The API server refuses new pods that name the ServiceAccount, also pods that replace pods of running jobs. The
     tokens of pods that run are not valid any more, so that these pods lose access to the API server and
     cannot renew their AWS credentials.
+
+    Source: kubernetes v1.35.4 plugin/pkg/admission/serviceaccount/admission.go; pkg/serviceaccount/claims.go,
+    Validate
     """
     for pair in pruned_in_namespaces(change, "ServiceAccount"):
         message = f"ServiceAccount {pair.name} is removed: pods that name it are refused, and pods that run lose access"
+        of_namespace = [manifest for manifest in change.workloads if manifest.namespace == pair.namespace]
+        users = [manifest for manifest in of_namespace if pair.name in _service_accounts(manifest)]
         details = (
             "pods of running jobs that are created again are refused, too",
-            *users_text("that name it", _users(change, pair)),
+            *users_text("that name it", users),
         )
-        yield Raised(f"namespace {pair.manifest.namespace}", message, pair.before, (), details)
+        yield Raised(f"namespace {pair.namespace}", message, pair.before, (), details)
 
 
-def _users(change: Change, pair: Pair) -> list[Manifest]:
-    """Returns the objects of --workloads whose pods name the ServiceAccount."""
-    found = []
-    for manifest in change.workloads:
-        workload = workload_of(manifest) if manifest.namespace == pair.manifest.namespace else None
-        names = {dig(pods.pod, "serviceAccountName") for pods in workload.pod_sets} if workload else set()
-        if pair.name in names:
-            found.append(manifest)
-    return found
+def _service_accounts(manifest: Manifest) -> set[str]:
+    """Returns the ServiceAccounts that the pods of an object name."""
+    workload = workload_of(manifest)
+    return {dig(pods.pod, "serviceAccountName") for pods in workload.pod_sets} if workload else set()
 
 
 @impact("IMP258", Level.DISRUPTS, source="kubernetes v1.35.4 pkg/kubelet/kubelet_pods.go, makeEnvironmentVariables")
@@ -154,7 +150,7 @@ def nccl_profile_removed(change: Change) -> Impacts:
     """
     removed = [pair for pair in pruned_in_namespaces(change, "ConfigMap") if pair.name.startswith(_NCCL)]
     for name, pairs in grouped(removed, lambda pair: pair.name).items():
-        namespaces = ", ".join(pair.manifest.namespace for pair in pairs)
+        namespaces = ", ".join(pair.namespace for pair in pairs)
         message = f"ConfigMap {name} is removed from {namespaces}: containers that read it do not start any more"
         details = ("containers that run continue; pods of running jobs that are created again fail to start",)
         yield Raised(f"NCCL profile {name.removeprefix(_NCCL)}", message, pairs[0].before, (), details)
@@ -170,20 +166,18 @@ def nccl_environment_changes(change: Change) -> Impacts:
     Containers read the variables when they start. If one pod of a running job starts again, its variables differ from
     those of the other pods.
     """
-    changed = [pair for pair in change.pairs("", "ConfigMap") if pair.name.startswith(_NCCL) and pair.changes("data")]
-    for name, pairs in grouped(changed, lambda pair: pair.name).items():
-        before, after = (dict(object_pairs(data)) for data in pairs[0].values("data"))
-        variables = [variable for variable in {**after, **before} if before.get(variable) != after.get(variable)]
-        if not variables:
-            continue
-        texts = [_variable_text(variable, before.get(variable), after.get(variable)) for variable in variables]
-        message = f"containers that start get {', '.join(texts)}"
-        path = next((field.path for field in pairs[0].fields if field.is_below("data")), ())
-        details = ("if one pod of a running job starts again, its variables differ from those of the other pods",)
-        yield Raised(f"NCCL profile {name.removeprefix(_NCCL)}", message, pairs[0].after, path, details)
+    profiles = [pair for pair in change.pairs("", "ConfigMap") if pair.name.startswith(_NCCL) and pair.changes("data")]
+    for name, pairs in grouped(profiles, lambda pair: pair.name).items():
+        fields = [field for field in pairs[0].leaves if field.is_below("data") and field.path != ("data",)]
+        if fields:
+            message = f"containers that start get {', '.join(map(_variable_text, fields))}"
+            details = ("if one pod of a running job starts again, its variables differ from those of the other pods",)
+            path = next(field.path for field in pairs[0].fields if field.is_below("data"))
+            yield Raised(f"NCCL profile {name.removeprefix(_NCCL)}", message, pairs[0].after, path, details)
 
 
-def _variable_text(name: str, before: object, after: object) -> str:
-    if after is None:
-        return f"no {name} (before {before})"
-    return f"{name}={after}" if before is None else f"{name}={after} instead of {before}"
+def _variable_text(field: FieldChange) -> str:
+    name = field.path[-1]
+    if field.after is MISSING:
+        return f"no {name} (before {field.before})"
+    return f"{name}={field.after}" + ("" if field.before is MISSING else f" instead of {field.before}")

@@ -3,7 +3,7 @@
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.plan.change import Change, grouped
-from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
+from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
 from gpuc.plan.tenant_changes import has_left, left, owner_of, removal, tenant_of, tenants, workloads_in
 
 
@@ -17,9 +17,9 @@ def tenant_added(change: Change) -> Impacts:
     for tenant in tenants(change):
         if tenant.is_added and not change.is_new:
             message = f"is new, with namespaces {tenant.names}"
+            raised = Raised(f"tenant {tenant.tenant}", message, tenant.pairs[0].after)
             path = ("spec", "tenants", tenant.tenant)
-            manifest = None if change.after.source else tenant.pairs[0].after
-            yield Raised(f"tenant {tenant.tenant}", message, manifest, path if change.after.source else ())
+            yield raised._replace(manifest=None, path=path) if change.after.source else raised
 
 
 @impact("IMP251", Level.DISRUPTS, source="argo-cd v3.5.1 docs/user-guide/sync-options.md, No Prune Resources")
@@ -48,7 +48,7 @@ def namespace_added(change: Change) -> Impacts:
     new = {tenant.tenant for tenant in tenants(change) if tenant.is_added}
     for pair in change.pairs("", "Namespace"):
         if pair.is_added and tenant_of(pair, 1) and tenant_of(pair, 1) not in new:
-            yield Raised(f"namespace {pair.name}", f"is new in tenant {tenant_of(pair, 1)}", pair.after)
+            yield pair.raised(f"is new in tenant {tenant_of(pair, 1)}")
 
 
 @impact("IMP255", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/scheduler.go, nominate: ValidateAdmissibility")
@@ -69,12 +69,12 @@ def namespace_moves(change: Change) -> Impacts:
                 f"workloads that run continue{_waiting(change, pair.name)}",
                 "pods that run keep the labels, tolerations and network connections that they have",
             )
-            yield Raised(f"namespace {pair.name}", message, pair.after, (), details)
+            yield pair.raised(message, (), details)
 
 
 def _waiting(change: Change, namespace: str) -> str:
     """Returns what happens to the workloads that wait in queues which do not move with the namespace."""
-    local_queues = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.manifest.namespace == namespace)
+    local_queues = (pair for pair in change.pairs(GROUP, "LocalQueue") if pair.namespace == namespace)
     places = {pair.name: pair.values("spec", "clusterQueue") for pair in local_queues}
     lost = sorted(name for name, (before, after) in places.items() if before is not None and before != after)
     return f"; workloads that wait in {kind_of(lost, 'queue')} of the old tenant are not admitted" if lost else ""
@@ -119,5 +119,5 @@ def namespace_deleted(change: Change) -> Impacts:
     for owner, pairs in grouped(removed, lambda pair: owner_of(change, pair.name)).items():
         names = [pair.name for pair in pairs]
         message = f"Argo CD deletes {kind_of(names, 'namespace')}, with all pods and PersistentVolumeClaims"
-        predicts = tuple(Prediction(f"workloads of namespace {name}", "evicted") for name in names)
+        predicts = workloads_of("namespace", names, "evicted")
         yield Raised(owner, message, pairs[0].before, (), tuple(workloads_in(change, pairs)), predicts)

@@ -19,36 +19,32 @@ from gpuc.plan.chart_changes import (
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
 
-@impact(
-    "IMP601",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 charts/kueue/templates/manager/manager.yaml, image and config-checksum; "
-    "argo-cd v3.5.1 util/helm/cmd.go, --include-crds",
-)
+@impact("IMP601", Level.RESTRICTS)
 def chart_upgraded(change: Change) -> Impacts:
     """A chart gets a newer version.
 
     Argo CD applies the templates of the new version, and the programs of the component restart. A revert applies the
     old definitions of custom resources again. The API server refuses a definition that lacks a stored version, and
     stored objects keep the form of the new version. Read the release notes of the new version.
+
+    Source: kueue v0.19.2 charts/kueue/templates/manager/manager.yaml, image and config-checksum; argo-cd v3.5.1
+    util/helm/cmd.go, --include-crds
     """
     for chart in chart_changes(change):
         if not chart.is_older:
             yield chart.raised("version", chart.effect)
 
 
-@impact(
-    "IMP602",
-    Level.DISRUPTS,
-    source="k8s.io/apiextensions-apiserver v0.35.4 pkg/apis/apiextensions/validation/validation.go, "
-    "ValidateCustomResourceDefinitionStoredVersions; argo-cd v3.5.1 util/helm/cmd.go, --include-crds",
-)
+@impact("IMP602", Level.DISRUPTS)
 def chart_downgraded(change: Change) -> Impacts:
     """A chart gets an older version.
 
     Projects test upgrades, not downgrades. Argo CD applies the old definitions of custom resources. The API server
     refuses a definition that lacks a stored version, and stored objects keep the form of the new version. The older
     version may not know their fields and versions, and then fails to read them.
+
+    Source: k8s.io/apiextensions-apiserver v0.35.4 pkg/apis/apiextensions/validation/validation.go,
+    ValidateCustomResourceDefinitionStoredVersions; argo-cd v3.5.1 util/helm/cmd.go, --include-crds
     """
     for chart in chart_changes(change):
         if chart.is_older:
@@ -71,8 +67,9 @@ def chart_repository_changes(change: Change) -> Impacts:
                 f"Argo CD reads chart {new.chart} {new.revision} from {new.url} instead of {old.url}; "
                 "without the version there, or without credentials, the sync fails"
             )
-            subject = f"component {component_of(change, after.name)}"
-            yield Raised(subject, message, after.manifest, (*new.path, "repoURL"))
+            yield Raised(
+                f"component {component_of(change, after.name)}", message, after.manifest, (*new.path, "repoURL")
+            )
 
 
 @impact("IMP610", Level.NONE, source="the charts in catalog/releases.json, and the DaemonSets that they install")
@@ -103,18 +100,16 @@ def _node_agents(change: Change, component: str) -> Iterator[str]:
 _SHOWN = 4
 
 
-@impact(
-    "IMP603",
-    Level.RESTRICTS,
-    source="kueue v0.19.2 charts/kueue/templates/manager/manager.yaml (config-checksum), and the pod templates of the "
-    "other charts",
-)
+@impact("IMP603", Level.RESTRICTS)
 def component_restarts(change: Change) -> Impacts:
     """The Helm values of a component change, and its programs restart.
 
     While they restart, Kueue admits nothing, or Karpenter starts no node, usually for some seconds. If no replica of
     Gatekeeper answers, the failure policy of its webhook counts. Running pods are not disturbed. A value that is in no
     pod, for example the number of replicas, restarts no program.
+
+    Source: kueue v0.19.2 charts/kueue/templates/manager/manager.yaml (config-checksum), and the pod templates of
+    the other charts
     """
     for pair in change.helm_values():
         fields = restarting_values(pair)
@@ -124,7 +119,7 @@ def component_restarts(change: Change) -> Impacts:
             if is_only_audit(pair.name, fields):
                 programs, effect = "audit pod restarts", "Gatekeeper continues to check requests"
             message = f"its {programs}, because values change: {first_names(names, _SHOWN)}"
-            yield Raised(f"component {pair.name}", message, pair.after, fields[0].path, (effect,) if effect else ())
+            yield pair.raised(message, fields[0].path, (effect,) if effect else ())
 
 
 @impact("IMP611", Level.RESTRICTS, source="the reasons of the Helm values in clusters/CLUSTER/README.md")
@@ -139,27 +134,30 @@ def values_for_other_team(change: Change) -> Impacts:
             names = list(dict.fromkeys(place(field.path[:3]) for field in pair.fields))
             message = f"the team that installs the chart has to change values: {first_names(names, _SHOWN)}"
             details = (f"the values: {pair.manifest.file}", "the objects of gpuc do not wait for this change")
-            yield Raised(f"component {pair.name}", message, pair.after, pair.fields[0].path, details)
+            yield pair.raised(message, pair.fields[0].path, details)
 
 
-@impact(
-    "IMP604",
-    Level.DISRUPTS,
-    source="aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/al2023.go, DescribeImageQuery; "
-    "pkg/controllers/nodeclass/ami.go, Reconcile; "
-    "awsdocs/amazon-eks-user-guide, update-cluster",
-)
+@impact("IMP604", Level.DISRUPTS)
 def kubernetes_changes(change: Change) -> Impacts:
     """The spec names a newer version of Kubernetes.
 
     gpuc and Argo CD upgrade no control plane. After the control plane of EKS has the version, an image alias means
     the image of its release for this version, and Karpenter replaces all nodes within the budgets. If AWS has no such
     image, Karpenter finds none, and nodes and new nodes keep the image of the old version.
+
+    Source: aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/al2023.go, DescribeImageQuery;
+    pkg/controllers/nodeclass/ami.go, Reconcile; awsdocs/amazon-eks-user-guide, update-cluster
     """
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None or numbers(after.spec.kubernetes) <= numbers(before.spec.kubernetes):
         return
-    aliases, others = _pools_by_image(change)
+    images = {
+        manifest.name: dig(manifest.body, "spec", "amiSelectorTerms") or ()
+        for manifest in change.after.objects.of("karpenter.k8s.aws", "EC2NodeClass")
+    }
+    # Karpenter accepts an alias only as the single term of a list.
+    aliases = [name for name, terms in images.items() if any("alias" in term for term in terms)]
+    others = [name for name in images if name not in aliases]
     replaces = "; after its upgrade, Karpenter replaces nodes" if aliases else ""
     message = (
         f"Kubernetes {after.spec.kubernetes} instead of {before.spec.kubernetes}: neither gpuc nor Argo CD upgrades "
@@ -181,29 +179,16 @@ def kubernetes_changes(change: Change) -> Impacts:
     yield Raised(f"cluster {change.after.name}", message, path=("spec", "kubernetes"), details=tuple(details))
 
 
-def _pools_by_image(change: Change) -> tuple[list[str], list[str]]:
-    """Returns the pools with an image alias, and the pools whose images do not depend on the version of Kubernetes."""
-    aliases: list[str] = []
-    others: list[str] = []
-    for manifest in change.after.objects.of("karpenter.k8s.aws", "EC2NodeClass"):
-        # Karpenter accepts an alias only as the single term of a list.
-        has_alias = any("alias" in term for term in dig(manifest.body, "spec", "amiSelectorTerms") or ())
-        (aliases if has_alias else others).append(manifest.name)
-    return aliases, others
-
-
-@impact(
-    "IMP612",
-    Level.DISRUPTS,
-    source="docs.aws.amazon.com/eks/latest/userguide/rollback-cluster.html; "
-    "aws/karpenter-provider-aws v1.14.1 pkg/providers/amifamily/ami.go, DescribeImageQueries",
-)
+@impact("IMP612", Level.DISRUPTS)
 def kubernetes_older(change: Change) -> Impacts:
     """The spec names an older version of Kubernetes.
 
     EKS rolls a control plane back by one minor version, within seven days after an upgrade. Otherwise the cluster has
     to be created again. Kubelets must not be newer than the API server, and an image alias means the image for the
     version that the control plane still has.
+
+    Source: docs.aws.amazon.com/eks/latest/userguide/rollback-cluster.html; aws/karpenter-provider-aws v1.14.1
+    pkg/providers/amifamily/ami.go, DescribeImageQueries
     """
     before, after = change.before.cluster, change.after.cluster
     if before is None or after is None or numbers(after.spec.kubernetes) >= numbers(before.spec.kubernetes):
