@@ -34,11 +34,9 @@ from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.verify.fields.schema import quantity_not_canonical, schema_findings, unknown_kind
 
 NOT_TEXT = declare_rule(
-    "LNT005",
-    Severity.ERROR,
-    "A file cannot be read.",
+    "LNT005", Severity.ERROR, "A file cannot be read.",
     "The file does not exist, is not UTF-8 text or is not a regular file, or its permissions forbid reading.",
-)
+)  # fmt: skip
 _ADDED_BY_PATCHES = frozenset(("SCH003", "OBJ002", "OBJ022"))
 """Rules about missing fields, volumes and ports, which Kustomize patches may add."""
 _MAX_MESSAGE = 600

@@ -27,14 +27,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items
 from gpuc.trace.advice import for_local_queue
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.created import (
-    MEMBER,
-    Creation,
-    ephemeral_claims,
-    object_creations,
-    pod_creation,
-    template_claims,
-)
+from gpuc.trace.created import MEMBER, Creation, ephemeral_claims, object_creations, pod_creation, template_claims
 from gpuc.trace.kueue_scope import has_elastic_jobs, is_gated, manages
 from gpuc.trace.steps import Stage, Step, all_failures
 from gpuc.trace.workload import PodSet, Workload

@@ -56,11 +56,7 @@ _PLUGINS = {
 
 
 def capacity_step(
-    cluster: ClusterIndex,
-    found: list[MatchingPool],
-    demand: PodDemand,
-    pods: PodSet,
-    spreading: Spread,
+    cluster: ClusterIndex, found: list[MatchingPool], demand: PodDemand, pods: PodSet, spreading: Spread
 ) -> Step | None:
     """Returns the step for pods that do not certainly get nodes of the pools; None if the pods get their nodes."""
     if sum(max_pods(match, demand) for match in found) < demand.count:

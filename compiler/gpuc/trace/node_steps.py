@@ -23,14 +23,7 @@ from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import topology_level
 from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resources
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
-from gpuc.trace.nodes import (
-    MatchingPool,
-    PodDemand,
-    matching_pools,
-    max_pods,
-    pod_demand,
-    pods_per_node,
-)
+from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, max_pods, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
 from gpuc.trace.spreading import Spread, exclusive_step, spread, unjudged_field, used_port
 from gpuc.trace.steps import Placement, Stage, Step, TraceResult
@@ -86,11 +79,7 @@ def topology_steps(
 
 
 def workload_node_steps(
-    cluster: ClusterIndex,
-    workload: Workload,
-    sets: list[tuple[PodSet, PodDemand]],
-    result: TraceResult,
-    copies: int,
+    cluster: ClusterIndex, workload: Workload, sets: list[tuple[PodSet, PodDemand]], result: TraceResult, copies: int
 ) -> Iterator[Step]:
     """Checks the nodes of every pod set, then whether all pods of all replicas together fit into the node pools.
 

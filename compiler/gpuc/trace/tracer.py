@@ -59,12 +59,7 @@ def trace_workload(
 
 
 def _steps(
-    cluster: ClusterIndex,
-    workload: Workload,
-    created: list[PodSet],
-    admission: bool,
-    usage: Usage,
-    result: TraceResult,
+    cluster: ClusterIndex, workload: Workload, created: list[PodSet], admission: bool, usage: Usage, result: TraceResult
 ) -> Iterator[Step]:
     """Yields all steps in the order of the cluster. The caller stops at the first failed step.
 

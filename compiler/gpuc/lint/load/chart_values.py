@@ -24,19 +24,16 @@ from gpuc.verify.charts.helm_values import null_fields, unknown_key, wrong_type
 from gpuc.verify.values import CONFIGURATION_TEXT, schema_validator
 
 NO_CONFIG = declare_rule(
-    "VAL003",
-    Severity.ERROR,
+    "VAL003", Severity.ERROR,
     "Helm values of the GPU operator misspell the name of a ConfigMap, or refer to a key that the ConfigMap lacks.",
     "The pods of the operand wait for the ConfigMap, or exit. No node of the cluster offers its GPUs.",
     "k8s-device-plugin v0.20.0 cmd/config-manager/main.go",
-)
+)  # fmt: skip
 NULL_FIELD = declare_rule(
-    "VAL005",
-    Severity.WARNING,
-    "A chart renders an empty Helm value as a null in a custom resource.",
+    "VAL005", Severity.WARNING, "A chart renders an empty Helm value as a null in a custom resource.",
     "The API server refuses a server-side apply of the object, which Flux, Helm 4 and Argo CD (ServerSideApply) use.",
     "compiler/gpuc/catalog/nulls.json",
-)
+)  # fmt: skip
 Locate = Callable[[Path, bool], Mark]
 """Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
 CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "Configuration")

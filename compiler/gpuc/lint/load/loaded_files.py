@@ -19,23 +19,17 @@ from gpuc.manifest.manifest import NOT_IN_BODY, Body, Manifest, manifest_of
 from gpuc.objects.object_finding import ObjectFinding
 
 NO_OBJECT = declare_rule(
-    "LNT004",
-    Severity.ERROR,
-    "An object has no name, or its metadata is not a map.",
+    "LNT004", Severity.ERROR, "An object has no name, or its metadata is not a map.",
     "The API server refuses the object.",
-)
+)  # fmt: skip
 REPEATED = declare_rule(
-    "LNT006",
-    Severity.WARNING,
-    "A file has the same object twice.",
+    "LNT006", Severity.WARNING, "A file has the same object twice.",
     "kubectl applies both, and the last one wins. Argo CD reports a RepeatedResourceWarning.",
-)
+)  # fmt: skip
 NO_LABELS = declare_rule(
-    "LNT007",
-    Severity.ERROR,
-    "Labels or annotations are not a map.",
+    "LNT007", Severity.ERROR, "Labels or annotations are not a map.",
     "The API server refuses the object.",
-)
+)  # fmt: skip
 _FILES_OF_TOOLS = ("test.gatekeeper.sh", "kind.x-k8s.io", "eksctl.io")
 """API groups of files that command-line tools read, and that are not applied to a cluster."""
 _QUANTITY_MAPS = frozenset(

@@ -22,27 +22,21 @@ from gpuc.rules.queues.resource_without_quota import resource_without_quota, unc
 from gpuc.rules.queues.unreachable_borrowing import borrowed_beyond_lent, unreachable_borrowing
 
 LIMIT_WITHOUT_COHORT = declare_rule(
-    "QTA006",
-    Severity.ERROR,
-    "A borrowing or lending limit is set outside of any cohort.",
+    "QTA006", Severity.ERROR, "A borrowing or lending limit is set outside of any cohort.",
     "Kueue's webhook refuses the object.",
     "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go (validateLimit)",
-)
+)  # fmt: skip
 BELOW_ZERO = declare_rule(
-    "QTA008",
-    Severity.ERROR,
-    "A quota or a fair sharing weight is negative, or a weight is too small.",
+    "QTA008", Severity.ERROR, "A quota or a fair sharing weight is negative, or a weight is too small.",
     "Kueue's webhook refuses the object.",
     "kueue v0.19.2 pkg/webhooks: clusterqueue_webhook.go (validateResourceQuantity), common.go (validateFairSharing)",
-)
+)  # fmt: skip
 WEIGHT_OF_ZERO = declare_rule(
-    "QTA010",
-    Severity.WARNING,
-    "A fair sharing weight is zero.",
-    "Fair sharing divides the borrowed quota by the weight. The queue or cohort is therefore served last and preempted "
-    "first.",
+    "QTA010", Severity.WARNING, "A fair sharing weight is zero.",
+    "Fair sharing divides the borrowed quota by the weight. The queue or cohort is therefore served last and "
+    "preempted first.",
     "kueue v0.19.2 apis/kueue/v1beta2/fairsharing_types.go",
-)
+)  # fmt: skip
 _TOO_SMALL = Fraction(1, 10**9)
 """The largest weight above zero that Kueue refuses."""
 

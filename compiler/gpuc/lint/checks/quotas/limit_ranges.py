@@ -16,19 +16,16 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 CONTRADICTS_ITSELF = declare_rule(
-    "QTA019",
-    Severity.ERROR,
-    "A LimitRange has contradictory bounds.",
+    "QTA019", Severity.ERROR, "A LimitRange has contradictory bounds.",
     "The API server refuses the LimitRange. Pods without requests get no defaults, and a ResourceQuota refuses them.",
     "kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRange)",
-)
+)  # fmt: skip
 COUNTS_AS_NOTHING = declare_rule(
-    "QTA020",
-    Severity.WARNING,
+    "QTA020", Severity.WARNING,
     "A LimitRange sets a default request of zero for a resource that a ResourceQuota limits.",
     "Containers without a request count as zero, so the ResourceQuota does not limit them.",
     "kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (PodUsageFunc)",
-)
+)  # fmt: skip
 _RISING = ("min", "defaultRequest", "default", "max")
 """Fields in rising order: no value may be above the value of a later field."""
 

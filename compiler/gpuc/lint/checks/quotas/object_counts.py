@@ -16,19 +16,15 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
 TOO_MANY = declare_rule(
-    "QTA018",
-    Severity.ERROR,
-    "A ResourceQuota allows fewer objects of a kind than its namespace has.",
+    "QTA018", Severity.ERROR, "A ResourceQuota allows fewer objects of a kind than its namespace has.",
     "The API server refuses the objects beyond the quota: exceeded quota.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
-)
+)  # fmt: skip
 NO_JOBS = declare_rule(
-    "QTA021",
-    Severity.WARNING,
-    "A namespace with a LocalQueue allows no Jobs.",
+    "QTA021", Severity.WARNING, "A namespace with a LocalQueue allows no Jobs.",
     "The API server refuses every Job that names the LocalQueue.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
-)
+)  # fmt: skip
 _JOBS = "jobs.batch"
 _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcontrollers", "secrets", "services"))
 

@@ -15,13 +15,11 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
 
 COUNTED_TWICE = declare_rule(
-    "QTA022",
-    Severity.WARNING,
-    "A namespace can use a GPU resource both in a ClusterQueue and outside of Kueue.",
+    "QTA022", Severity.WARNING, "A namespace can use a GPU resource both in a ClusterQueue and outside of Kueue.",
     "The ResourceQuota counts the resource by its name, for all nodes together. Pods outside of Kueue can use up the "
     "amount that Kueue gives to queued work, whose pods are then refused.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)
+)  # fmt: skip
 Hard = dict[str, tuple[Fraction, Manifest, Path]]
 """By resource: the amount that pods of a namespace may request, and the object and path of the lowest ResourceQuota."""
 

@@ -20,19 +20,15 @@ from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels
 
 REFUSED_AMOUNT = declare_rule(
-    "OBJ020",
-    Severity.ERROR,
-    "The API server refuses the resources of a container.",
+    "OBJ020", Severity.ERROR, "The API server refuses the resources of a container.",
     "No pod is ever created. The event is recorded at the controller of the pods, and no pod is Pending.",
     "kubernetes v1.35, pkg/apis/core/validation/validation.go (ValidateContainerResourceRequirements)",
-)
+)  # fmt: skip
 NO_PORT = declare_rule(
-    "OBJ022",
-    Severity.ERROR,
-    "A probe, a Service or a monitor names a port that does not exist.",
+    "OBJ022", Severity.ERROR, "A probe, a Service or a monitor names a port that does not exist.",
     "The probe fails and the container is never ready; the Service sends no traffic to the pods; nothing is scraped.",
     "kubernetes v1.35, pkg/kubelet/prober and staging/src/k8s.io/endpointslice/utils.go (FindPort)",
-)
+)  # fmt: skip
 
 
 @check(REFUSED_AMOUNT, NO_PORT)

@@ -17,21 +17,17 @@ from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
 
 NO_CONFIGURATION = declare_rule(
-    "REF026",
-    Severity.ERROR,
-    "A node pool selects a GPU operator configuration that does not exist.",
+    "REF026", Severity.ERROR, "A node pool selects a GPU operator configuration that does not exist.",
     "The device plugin fails on every such node before it advertises any GPU. The MIG manager leaves the GPUs as they "
     "are and sets nvidia.com/mig.config.state to failed. The nodes cost money and run no GPU work.",
-    "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); "
-    "mig-parted, cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
-)
+    "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); mig-parted, "
+    "cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
+)  # fmt: skip
 NO_POLICY = declare_rule(
-    "REF014",
-    Severity.ERROR,
-    "The chart of the GPU operator creates no ClusterPolicy, and the input has none.",
+    "REF014", Severity.ERROR, "The chart of the GPU operator creates no ClusterPolicy, and the input has none.",
     "The operator deploys no device plugin: no node advertises a GPU.",
     "NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml",
-)
+)  # fmt: skip
 DEVICE_PLUGIN: Final = "devicePlugin"
 """The key of the device plugin's settings in the chart's values and in a ClusterPolicy."""
 MIG_MANAGER: Final = "migManager"

@@ -14,18 +14,14 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
 
 NO_CHART = declare_rule(
-    "DLV004",
-    Severity.ERROR,
+    "DLV004", Severity.ERROR,
     "No Application installs a chart that objects or resources need, although Applications install other charts.",
     "Without the chart's CRDs the sync fails. Without its controller the objects have no effect. Without its device "
     "plugin no node has the resource.",
     "Argo CD v3.5, docs/user-guide/helm.md",
-)
+)  # fmt: skip
 
-FURTHER_GROUPS: dict[str, tuple[str, ...]] = {
-    "jobset": ("jobset.x-k8s.io",),
-    "lws": ("leaderworkerset.x-k8s.io",),
-}
+FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"jobset": ("jobset.x-k8s.io",), "lws": ("leaderworkerset.x-k8s.io",)}
 """API groups by chart, for charts that are not in catalog/releases.json.
 
 Source: charts of jobset v0.12 and lws v0.9

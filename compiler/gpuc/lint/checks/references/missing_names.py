@@ -18,31 +18,25 @@ from gpuc.objects.pods import Pods
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
 NO_NAMESPACE = declare_rule(
-    "REF040",
-    Severity.ERROR,
-    "No object and no Application creates the namespace of an object.",
+    "REF040", Severity.ERROR, "No object and no Application creates the namespace of an object.",
     "The API server refuses the object: namespace not found.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
-)
+)  # fmt: skip
 
 _DELIVERY = ("argoproj.io", "toolkit.fluxcd.io")
 NO_SUBDOMAIN = declare_rule(
-    "REF033",
-    Severity.ERROR,
-    "No Service has the name of the pods' subdomain.",
+    "REF033", Severity.ERROR, "No Service has the name of the pods' subdomain.",
     "The DNS names of the pods do not resolve: ranks that wait for pod-0.subdomain time out.",
     "kubernetes v1.35, staging/src/k8s.io/endpointslice/util/controller_utils.go (ShouldSetHostname)",
-)
+)  # fmt: skip
 _WITH_OWN_SERVICE = ("jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "kubeflow.org", "ray.io", "serving.knative.dev")
 """API groups whose controllers create the Service for their pods."""
 MISSPELT_COHORT = declare_rule(
-    "REF011",
-    Severity.WARNING,
-    "A cohort name that only one object uses is probably a misspelling of another cohort.",
+    "REF011", Severity.WARNING, "A cohort name that only one object uses is probably a misspelling of another cohort.",
     "Kueue creates a cohort for any name. The ClusterQueue or Cohort is the only member of its cohort, so it neither "
     "lends nor borrows quota.",
     "Kueue v0.19.2, apis/kueue/v1beta2/cohort_types.go (parentName), clusterqueue_types.go (cohortName)",
-)
+)  # fmt: skip
 
 
 @check(NO_NAMESPACE, NO_SUBDOMAIN, MISSPELT_COHORT)

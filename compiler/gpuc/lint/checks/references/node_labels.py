@@ -21,27 +21,21 @@ from gpuc.objects.selectors import NODE_TERMS, valid_requirements
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 FLAVOR_WITHOUT_NODES = declare_rule(
-    "REF020",
-    Severity.ERROR,
-    "A ResourceFlavor selects a node label that no node pool sets.",
+    "REF020", Severity.ERROR, "A ResourceFlavor selects a node label that no node pool sets.",
     "Kueue admits work to the flavor. Karpenter starts no node for the pods, which stay Pending and occupy the quota. "
     "Labels that agents add to running nodes, such as those of GPU feature discovery, do not count.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
-)
+)  # fmt: skip
 PODS_WITHOUT_NODES = declare_rule(
-    "REF021",
-    Severity.ERROR,
-    "Pods select a node label that no node pool sets.",
+    "REF021", Severity.ERROR, "Pods select a node label that no node pool sets.",
     "Karpenter starts no node for the pods, and they stay Pending.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
-)
+)  # fmt: skip
 MISSPELT_LEVEL = declare_rule(
-    "REF034",
-    Severity.WARNING,
-    "The node label of a topology level is probably a misspelt label of a node pool.",
+    "REF034", Severity.WARNING, "The node label of a topology level is probably a misspelt label of a node pool.",
     "Kueue finds no node in the topology and admits no work to its flavors.",
     "kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go",
-)
+)  # fmt: skip
 _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all of them"
 
 

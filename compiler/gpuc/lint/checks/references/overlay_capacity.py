@@ -24,12 +24,10 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 WRONG_DEVICES = declare_rule(
-    "REF054",
-    Severity.ERROR,
-    "The devices in a node overlay do not match the device plugin's configuration.",
+    "REF054", Severity.ERROR, "The devices in a node overlay do not match the device plugin's configuration.",
     "Karpenter plans with the devices of the overlay: it starts too few nodes, or nodes on which pods stay Pending.",
     "k8s-device-plugin v0.20.0, README.md (Shared Access to GPUs, migStrategy)",
-)
+)  # fmt: skip
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?(\d)g\.\d+gb(?:\.[a-z.+-]+)?")
 _DIGITS_MAX = 18
 _SLICES = 7

@@ -16,13 +16,11 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 PARTIAL_OVERLAY = declare_rule(
-    "REF053",
-    Severity.WARNING,
-    "Node overlays give a resource to only some instance types of a node pool.",
+    "REF053", Severity.WARNING, "Node overlays give a resource to only some instance types of a node pool.",
     "Karpenter assumes that the other types lack the resource. It never starts them for pods that request the "
     "resource, even if the types with the resource are more expensive or not available.",
     "Karpenter v1.14.1, pkg/controllers/nodeoverlay",
-)
+)  # fmt: skip
 _SET_BY_PROVIDER = frozenset(
     (
         "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "cpu", "ephemeral-storage",

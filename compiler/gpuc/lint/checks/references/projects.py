@@ -15,19 +15,16 @@ from gpuc.objects.object_set import ObjectSet, group
 from gpuc.objects.symbol_table import CLUSTER_SCOPED
 
 NOT_PERMITTED = declare_rule(
-    "REF012",
-    Severity.ERROR,
-    "The project of an Application does not permit its repository or destination.",
+    "REF012", Severity.ERROR, "The project of an Application does not permit its repository or destination.",
     "Argo CD reports InvalidSpecError and does not sync the Application.",
     "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsSourcePermitted, IsDestinationPermitted)",
-)
+)  # fmt: skip
 KIND_NOT_PERMITTED = declare_rule(
-    "REF013",
-    Severity.ERROR,
+    "REF013", Severity.ERROR,
     "The project of an Application does not permit the kind or namespace of an object in its folder.",
     "The sync fails (resource is not permitted in project). Argo CD does not apply this sync wave and later waves.",
     "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsGroupKindPermitted)",
-)
+)  # fmt: skip
 
 
 @check(NOT_PERMITTED, KIND_NOT_PERMITTED)

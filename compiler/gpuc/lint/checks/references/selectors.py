@@ -22,29 +22,24 @@ from gpuc.objects.selectors import equal_labels, selector, wanted_labels
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 NO_NAMESPACE = declare_rule(
-    "REF030",
-    Severity.ERROR,
-    "A label selector matches no namespace.",
+    "REF030", Severity.ERROR, "A label selector matches no namespace.",
     "The policy applies to no namespace, the network rule allows no traffic, or the ClusterQueue admits no work. No "
     "error is reported.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
-)
+)  # fmt: skip
 CLOSED_QUEUE = declare_rule(
-    "REF031",
-    Severity.ERROR,
-    "A ClusterQueue does not select the namespace of its LocalQueue.",
+    "REF031", Severity.ERROR, "A ClusterQueue does not select the namespace of its LocalQueue.",
     "Kueue marks all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector selects no "
     "namespace.",
     "Kueue v0.19.2, apis/kueue/v1beta2/clusterqueue_types.go (namespaceSelector)",
-)
+)  # fmt: skip
 NO_PODS = declare_rule(
-    "REF032",
-    Severity.WARNING,
+    "REF032", Severity.WARNING,
     "A label selector matches no pod or service, although pods or services have its label keys.",
     "The Service has no endpoints, the PodDisruptionBudget or NetworkPolicy protects no pod, or Prometheus scrapes "
     "nothing.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
-)
+)  # fmt: skip
 
 NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
     ("kueue.x-k8s.io/ClusterQueue", "spec.namespaceSelector"),

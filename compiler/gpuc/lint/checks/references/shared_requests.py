@@ -14,12 +14,11 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 MORE_THAN_ONE = declare_rule(
-    "REF083",
-    Severity.ERROR,
+    "REF083", Severity.ERROR,
     "A container requests more than one replica of a shared GPU, which the device plugin is configured to refuse.",
     "The kubelet fails the pod with UnexpectedAdmissionError. Its controller creates another pod, which fails too.",
     "k8s-device-plugin v0.20.0, README.md (failRequestsGreaterThanOne)",
-)
+)  # fmt: skip
 SHARED = ".shared"
 _KINDS = ("timeSlicing", "mps")
 

@@ -22,17 +22,14 @@ from gpuc.rules.queues.capacity_without_queue import capacity_without_queue, wit
 from gpuc.verify.references.names import object_references
 
 UNUSED_CAPACITY = declare_rule(
-    "REF060",
-    Severity.WARNING,
-    "No object refers to a ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
+    "REF060", Severity.WARNING, "No object refers to a ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
     "No work can use the object. Often the reference to the object is misspelt.",
-)
+)  # fmt: skip
 UNUSED = declare_rule(
-    "REF061",
-    Severity.INFO,
+    "REF061", Severity.INFO,
     "No object refers to a Topology, AdmissionCheck, WorkloadPriorityClass, ConstraintTemplate or ConfigMap.",
     "The object has no effect until other objects, such as later work, refer to it. The object may be left over.",
-)
+)  # fmt: skip
 
 
 class Unused(NamedTuple):
