@@ -55,14 +55,13 @@ def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) ->
     elsewhere = []
     for name in names:
         others = sorted(
-            {other.name for other in cluster.quotas.values() if _has_quota(other, name) and other is not queue}
+            other.name for other in cluster.quotas.values() if _has_quota(other, name) and other is not queue
         )
         owner = f"only {_one_of(others, 'ClusterQueue')}" if others else "no ClusterQueue"
         elsewhere.append(f"{owner} has quota of {name}")
     covered = sorted({resource for _, resource in queue.quotas})
-    change = (
-        f"request only {first_names(covered, _MAX_NAMES)}" if covered else f"use another ClusterQueue than {queue.name}"
-    )
+    change = f"request only {first_names(covered, _MAX_NAMES)}"
+    change = change if covered else f"use another ClusterQueue than {queue.name}"
     return f"{change}; {', and '.join(elsewhere)}"
 
 
@@ -91,8 +90,7 @@ def for_quota(queue: Member, requests: Amounts, attempts: Sequence[Attempt]) -> 
     """Returns a fix with the number of pods for which there is quota, or with flavors that have quota for one pod."""
     exceeded = [attempt.flavor for attempt in attempts if attempt.refused_by == "quota"]
     for flavor in exceeded:
-        most = _max_pods(queue, flavor, requests)
-        if most:
+        if most := _max_pods(queue, flavor, requests):
             return f"run at most {most} such pods at the same time in flavor {flavor}"
     others = [flavor for flavor in queue.by_flavor if flavor not in exceeded and _max_pods(queue, flavor, requests)]
     if others:

@@ -61,11 +61,7 @@ def trace_workload(
 def _steps(
     cluster: ClusterIndex, workload: Workload, created: list[PodSet], admission: bool, usage: Usage, result: TraceResult
 ) -> Iterator[Step]:
-    """Yields all steps in the order of the cluster. The caller stops at the first failed step.
-
-    Args:
-        created: the pod sets with the changes of the admission.
-    """
+    """Yields all steps in the order of the cluster. The caller stops at the first failed step."""
     if workload.rejected:
         yield workload.rejected
     if admission:
@@ -100,22 +96,16 @@ def _demand(pods: PodSet, flavors: list[ResourceFlavor]) -> PodDemand:
 def _bypass_steps(
     cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult
 ) -> Iterator[Step]:
-    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs to the result.
-
-    Args:
-        created: the pod sets with the changes of the admission.
-    """
+    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs."""
     if is_perhaps_suspended(cluster, workload):
         message = f"{result.bypass}; if Kueue's webhook selects the namespace, the workload stays suspended"
         yield Step(Stage.LOCAL_QUEUE, "unknown", message, fix=f"remove the label {QUEUE_LABEL}")
     demands = [_demand(pods, []) for pods in created]
     result.counted_by, quota = counting_quota(cluster, workload, demands)
-    if result.counted_by:
+    if result.counted_by or result.bypass == NO_KUEUE:
         yield Step(Stage.LOCAL_QUEUE, "bypassed", f"{result.bypass}; the pods go directly to the scheduler")
-        yield Step(Stage.NAMESPACE, "passed", f"counted by {result.counted_by}", quota, ("spec", "hard"))
-        return
-    if result.bypass == NO_KUEUE:
-        yield Step(Stage.LOCAL_QUEUE, "bypassed", f"{NO_KUEUE}; the pods go directly to the scheduler")
+        if result.counted_by:
+            yield Step(Stage.NAMESPACE, "passed", f"counted by {result.counted_by}", quota, ("spec", "hard"))
         return
     message = f"{result.bypass}; the pods go to the scheduler without the node labels and tolerations of a flavor"
     yield Step(Stage.LOCAL_QUEUE, "bypassed", message, fix=how_to_manage(cluster, result.bypass, workload))
@@ -128,18 +118,13 @@ def _kueue_steps(
     flavors_of: dict[str, list[ResourceFlavor]],
     result: TraceResult,
 ) -> Iterator[Step]:
-    """Yields the steps of the admission by Kueue, and adds the placements of the pod sets to the result.
-
-    Args:
-        flavors_of: the function adds the ResourceFlavors of every pod set.
-    """
+    """Yields the steps of the admission by Kueue, and adds the placements and the flavors of the pod sets."""
     local = local_queue(cluster, workload)
     yield local_queue_step(cluster, workload, local)
     assert local is not None, "a missing LocalQueue is a failed step, which ends the trace"
     yield from priority_steps(cluster, workload)
-    queue = cluster.quotas.get(cluster_queue(local))
+    queue, name = cluster.quotas.get(cluster_queue(local)), cluster_queue(local)
     if queue is None:
-        name = cluster_queue(local)
         fix = advice.for_name(f"spec.clusterQueue of {local}", name, cluster.quotas)
         message = f"ClusterQueue {name} does not exist"
         yield Step(Stage.CLUSTER_QUEUE, "failed", message, local, ("spec", "clusterQueue"), fix=fix)

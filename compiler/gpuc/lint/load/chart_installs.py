@@ -205,38 +205,30 @@ def _release(manifest: Manifest, loaded: _Input) -> Iterator[ChartInstall]:
     spec = manifest.body.get("spec")
     sources, is_complete = [], True
     for _, row in items(dig(spec, "valuesFrom")):
-        is_config_map = dig(row, "kind") == "ConfigMap"
-        config_map = _config_map(dig(row, "name"), manifest.namespace, loaded) if is_config_map else None
-        key = _text(dig(row, "valuesKey")) or "values.yaml"
-        text = _text(dig(config_map.body, "data", key)) if config_map else ""
+        key = "v1", dig(row, "kind"), dig(row, "name"), manifest.namespace
+        maps = [other for other in loaded.manifests if (other.api, other.kind, other.name, other.namespace) == key]
+        config_map = maps[0] if maps and key[1] == "ConfigMap" else None
+        field = _text(dig(row, "valuesKey")) or "values.yaml"
+        text = _text(dig(config_map.body, "data", field)) if config_map else ""
         if config_map is None or not text or dig(row, "targetPath"):
             is_complete = False
         else:
-            sources.append(_source_in(config_map, ("data", key), text))
+            sources.append(_source_in(config_map, ("data", field), text))
     if isinstance(dig(spec, "values"), dict):
         sources.append(_source_in(manifest, ("spec", "values"), dig(spec, "values")))
     chart, version = (_text(dig(spec, "chart", "spec", key)) for key in ("chart", "version"))
     if dig(spec, "chartRef", "kind") == "OCIRepository":
-        chart, version = _oci(_text(dig(spec, "chartRef", "name")), loaded)
+        named = [
+            row
+            for row in loaded.manifests
+            if (row.kind, row.name) == ("OCIRepository", _text(dig(spec, "chartRef", "name")))
+        ]
+        repository = dig(named[0].body, "spec") if named else None
+        chart, version = _text(dig(repository, "url")), _text(dig(repository, "ref", "tag"))
     if local := _chart_at(chart, loaded) if "/" in chart else None:
         yield from _dependency_installs(local, sources, is_complete=is_complete)
     elif chart:
         yield ChartInstall(_last_step(chart), version, tuple(sources), is_complete)
-
-
-def _oci(name: str, loaded: _Input) -> tuple[str, str]:
-    """Returns the URL and the tag of an OCIRepository; two empty strings if the input does not have the object."""
-    for manifest in loaded.manifests:
-        if manifest.kind == "OCIRepository" and manifest.name == name:
-            return _text(dig(manifest.body, "spec", "url")), _text(dig(manifest.body, "spec", "ref", "tag"))
-    return "", ""
-
-
-def _config_map(name: Any, namespace: str, loaded: _Input) -> Manifest | None:
-    for manifest in loaded.manifests:
-        if (manifest.api, manifest.kind, manifest.name, manifest.namespace) == ("v1", "ConfigMap", name, namespace):
-            return manifest
-    return None
 
 
 def _k3s(manifest: Manifest, _: _Input) -> Iterator[ChartInstall]:

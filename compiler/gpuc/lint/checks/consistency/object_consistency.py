@@ -1,5 +1,3 @@
-"""Mistakes inside one object that a schema cannot detect: in fields, role bindings and labels of Pod Security."""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -88,15 +86,13 @@ def findings(objects: ObjectSet) -> Findings:
 
 
 def _numbers_of_nodes(pool: Pool) -> Iterator[ObjectFinding]:
-    limit = pool.limits.get(NODES, 0)
-    if pool.is_static:
-        for key in dict(pairs(dig(pool.manifest.body, *LIMITS))):
-            if key != NODES:
-                message = "a static node pool (spec.replicas) may limit only nodes"
-                yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, (*LIMITS, str(key)), message, on_key=True)
-        if dig(pool.manifest.body, *WEIGHT) is not None:
-            message = "a static node pool (spec.replicas) may not have a weight"
-            yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, WEIGHT, message, on_key=True)
+    limit, body = pool.limits.get(NODES, 0), pool.manifest.body
+    limited: list[Path] = [(*LIMITS, str(key)) for key, _ in pairs(dig(body, *LIMITS)) if key != NODES]
+    wrong = [(path, "limit only nodes") for path in limited]
+    wrong += [(WEIGHT, "not have a weight")] if dig(body, *WEIGHT) is not None else []
+    for path, rule in wrong if pool.is_static else ():
+        message = f"a static node pool (spec.replicas) may {rule}"
+        yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, path, message, on_key=True)
     if 0 < limit < (pool.replicas or 0):  # a limit of 0 closes the pool
         message = f"the limit is {limit} nodes, below {pool.replicas} replicas"
         yield ObjectFinding(TOO_FEW_NODES, pool.manifest, (*LIMITS, NODES), message)

@@ -1,5 +1,3 @@
-"""Checks all constraints of Gatekeeper together: selected namespaces, selected kinds, and names in parameters."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ DENYING = (None, "deny")
 """Values of enforcementAction that refuse objects. None is a missing action, for which Gatekeeper denies."""
 SAMPLE_KINDS = ("Deployment", "StatefulSet", "Job", "CronJob")
 """The kinds of workloads that ExpansionTemplates should cover."""
-
 DENIES_EVERYWHERE = declare_rule(
     "PLC001", Severity.ERROR,
     "A denying constraint selects no namespaces, and also applies to the namespaces of the platform.",
@@ -54,7 +51,6 @@ NOTHING_EXCLUDED = declare_rule(
     "PLC008", Severity.ERROR, "Gatekeeper has denying constraints, and no Config excludes any namespace.",
     "A constraint that selects too much can stop nodes, operators and Gatekeeper itself.",
 )  # fmt: skip
-
 WARNS_EVERYWHERE = declare_rule(
     "PLC014", Severity.WARNING,
     "A constraint that warns or audits selects no namespaces, although other constraints select namespaces.",
@@ -98,16 +94,18 @@ def findings(objects: ObjectSet) -> Findings:
         yield from _warns_everywhere(list(by_kind.values()))
         yield from _unused_templates(objects, set(by_kind))
         yield from _unexpanded_kinds(objects)
-        yield from _without_exclusion(objects, all_constraints)
+        denying = [constraint for constraint in all_constraints if _denies(constraint)]
+        if denying and not _has_exclusion(objects):
+            text = "no Config of Gatekeeper excludes a namespace"
+            yield ObjectFinding(NOTHING_EXCLUDED, denying[0], ("spec", "enforcementAction"), text)
 
 
 def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Iterator[ObjectFinding]:
     match = dig(constraint.body, "spec", "match")
     entries = list(items(dig(match, "kinds")))
     if not entries:
-        yield ObjectFinding(
-            NO_KINDS, constraint, ("spec", "match"), "no kinds are selected: the constraint applies to every object"
-        )
+        text = "no kinds are selected: the constraint applies to every object"
+        yield ObjectFinding(NO_KINDS, constraint, ("spec", "match"), text)
     for index, entry in entries:
         if not dig(entry, "kinds"):
             text = "no kinds are selected: the constraint applies to every kind of these API groups"
@@ -204,10 +202,9 @@ def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manif
 
 
 def _different_kinds(constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    kinds = {id(constraint): _kinds(constraint) for constraint in constraints}
-    all_kinds = set().union(*kinds.values())
+    all_kinds = set().union(*map(_kinds, constraints))
     for constraint in constraints:
-        if absent := sorted(all_kinds - kinds[id(constraint)]):
+        if absent := sorted(all_kinds - _kinds(constraint)):
             text = f"the constraint does not select {', '.join(absent)}; other {constraint.kind} constraints do"
             yield ObjectFinding(DIFFERENT_KINDS, constraint, ("spec", "match", "kinds"), text)
 
@@ -237,10 +234,7 @@ def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterato
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if (
-        isinstance(value, str)
-        and next((step for step in reversed(path) if isinstance(step, str)), "") not in OTHER_NAMES
-    ):
+    if isinstance(value, str) and [step for step in path if isinstance(step, str)][-1] not in OTHER_NAMES:
         yield path, value
     elif isinstance(value, dict):
         for key, child in value.items():
@@ -252,9 +246,8 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
 
 def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Iterator[ObjectFinding]:
     for template in objects.of(TEMPLATES, "ConstraintTemplate"):
-        kind = dig(template.body, "spec", "crd", "spec", "names", "kind")
-        if isinstance(kind, str) and kind not in kinds:
-            path = ("spec", "crd", "spec", "names", "kind")
+        path = ("spec", "crd", "spec", "names", "kind")
+        if isinstance(kind := dig(template.body, *path), str) and kind not in kinds:
             yield ObjectFinding(WITHOUT_CONSTRAINT, template, path, f"there is no constraint of kind {kind}")
 
 
@@ -269,14 +262,6 @@ def _unexpanded_kinds(objects: ObjectSet) -> Iterator[ObjectFinding]:
     if templates and (absent := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
         text = f"no ExpansionTemplate covers {', '.join(absent)}"
         yield ObjectFinding(NOT_EXPANDED, templates[0], ("spec", "applyTo"), text)
-
-
-def _without_exclusion(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    denying = [constraint for constraint in constraints if _denies(constraint)]
-    if denying and not _has_exclusion(objects):
-        yield ObjectFinding(
-            NOTHING_EXCLUDED, denying[0], ("spec", "enforcementAction"), "no Config of Gatekeeper excludes a namespace"
-        )
 
 
 def _has_exclusion(objects: ObjectSet) -> bool:

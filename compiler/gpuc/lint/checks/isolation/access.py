@@ -1,5 +1,3 @@
-"""The permissions that roles and bindings give to tenants."""
-
 from __future__ import annotations
 
 from gpuc.diagnostics.contract import Needs

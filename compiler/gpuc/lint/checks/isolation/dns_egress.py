@@ -1,5 +1,3 @@
-"""Isolated pods that cannot resolve names."""
-
 from __future__ import annotations
 
 from gpuc.isolation import dns_egress

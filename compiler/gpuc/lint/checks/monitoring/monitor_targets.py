@@ -1,5 +1,3 @@
-"""ServiceMonitors and PodMonitors that select no object of the input and no object of a known Helm chart."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -142,10 +140,7 @@ class _Targets:
         in_input = self._labels_in_input[monitor.kind].items()
         namespaces = {name for name, several in in_input if name and any(map(monitor.selects, several))}
         for namespace in self.charts.namespaces:
-            if self.may_match(namespace, monitor) and any(
-                not labels.get(key, ANY).isdisjoint(values)
-                for labels in self.charts.labels(namespace, monitor.kind)
-                for _, key, values in monitor.wanted
-            ):
-                namespaces.add(namespace)
+            rows = self.charts.labels(namespace, monitor.kind)
+            known = [not row.get(key, ANY).isdisjoint(values) for row in rows for _, key, values in monitor.wanted]
+            namespaces |= {namespace} if any(known) and self.may_match(namespace, monitor) else set()
         return sorted(namespaces)

@@ -40,10 +40,10 @@ def limit_ranges(objects: ObjectSet) -> Findings:
             yield from _crossed(manifest, path, limit)
             for resource, row in pairs(dig(limit, "defaultRequest")):
                 if quantity(row) == 0 and (quota := bounded.get((manifest.namespace, resource))):
-                    text = (
-                        f"a container without a request for {resource} counts as {row}, and {quota} limits {resource}"
+                    text = f"a container without a request for {resource} counts as {row}, and {quota} limits "
+                    yield ObjectFinding(
+                        COUNTS_AS_NOTHING, manifest, (*path, "defaultRequest", resource), text + resource
                     )
-                    yield ObjectFinding(COUNTS_AS_NOTHING, manifest, (*path, "defaultRequest", resource), text)
 
 
 def _bounded(objects: ObjectSet) -> dict[tuple[str, str], Manifest]:

@@ -126,10 +126,10 @@ def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapac
             continue
         most = sum((bound for bound in bounds if bound is not None), quota.provided.get(resource, 0))
         if value > most < UNLIMITED:
-            text = (
-                f"the ResourceQuota allows {rounded(resource, value)}, but {' and '.join(names)} can provide at most "
+            text = f"the ResourceQuota allows {rounded(resource, value)}, but {' and '.join(names)} can provide "
+            yield ObjectFinding(
+                BOUNDS_NOTHING, manifest, path, f"{text}at most {rounded(resource, most)} in this namespace"
             )
-            yield ObjectFinding(BOUNDS_NOTHING, manifest, path, f"{text}{rounded(resource, most)} in this namespace")
 
 
 def _hard(objects: ObjectSet) -> dict[str, Hard]:
@@ -148,17 +148,11 @@ def _hard(objects: ObjectSet) -> dict[str, Hard]:
 
 
 def _resource(name: Any) -> str:
-    """Returns the resource whose requests a key of spec.hard limits, or `pods` for the number of pods.
-
-    The result is an empty string for other keys.
-    """
-    if not isinstance(name, str):
-        return ""
-    if name in _NATIVE or name == PODS or name.startswith("hugepages-"):
-        return name
-    if name == "count/pods":
-        return PODS
-    return name.removeprefix("requests.") if name.startswith("requests.") else ""
+    """Returns the resource that a key of spec.hard limits, `pods` for the number of pods; empty for other keys."""
+    text = str(name)
+    if text in _NATIVE or text.startswith("hugepages-") or text.removeprefix("count/") == PODS:
+        return text.removeprefix("count/")
+    return text.removeprefix("requests.") if text.startswith("requests.") else ""
 
 
 def _admits_only(queue: Member, served: list[str]) -> bool:
@@ -174,7 +168,11 @@ def _admits_only(queue: Member, served: list[str]) -> bool:
 def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
     kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(GPUS)]
     usable = [kind for kind in kinds if any(queue.capacity(key) for key in queue.quotas if key[1] == kind)]
-    if not usable or not all(_has_gpus(quotas) for quotas in _usable_amounts(queue)):
+    flavors = [
+        [resource for resource in quotas if queue.capacity((flavor, resource))]
+        for flavor, quotas in queue.by_flavor.items()
+    ]
+    if not usable or not all(any(name.startswith(GPUS) for name in names) for names in flavors if names):
         return
     for resource in (PODS, "cpu", "memory"):
         if resource in hard and hard[resource][0] <= 0:
@@ -200,19 +198,6 @@ def _forbidden_resources(queue: Member, namespace: str, hard: Hard) -> Iterator[
         text = f"the ResourceQuota allows {rounded(name, value)}, but ClusterQueue {queue.name} of namespace "
         text += f"{namespace} provides up to {rounded(name, capacity)}"
         yield ObjectFinding(FORBIDDEN_RESOURCE, manifest, path, text)
-
-
-def _usable_amounts(queue: Member) -> list[dict[str, int]]:
-    """Returns the amounts that a ClusterQueue can use, by resource: a map per flavor, except maps with only zeros."""
-    flavors = [
-        {resource: queue.capacity((flavor, resource)) for resource in quotas}
-        for flavor, quotas in queue.by_flavor.items()
-    ]
-    return [amounts for amounts in flavors if any(amounts.values())]
-
-
-def _has_gpus(quotas: dict[str, int]) -> bool:
-    return any(value and name.startswith(GPUS) for name, value in quotas.items())
 
 
 def _out_of_reach(queue: Member, bounds: list[Hard]) -> Iterator[ObjectFinding]:

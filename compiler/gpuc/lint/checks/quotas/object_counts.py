@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.kubernetes.kueue import QUEUE_LABEL
+from gpuc.kubernetes.kueue import GROUP, QUEUE_LABEL
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.resource_name import resource_name
 from gpuc.lint.checks import Findings, check
@@ -38,11 +38,8 @@ def object_counts(objects: ObjectSet) -> Findings:
     quotas = objects.of("", "ResourceQuota")
     if not quotas:
         return
-    queues = (
-        {queue.namespace: queue.name for queue in objects.of("kueue.x-k8s.io", "LocalQueue")}
-        if objects.is_complete
-        else {}
-    )
+    local_queues = objects.of(GROUP, "LocalQueue") if objects.is_complete else ()
+    queues = {queue.namespace: queue.name for queue in local_queues}
     counts: Counter[tuple[str, str]] = Counter()
     waiting: set[tuple[str, str]] = set()
     for manifest in objects.manifests:
@@ -67,10 +64,7 @@ def object_counts(objects: ObjectSet) -> Findings:
 
 
 def _counted(name: object) -> str:
-    """Returns the resource that a key of spec.hard counts: "jobs.batch" for "count/jobs.batch".
-
-    The result is an empty string for keys that count no objects.
-    """
-    if not isinstance(name, str):
-        return ""
-    return name if name in _OLD_NAMES else name.removeprefix("count/") if name.startswith("count/") else ""
+    """Returns the resource that a key of spec.hard counts, such as "jobs.batch" of "count/jobs.batch"; else nothing."""
+    if name in _OLD_NAMES:
+        return str(name)
+    return name.removeprefix("count/") if isinstance(name, str) and name.startswith("count/") else ""

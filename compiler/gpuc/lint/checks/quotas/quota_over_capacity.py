@@ -1,5 +1,3 @@
-"""Nominal quotas that exceed the capacity of node pools, or that are too small for the GPU quota."""
-
 from __future__ import annotations
 
 from collections import defaultdict

@@ -1,5 +1,3 @@
-"""Quota that is useless because the flavor has no quota for another resource."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -37,14 +35,11 @@ def unbalanced_quota(objects: ObjectSet) -> Findings:
     for queue in (queue for tree in objects.once(from_objects).trees for queue in tree.queues):
         reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}
         for flavor, quotas in queue.by_flavor.items():
-            certain = {resource for resource, quota in quotas.items() if not _may_borrow_more(queue, quota, pools)}
+            # In partial input, other ClusterQueues may lend resources.
+            may_borrow = not objects.is_complete and queue.parent is not None
+            certain = {resource for resource, quota in quotas.items() if not may_borrow or quota.borrow == 0}
             yield from _without_cpu(queue, flavor, quotas, certain & reachable)
             yield from _borrowed_gpus_without_cpu(pools, queue, flavor, quotas, certain)
-
-
-def _may_borrow_more(queue: Member, quota: Quota, pools: FlavorCapacity) -> bool:
-    """Returns whether the ClusterQueue may borrow from ClusterQueues in files that are not in the input."""
-    return not pools.objects.is_complete and queue.parent is not None and quota.borrow != 0
 
 
 def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Iterator[ObjectFinding]:

@@ -1,5 +1,3 @@
-"""Resource amounts of containers that the API server refuses, and names of ports that do not exist."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -42,13 +40,13 @@ def findings(objects: ObjectSet) -> Findings:
         for path, container in pods.containers():
             yield from _amounts(pods, path, container, defaults.get(pods.manifest.namespace, {}))
             yield from _probes(pods, path, container)
-    services: dict[str, list[Manifest]] = {}
-    for service in index.tree.of("", "Service"):
-        services.setdefault(home_namespace(service), []).append(service)
+    services = index.tree.of("", "Service")
+    for service in services:
         yield from _targets(service, workloads.get(home_namespace(service), []))
     for monitor in index.tree.once(monitors):
         if monitor.kind == "ServiceMonitor":
-            yield from _endpoints(monitor, services.get(home_namespace(monitor.manifest), []))
+            own = home_namespace(monitor.manifest)
+            yield from _endpoints(monitor, [service for service in services if home_namespace(service) == own])
 
 
 def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
@@ -112,7 +110,6 @@ def _endpoints(monitor: Monitor, services: list[Manifest]) -> Iterator[ObjectFin
 
 
 def _no_port(manifest: Manifest, path: Path, name: str, known: set[str], owner: str) -> ObjectFinding:
-    suggestion = misspelt(name, known)
     ports = f"the named ports are {', '.join(sorted(known))}" if known else "no port has a name"
     message = f'no port of {owner} has the name "{name}"; {ports}'
-    return ObjectFinding(NO_PORT, manifest, path, message, write(suggestion))
+    return ObjectFinding(NO_PORT, manifest, path, message, write(misspelt(name, known)))

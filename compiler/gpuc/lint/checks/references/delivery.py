@@ -1,5 +1,3 @@
-"""Argo CD Applications: folders that no Application syncs, and missing folders, values files and charts."""
-
 from __future__ import annotations
 
 import posixpath
@@ -76,7 +74,8 @@ def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
     """Yields findings about sources whose folder another Application syncs to the same destination."""
     synced: dict[tuple[str, ...], Source] = {}
     for source in delivery.sources:
-        if any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")) or _is_part(source):
+        is_part = any(dig(source.value, "directory", key) is not None for key in ("include", "exclude"))
+        if is_part or any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")):
             continue  # sources with such settings may create different objects from the same folder
         destination = application_in(source.application).destination
         for folder in delivery.synced_folders(source):
@@ -85,12 +84,6 @@ def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
                 message = f"Application {first.application.name} syncs {folder} to the same destination"
                 yield ObjectFinding(SYNCED_TWICE, source.application, (*source.path, "path"), message)
                 break
-
-
-def _is_part(source: Source) -> bool:
-    """Returns whether the source leaves out some files of its folder."""
-    directory = dig(source.value, "directory")
-    return dig(directory, "include") is not None or dig(directory, "exclude") is not None
 
 
 def _not_synced(delivery: Delivery) -> Iterator[ObjectFinding]:

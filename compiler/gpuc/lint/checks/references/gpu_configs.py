@@ -1,5 +1,3 @@
-"""Configurations of the GPU operator, and the node labels that select a configuration by name."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -73,19 +71,17 @@ def findings(objects: ObjectSet) -> Findings:
             if (suggestion := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
                 message = f'no program reads this label, did you mean "{suggestion}"'
                 yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, key), message, write(suggestion), True)
-    for part, label in _LABELS.items():
-        for settings, policy in operators(index):
-            if dig(settings, part, "enabled") is False:
-                yield from _unread(index, part, label, policy)
-
-
-def _unread(index: Index, part: str, label: str, policy: Manifest | None) -> Iterator[ObjectFinding]:
-    """Yields findings about node labels for a part of the operator that is switched off."""
-    settings = f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator"
-    for pool in index.nodes.pools:
-        if dig(pool.manifest.body, *LABELS, label) is not None:
-            message = f"no program reads this label: {part}.enabled is false in {settings}"
-            yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, label), message, on_key=True)
+    off = [
+        (part, label, f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator")
+        for part, label in _LABELS.items()
+        for settings, policy in operators(index)
+        if dig(settings, part, "enabled") is False
+    ]
+    for part, label, place in off:
+        for pool in index.nodes.pools:
+            if dig(pool.manifest.body, *LABELS, label) is not None:
+                message = f"no program reads this label: {part}.enabled is false in {place}"
+                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, label), message, on_key=True)
 
 
 def _without_policy(index: Index) -> Iterator[ObjectFinding]:
@@ -113,8 +109,9 @@ def configurations(index: Index) -> Iterator[Configurations]:
             config = dig(spec, part, "config")
             if dig(spec, part, "enabled") is False or not isinstance(config, dict):
                 continue
-            data, source = _data(config, part, index, is_chart=policy is None)
-            texts = data if part == DEVICE_PLUGIN else _layouts(data, index)
+            texts, source = _data(config, part, index, is_chart=policy is None)
+            if part == MIG_MANAGER:
+                texts = dict(pairs(dig(document(index.tree, texts.get(_MIG_FILE)), "mig-configs")))
             default = dig(config, "default")
             if texts:
                 yield Configurations(part, source, texts, default if isinstance(default, str) else "", policy)
@@ -137,10 +134,6 @@ def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict
         return data, f"the GPU operator's values, {owner}.config.data"
     named = [dict(pairs(dig(manifest.body, "data"))) for manifest in written if manifest.name == target]
     return named[0] if len(named) == 1 else {}, f"ConfigMap {target}"
-
-
-def _layouts(data: dict[str, Any], index: Index) -> dict[str, Any]:
-    return dict(pairs(dig(document(index.tree, data.get(_MIG_FILE)), "mig-configs")))
 
 
 def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -> Iterator[ObjectFinding]:

@@ -1,5 +1,3 @@
-"""MIG layouts that need more slices than any GPU model has."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""Names of namespaces, Services and cohorts that do not exist, or are misspelt."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,7 +12,6 @@ from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
-from gpuc.objects.pods import Pods
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
 NO_NAMESPACE = declare_rule(
@@ -22,7 +19,6 @@ NO_NAMESPACE = declare_rule(
     "The API server refuses the object: namespace not found.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
 )  # fmt: skip
-
 _DELIVERY = ("argoproj.io", "toolkit.fluxcd.io")
 NO_SUBDOMAIN = declare_rule(
     "REF033", Severity.ERROR, "No Service has the name of the pods' subdomain.",
@@ -67,32 +63,25 @@ def _namespaces(index: Index) -> Iterator[ObjectFinding]:
         reported.add(name)
         suggestion = misspelt(name, known.named)
         rule = NO_NAMESPACE if is_complete or suggestion else NOT_IN_THESE_FILES
-        yield ObjectFinding(
-            rule,
-            manifest,
-            ("metadata", "namespace"),
-            missing("the namespace", name, known.named - ALWAYS, suggestion),
-            write(suggestion),
-        )
+        message = missing("the namespace", name, known.named - ALWAYS, suggestion)
+        yield ObjectFinding(rule, manifest, ("metadata", "namespace"), message, write(suggestion))
 
 
 def _subdomains(index: Index) -> Iterator[ObjectFinding]:
     """Yields findings about pods whose subdomain is not the name of a Service in their namespace."""
+    kind, is_complete = ("", "Service"), index.tree.is_complete
     for pods in index.pods:
-        name = dig(pods.spec, "subdomain")
-        if is_name(name) and group(pods.manifest) not in _WITH_OWN_SERVICE:
-            yield from _subdomain(pods, name, index)
-
-
-def _subdomain(pods: Pods, name: str, index: Index) -> Iterator[ObjectFinding]:
-    kind, namespace = ("", "Service"), pods.manifest.namespace
-    services = index.symbols.names_in(kind, namespace)
-    if index.symbols.has(kind, name, namespace) or not (index.tree.is_complete or services):
-        return
-    suggestion = misspelt(name, services)
-    rule = NO_SUBDOMAIN if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
-    message = missing("the Service", name, services, suggestion) + ", so the DNS names of these pods do not resolve"
-    yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "subdomain"), message, write(suggestion))
+        name, namespace = dig(pods.spec, "subdomain"), pods.manifest.namespace
+        if not is_name(name) or group(pods.manifest) in _WITH_OWN_SERVICE:
+            continue
+        services = index.symbols.names_in(kind, namespace)
+        if not index.symbols.has(kind, name, namespace) and (is_complete or services):
+            suggestion = misspelt(name, services)
+            rule = NO_SUBDOMAIN if is_complete or suggestion else NOT_IN_THESE_FILES
+            message = (
+                f"{missing('the Service', name, services, suggestion)}, so the DNS names of these pods do not resolve"
+            )
+            yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "subdomain"), message, write(suggestion))
 
 
 def _cohorts(index: Index) -> Iterator[ObjectFinding]:
@@ -106,10 +95,7 @@ def _cohorts(index: Index) -> Iterator[ObjectFinding]:
             members.setdefault(member.parent_name, []).append((member.manifest, ("spec", parent(member.manifest)[0])))
     objects = {cohort.name for cohort in index.tree.of(GROUP, "Cohort")}
     for name, uses in members.items():
-        if len(uses) == 1 and name not in objects and (suggestion := misspelt(name, {*members, *objects})):
-            manifest, path = uses[0]
-            is_single_too = suggestion not in objects and len(members[suggestion]) == 1
-            if not is_single_too:
-                yield ObjectFinding(
-                    MISSPELT_COHORT, manifest, path, missing("the Cohort", name, (), suggestion), write(suggestion)
-                )
+        suggestion = misspelt(name, {*members, *objects}) if len(uses) == 1 and name not in objects else ""
+        if suggestion in objects or len(members.get(suggestion, ())) > 1:
+            message = missing("the Cohort", name, (), suggestion)
+            yield ObjectFinding(MISSPELT_COHORT, *uses[0], message, write(suggestion))

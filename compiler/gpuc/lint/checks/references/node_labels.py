@@ -1,5 +1,3 @@
-"""Node labels that flavors, pods and topologies name, and that no node pool sets."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -55,15 +53,13 @@ def findings(objects: ObjectSet) -> Findings:
 
 
 def _flavor(flavor: ResourceFlavor, index: Index) -> Iterator[ObjectFinding]:
-    nodes, is_complete = index.nodes, index.tree.is_complete
-    path: Path = ("spec", "nodeLabels")
+    nodes = index.nodes
     for key, value in _unmet(flavor.labels, nodes):
         message, suggestion, on_key = _nothing_gives(key, [value], nodes) if key else (_NOT_TOGETHER, "", False)
         if suggestion or nodes.is_complete:
-            rule = FLAVOR_WITHOUT_NODES if is_complete or suggestion else NOT_IN_THESE_FILES
-            yield ObjectFinding(
-                rule, flavor.manifest, (*path, key) if key else path, message, write(suggestion), on_key
-            )
+            rule = FLAVOR_WITHOUT_NODES if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
+            path: Path = ("spec", "nodeLabels", *filter(None, [key]))
+            yield ObjectFinding(rule, flavor.manifest, path, message, write(suggestion), on_key)
 
 
 def _levels(index: Index) -> Iterator[ObjectFinding]:
@@ -72,13 +68,11 @@ def _levels(index: Index) -> Iterator[ObjectFinding]:
     for topology in index.tree.of("kueue.x-k8s.io", "Topology"):
         for number, level in items(dig(topology.body, "spec", "levels")):
             key = dig(level, "nodeLabel")
-            if not isinstance(key, str) or normal(key) in known:
-                continue
-            if suggestion := misspelt(key, known):
+            suggestion = misspelt(key, known) if isinstance(key, str) and normal(key) not in known else ""
+            if suggestion:
                 message = f'no node pool has the label "{key}", did you mean "{suggestion}"'
-                yield ObjectFinding(
-                    MISSPELT_LEVEL, topology, ("spec", "levels", number, "nodeLabel"), message, write(suggestion)
-                )
+                path = ("spec", "levels", number, "nodeLabel")
+                yield ObjectFinding(MISSPELT_LEVEL, topology, path, message, write(suggestion))
 
 
 def _selector(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
@@ -103,25 +97,16 @@ def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
     unmet: list[tuple[Path, Any]] = []
     for number, term in items(dig(pods.spec, *NODE_TERMS)):
         path: Path = (*pods.path, "spec", *NODE_TERMS, number, "matchExpressions")
-        failing = (
-            (position, requirement)
-            for position, requirement in items(dig(term, "matchExpressions"))
-            if not _is_met(requirement, index)
-        )
-        if (first := next(failing, None)) is None:
+        for position, row in items(dig(term, "matchExpressions")):
+            # An invalid requirement counts as met, because the check of schemas reports the requirement.
+            if not all(index.nodes.meeting((wanted,)) for wanted in valid_requirements([row], NODE_OPERATORS)):
+                unmet.append(((*path, position), row))
+                break
+        else:
             return
-        unmet.append(((*path, first[0]), first[1]))
     for path, requirement in unmet:
         values = [value for _, value in items(dig(requirement, "values")) if isinstance(value, str)]
         yield from _unmatched(pods, path, str(dig(requirement, "key")), values, index)
-
-
-def _is_met(expression: Any, index: Index) -> bool:
-    """Returns whether a node pool meets a requirement.
-
-    An invalid requirement counts as met, because the check of schemas reports the requirement.
-    """
-    return all(index.nodes.meeting((wanted,)) for wanted in valid_requirements([expression], NODE_OPERATORS))
 
 
 def _unmatched(pods: Pods, path: Path, key: str, values: list[str], index: Index) -> Iterator[ObjectFinding]:

@@ -1,5 +1,3 @@
-"""Names of resources that differ between ClusterQueues, ResourceQuotas, node pools and pods."""
-
 from __future__ import annotations
 
 import re
@@ -32,7 +30,6 @@ MISSPELT_RESOURCE = declare_rule(
     "No node has the resource: pods that request it stay Pending, and a quota for it limits nothing.",
     "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources",
 )  # fmt: skip
-
 NAMED: tuple[tuple[str, str], ...] = (
     ("ResourceQuota", "spec.hard"),
     ("LimitRange", "spec.limits[].default"),
@@ -62,11 +59,9 @@ _COUNTED_WITH_SLASH = (
     ".deviceclass.resource.k8s.io/",
     "kubernetes.io/",
 )
-
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?\d+g\.\d+gb(?:\.[a-z.+-]+)?")
 """Names of MIG devices under the mixed strategy (k8s-device-plugin v0.20.0, README.md)."""
 _MISSPELT_MIG = re.compile(r"nvidia\.com/mig[-_.]?(\d+)g[-_.]?(\d+)g(?:b|i|ib)?(\.shared)?", re.IGNORECASE)
-
 _DEVICES = frozenset(
     (
         "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice",
@@ -87,7 +82,8 @@ def findings(objects: ObjectSet) -> Findings:
     for quota in index.tree.of("", "ResourceQuota"):
         yield from _quota_keys(quota)
     yield from _misspelt_names(index)
-    if not _excludes(index):
+    # A configuration of Kueue can exclude resources from quota.
+    if not any("excludeResourcePrefixes" in text and "kueue" in text for text in _config_texts(index)):
         yield from _nodes_covered(index)
         yield from _quotas_covered(index)
 
@@ -104,9 +100,8 @@ def _quota_keys(quota: Manifest) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(USELESS_QUOTA_KEY, quota, path, message, write(hint), True)
         elif not key.startswith("requests.") and not any(part in key for part in _COUNTED_WITH_SLASH):
             name = key.removeprefix("limits.")
-            message = (
-                "Kubernetes accepts this key but never counts it; extended resources are counted as requests.<name>"
-            )
+            message = "Kubernetes accepts this key but never counts it; extended resources are counted as "
+            message += "requests.<name>"
             yield ObjectFinding(USELESS_QUOTA_KEY, quota, path, message, write(f"requests.{name}"), True)
 
 
@@ -117,10 +112,10 @@ def _misspelt_names(index: Index) -> Iterator[ObjectFinding]:
         api_group, _, name = kind.rpartition("/")
         for manifest in index.tree.of(api_group, name):
             for path, value in matching_values(manifest.body, pattern(field_path)):
-                names = [(path, value)] if isinstance(value, str) else [((*path, key), key) for key, _ in pairs(value)]
-                for name_path, text in names:
-                    is_map = isinstance(value, dict)
-                    yield from _misspelt_name(manifest, name_path, text, offered, index, on_key=is_map)
+                if isinstance(value, str):
+                    yield from _misspelt_name(manifest, path, value, offered, index, on_key=False)
+                for key, _ in pairs(value):
+                    yield from _misspelt_name(manifest, (*path, key), key, offered, index, on_key=True)
     for pods in index.pods:
         for path, text in pods.resources():
             yield from _misspelt_name(pods.manifest, path, text, offered, index, on_key=True)
@@ -132,31 +127,20 @@ def _misspelt_name(
     prefix = next((start for start in _PREFIXES if text.startswith(start)), "")
     name = text[len(prefix) :]
     suggestion = intended_resource(name, offered)
-    if suggestion and not _is_renamed(name, index):
+    if suggestion and not any(name in text for text in _config_texts(index)):
         message = f'no device has the name "{name}", did you mean "{suggestion}"'
         yield ObjectFinding(MISSPELT_RESOURCE, manifest, path, message, write(f"{prefix}{suggestion}"), on_key)
 
 
-def _is_renamed(name: str, index: Index) -> bool:
-    """Returns whether a ConfigMap mentions the name. The configuration of a device plugin may rename devices."""
+def _config_texts(index: Index) -> list[str]:
+    """Returns the texts of all ConfigMaps, for example configurations of device plugins, which may rename devices."""
     maps = index.tree.of("", "ConfigMap")
-    return any(
-        name in text for config_map in maps for _, text in pairs(dig(config_map.body, "data")) if isinstance(text, str)
-    )
+    return [text for row in maps for _, text in pairs(dig(row.body, "data")) if isinstance(text, str)]
 
 
 def _capacity(overlay: Manifest) -> list[str]:
     """Returns the resources that an overlay adds to nodes."""
     return [key for key, value in pairs(dig(overlay.body, "spec", "capacity")) if str(value).strip() not in ("0", "")]
-
-
-def _excludes(index: Index) -> bool:
-    """Returns whether a configuration of Kueue in the input excludes resources from quota."""
-    for config_map in index.tree.of("", "ConfigMap"):
-        for _, text in pairs(dig(config_map.body, "data")):
-            if isinstance(text, str) and "excludeResourcePrefixes" in text and "kueue" in text:
-                return True
-    return False
 
 
 def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
@@ -211,20 +195,13 @@ def _quotas_covered(index: Index) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(NOT_COVERED, quota, ("spec", "hard", key), message, on_key=True)
 
 
-def _is_device(name: str) -> bool:
-    """Returns whether a device plugin provides a resource of this name."""
-    return name in _DEVICES or _MIG.fullmatch(name) is not None
-
-
 def intended_resource(name: str, offered: Collection[str]) -> str:
-    """Returns the resource that a misspelt name most likely means.
-
-    The result is an empty string if the name is correct, or similar to no known resource.
+    """Returns the resource that a misspelt name most likely means; empty if the name is correct, or unknown.
 
     Args:
         offered: names of further resources that objects of the input add to nodes.
     """
-    if "/" not in name or _is_device(name) or name in offered:
+    if "/" not in name or name in offered or name in _DEVICES or _MIG.fullmatch(name):
         return ""
     if match := _MISSPELT_MIG.fullmatch(name):
         return f"nvidia.com/mig-{match[1]}g.{match[2]}gb{match[3] or ''}"

@@ -1,15 +1,13 @@
-"""Label selectors over namespaces, services and pods that match nothing."""
-
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
-from gpuc.cluster.monitor import Monitor, Wanted, monitors
+from gpuc.cluster.monitor import Wanted, monitors
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.cluster.queue import cluster_queue, from_objects
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.lint.checks import Findings, check
@@ -19,6 +17,7 @@ from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, group, home_names
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
+from gpuc.objects.symbol_table import kind_of
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 NO_NAMESPACE = declare_rule(
@@ -40,7 +39,6 @@ NO_PODS = declare_rule(
     "nothing.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
 )  # fmt: skip
-
 NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
     ("kueue.x-k8s.io/ClusterQueue", "spec.namespaceSelector"),
     ("networking.k8s.io/NetworkPolicy", "spec.ingress[].from[].namespaceSelector"),
@@ -50,7 +48,6 @@ NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
     ("admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding", "spec.matchResources.namespaceSelector"),
 )
 """Kinds and paths of label selectors over namespaces."""
-
 POD_SELECTORS: tuple[tuple[str, str], ...] = (
     ("Service", "spec.selector"),
     ("policy/PodDisruptionBudget", "spec.selector"),
@@ -74,17 +71,13 @@ def findings(objects: ObjectSet) -> Findings:
     if index.namespaces.has_objects:
         for manifest in index.tree.manifests:
             for kind, field_path in NAMESPACE_SELECTORS:
-                if _is(manifest, kind):
+                api_group, name = kind_of(kind)
+                if group(manifest) == api_group and name in ("*", manifest.kind):
                     for path, raw in matching_values(manifest.body, pattern(field_path)):
                         yield from _namespaces(manifest, path, raw, index)
         yield from _queues(index)
     yield from _pods(index)
     yield from _monitors(index)
-
-
-def _is(manifest: Manifest, kind: str) -> bool:
-    api_group, _, name = kind.rpartition("/")
-    return group(manifest) == api_group and name in ("*", manifest.kind)
 
 
 def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Iterator[ObjectFinding]:
@@ -96,10 +89,7 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
         if any(value in existing for value in values):
             continue
         if not existing and (suggestion := misspelt(key, known.keys)):
-            is_key = label_path[-1] == key
-            message = f'no namespace has the label "{key}"{alternatives((), suggestion)}'
-            fix = write(suggestion) if is_key else ""
-            yield ObjectFinding(NO_NAMESPACE, manifest, label_path, message, fix, is_key)
+            yield _misspelt_key(NO_NAMESPACE, manifest, label_path, key, "no namespace", suggestion)
             continue
         suggestion = misspelt(values[0], existing) if len(values) == 1 else ""
         # Namespaces of other files may have the name.
@@ -144,7 +134,7 @@ def _pods(index: Index) -> Iterator[ObjectFinding]:
     for manifest in index.tree.manifests:
         kinds.setdefault(home_namespace(manifest), set()).add((group(manifest), manifest.kind))
     for kind, field_path in POD_SELECTORS:
-        for manifest in index.tree.of(*_kind(kind)):
+        for manifest in index.tree.of(*kind_of(kind)):
             namespace = home_namespace(manifest)
             is_shared = namespace in ALWAYS - {"default"} and not index.tree.is_complete
             own = by_namespace.get(namespace, []) if not is_shared else []  # other programs run there
@@ -167,11 +157,6 @@ def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
     if ("batch", "CronJob") in kinds or ("jobset.x-k8s.io", "JobSet") in kinds:
         return _OF_JOBSETS
     return _OF_JOBSETS | _OF_JOBS
-
-
-def _kind(text: str) -> tuple[str, str]:
-    api_group, _, kind = text.rpartition("/")
-    return api_group, kind
 
 
 def _labelled(
@@ -205,9 +190,13 @@ def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candid
     for path, key, values in wanted:
         suggestion = misspelt(key, keys) if key not in keys else ""
         if suggestion and any(own.get(suggestion) in values for own in candidates.labels):
-            is_key = path[-1] == key
-            message = f'none of the {candidates.noun} has the label "{key}"{alternatives((), suggestion)}'
-            yield ObjectFinding(NO_PODS, manifest, path, message, write(suggestion) if is_key else "", is_key)
+            yield _misspelt_key(NO_PODS, manifest, path, key, f"none of the {candidates.noun}", suggestion)
+
+
+def _misspelt_key(rule: Rule, manifest: Manifest, path: Path, key: str, nothing: str, suggestion: str) -> ObjectFinding:
+    is_key = path[-1] == key
+    message = f'{nothing} has the label "{key}"{alternatives((), suggestion)}'
+    return ObjectFinding(rule, manifest, path, message, write(suggestion) if is_key else "", is_key)
 
 
 def _monitors(index: Index) -> Iterator[ObjectFinding]:
@@ -219,12 +208,8 @@ def _monitors(index: Index) -> Iterator[ObjectFinding]:
         targets = [own for namespace, own in known[monitor.targets] if monitor.reads(namespace)]
         candidates = _Candidates(monitor.targets, targets)
         yield from _labelled(monitor.manifest, monitor.wanted, monitor.selector, candidates)
-        yield from _match_names(monitor, index.namespaces.mentioned)
-
-
-def _match_names(monitor: Monitor, known: Collection[str]) -> Iterator[ObjectFinding]:
-    for path, name in monitor.named:
-        suggestion = misspelt(name, known) if name not in known else ""
-        if suggestion:
-            message = missing("the namespace", name, (), suggestion)
-            yield ObjectFinding(NO_NAMESPACE, monitor.manifest, path, message, write(suggestion))
+        namespaces = index.namespaces.mentioned
+        for path, name in monitor.named:
+            if name not in namespaces and (suggestion := misspelt(name, namespaces)):
+                message = missing("the namespace", name, (), suggestion)
+                yield ObjectFinding(NO_NAMESPACE, monitor.manifest, path, message, write(suggestion))

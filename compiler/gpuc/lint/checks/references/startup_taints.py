@@ -1,12 +1,9 @@
-"""Startup taints of node pools, and the agents that remove them."""
-
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
 from gpuc.cluster.index import Index
-from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import STARTUP_TAINTS
 from gpuc.cluster.taint_removal import removing_agent
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
@@ -38,18 +35,13 @@ def findings(objects: ObjectSet) -> Findings:
     if index.tree.is_complete and index.nodes.pools:
         for pods in index.pods:
             yield from _idle(pods, index)
-    for pool in index.nodes.pools:
-        yield from _unremoved(pool, index.tree)
-
-
-def _unremoved(pool: Pool, objects: ObjectSet) -> Iterator[ObjectFinding]:
-    for taint in pool.startup_taints:
+    tainted = [(pool, taint) for pool in index.nodes.pools for taint in pool.startup_taints]
+    for pool, taint in tainted:
         suggestion = misspelt(taint.key, AGENTS)
-        if not (suggestion or objects.is_complete) or removing_agent(objects, pool, taint):
-            continue
-        path: Path = (*STARTUP_TAINTS, taint.index, "key")
-        message = f"no known agent and no pods remove the taint {taint}{alternatives((), suggestion)}"
-        yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
+        if (suggestion or index.tree.is_complete) and not removing_agent(index.tree, pool, taint):
+            path: Path = (*STARTUP_TAINTS, taint.index, "key")
+            message = f"no known agent and no pods remove the taint {taint}{alternatives((), suggestion)}"
+            yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
 
 
 def _idle(pods: Pods, index: Index) -> Iterator[ObjectFinding]:

@@ -1,5 +1,3 @@
-"""Taints of node pools and tolerations that do not fit: of flavors, pods and the GPU operator."""
-
 from __future__ import annotations
 
 import re
@@ -88,15 +86,8 @@ _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
 
 
 @check(
-    
-    FLAVOR_KEPT_OFF,
-    LEFT_TO_ADMISSION,
-    UNKNOWN_NODE_TAINT,
-    PODS_KEPT_OFF,
-    MISSPELT_TAINT,
-    OTHER_NODES_POSSIBLE,
-    MISSING_TAINT,
-    OPERATOR_KEPT_OFF,
+    FLAVOR_KEPT_OFF, LEFT_TO_ADMISSION, UNKNOWN_NODE_TAINT, PODS_KEPT_OFF, MISSPELT_TAINT, OTHER_NODES_POSSIBLE,
+    MISSING_TAINT, OPERATOR_KEPT_OFF,
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
     """Yields findings about taints that are not tolerated, and tolerated or listed taints that no node has."""
@@ -107,7 +98,9 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _kept_off_operator(index)
     queues = () if index.tree.is_complete else from_objects(index.tree).by_name.values()
     devices = frozenset(resource for queue in queues for resource in queue.covered)
-    added = [] if index.tree.is_complete else [toleration for pods in index.pods for toleration in _with_key(pods)]
+    # DaemonSets are agents of nodes.
+    work = () if index.tree.is_complete else (pods for pods in index.pods if pods.manifest.kind != "DaemonSet")
+    added = [toleration for pods in work for toleration in pods.tolerations if toleration.key]
     for flavor in index.tree.once(every_flavor):
         if flavor.labels and (pools := index.nodes.matching(flavor.labels)):
             if rule := _flavor_rule(flavor, index):
@@ -146,31 +139,17 @@ def _flavor(
 ) -> Iterator[ObjectFinding]:
     accepted = (*flavor.tolerations, *added)
     listed = set(map(str, flavor.taints))
-    unmet_taints: list[tuple[Pool, Taint]] = []
-    for pool in pools:
-        unmet = [taint for taint in _unmet(pool, accepted) if str(taint) not in listed]
-        if not unmet:
-            return
-        unmet_taints += [(pool, taint) for taint in unmet]
-    first = unmet_taints[0][0]
-    for pool, taint in unmet_taints:
-        if pool is first:
-            message = (
-                f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor lists"
-            )
-            path, fix = _intended(dig(flavor.manifest.body, "spec", "tolerations"), taint)
-            is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
-            rule = LEFT_TO_ADMISSION if is_device_taint else certain
-            yield ObjectFinding(rule, flavor.manifest, ("spec", *path), message, fix)
+    unmet = [[taint for taint in _unmet(pool, accepted) if str(taint) not in listed] for pool in pools]
+    for taint in unmet[0] if all(unmet) else ():
+        message = f"nodes of NodePool {pools[0].name} have the taint {taint}, which the flavor neither tolerates nor "
+        path, fix = _intended(dig(flavor.manifest.body, "spec", "tolerations"), taint)
+        is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
+        rule = LEFT_TO_ADMISSION if is_device_taint else certain
+        yield ObjectFinding(rule, flavor.manifest, ("spec", *path), f"{message}lists", fix)
 
 
 def _unmet(pool: Pool, accepted: Sequence[Toleration]) -> list[Taint]:
     return [taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)]
-
-
-def _with_key(pods: Pods) -> list[Toleration]:
-    """Returns the tolerations of pods that have a key; an empty list for DaemonSets, which are agents of nodes."""
-    return [toleration for toleration in pods.tolerations if toleration.key and pods.manifest.kind != "DaemonSet"]
 
 
 def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
@@ -248,14 +227,10 @@ def _lacking(
         for pool in pools:
             if (pool.name, key) not in reported and not _is_in_user_data(key, pool, index):
                 reported.add((pool.name, key))
-                yield ObjectFinding(MISSING_TAINT, pool.manifest, TAINTS, _message(user, key, pool))
-
-
-def _message(user: Manifest, key: str, pool: Pool) -> str:
-    remaining = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
-    others = f"pods that tolerate {remaining}" if remaining else "all pods"
-    message = f"{user} tolerates the taint {key}, which nodes of NodePool {pool.name} do not have"
-    return f"{message}; {others} may run on these nodes"
+                remaining = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
+                others = f"pods that tolerate {remaining}" if remaining else "all pods"
+                message = f"{user} tolerates the taint {key}, which nodes of NodePool {pool.name} do not have; {others}"
+                yield ObjectFinding(MISSING_TAINT, pool.manifest, TAINTS, f"{message} may run on these nodes")
 
 
 def _missing(accepted: Tolerations, pools: list[Pool]) -> Iterator[str]:
@@ -295,13 +270,7 @@ def _kept_off_operator(index: Index) -> Iterator[ObjectFinding]:
     accepted = tolerations(raw)
     for pool in index.nodes.pools:
         taint = untolerated(pool.taints, accepted)
-        if taint and _serves_gpus(pool):
+        has_gpus = any(instance.gpu for name in pool.listed_types if (instance := pool.catalog.instances.get(name)))
+        if taint and has_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
             message = f"nodes of NodePool {pool.name} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)
-
-
-def _serves_gpus(pool: Pool) -> bool:
-    """Returns whether the pool's nodes have GPUs and the operator runs pods on these nodes."""
-    instances = [pool.catalog.instances.get(name) for name in pool.listed_types]
-    has_gpus = any(instance is not None and instance.gpu for instance in instances)
-    return pool.labels.get(OPERANDS_LABEL) != "false" and has_gpus

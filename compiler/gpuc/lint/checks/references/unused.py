@@ -1,5 +1,3 @@
-"""Objects that have no effect, because no other object refers to them."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,6 @@ from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Kind
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
-from gpuc.objects.symbol_table import kind_of
 from gpuc.rules.queues.capacity_without_queue import capacity_without_queue, without_quota
 from gpuc.verify.references.names import object_references
 
@@ -36,27 +33,24 @@ class Unused(NamedTuple):
     """A kind whose objects have no effect unless an object of another kind refers to the objects."""
 
     kind: Kind
-    user: str
+    user: Kind
     """The kind of the objects that refer to the unused kind. Input without such objects is not checked."""
     rule: Rule
     message: str
 
 
-KINDS: tuple[Unused, ...] = tuple(
-    Unused(kind_of(kind), user, rule, message)
-    for kind, user, rule, message in (
-        (f"{GROUP}/ResourceFlavor", f"{GROUP}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
-        (f"{GROUP}/ClusterQueue", f"{GROUP}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
-        (f"{GROUP}/Topology", f"{GROUP}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
-        (f"{GROUP}/AdmissionCheck", f"{GROUP}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
-        (
-            f"{KARPENTER_AWS}/EC2NodeClass",
-            f"{KARPENTER}/NodePool",
-            UNUSED_CAPACITY,
-            "no NodePool names this node class",
-        ),
-        (f"{TEMPLATES}/ConstraintTemplate", f"{CONSTRAINTS}/*", UNUSED, "no constraint has the kind of this template"),
-    )
+_FLAVOR, _QUEUE = (GROUP, "ResourceFlavor"), (GROUP, "ClusterQueue")
+KINDS = (
+    Unused(_FLAVOR, _QUEUE, UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
+    Unused(_QUEUE, (GROUP, "LocalQueue"), UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
+    Unused((GROUP, "Topology"), _FLAVOR, UNUSED, "no ResourceFlavor names this topology"),
+    Unused((GROUP, "AdmissionCheck"), _QUEUE, UNUSED, "no ClusterQueue names this check"),
+    Unused(
+        (KARPENTER_AWS, "EC2NodeClass"), (KARPENTER, "NodePool"), UNUSED_CAPACITY, "no NodePool names this node class"
+    ),
+    Unused(
+        (TEMPLATES, "ConstraintTemplate"), (CONSTRAINTS, "*"), UNUSED, "no constraint has the kind of this template"
+    ),
 )
 
 
@@ -67,8 +61,7 @@ def findings(objects: ObjectSet) -> Findings:
     objects, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
     groups = {group(manifest) for manifest in objects.manifests}
     for row in KINDS:
-        api_group, user = kind_of(row.user)
-        if (user == "*" and api_group in groups) or objects.has(api_group, user):
+        if (row.user[1] == "*" and row.user[0] in groups) or objects.has(*row.user):
             for manifest in objects.of(*row.kind):
                 name = index.symbols.name_of(manifest)
                 if (row.kind, name) not in used:
@@ -135,10 +128,6 @@ def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFi
     kind = ("", "ConfigMap")
     for manifest in index.tree.of(*kind):
         is_candidate = manifest.namespace in reading - queued and not manifest.labels and not manifest.annotations
-        if is_candidate and (kind, manifest.name) not in used and not _is_mentioned(manifest.name, index):
+        is_mentioned = is_candidate and any(manifest.name in str(pods.spec) for pods in index.pods)
+        if is_candidate and (kind, manifest.name) not in used and not is_mentioned:
             yield ObjectFinding(UNUSED, manifest, (), "no pods in the input read this ConfigMap")
-
-
-def _is_mentioned(name: str, index: Index) -> bool:
-    """Returns whether the spec of any pods mentions a name."""
-    return any(name in str(pods.spec) for pods in index.pods)
