@@ -28,14 +28,14 @@ from gpuc.trace.advice import for_local_queue
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.created import MEMBER, Creation, ephemeral_claims, object_creations, pod_creation, template_claims
 from gpuc.trace.kueue_scope import has_elastic_jobs, is_gated, manages
-from gpuc.trace.steps import Judgement, Stage, Step, all_failures
+from gpuc.trace.steps import Judgement, Stage, Step, Steps, all_failures
 from gpuc.trace.workload import PodSet, Workload
 
 _MAX_NAMES = 4
 _FIELD: Path = ("metadata", "namespace")
 
 
-def object_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+def object_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """Yields the steps of the creation of a workload and of the objects between the workload and its pods.
 
     For a Pod, these are all steps of the creation of the pod.
@@ -51,9 +51,7 @@ def object_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
         yield from _creation_steps(cluster, creation, (Stage.API, Stage.POLICY), "")
 
 
-def pod_steps(
-    cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]
-) -> Iterator[Step]:
+def pod_steps(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]) -> Steps:
     """Yields the steps of the creation of one pod of a pod set by a controller, and of the claims of its volumes.
 
     For a Pod, these are only the steps of the claims.
@@ -70,14 +68,14 @@ def pod_steps(
         yield from _claim_steps(cluster, claim, pods.name)
 
 
-def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Iterator[Step]:
+def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Steps:
     """Yields the steps of the creation of a PersistentVolumeClaim; the pod validation includes that of its template."""
     request = _admitted(cluster, claim.request)
     yield from _steps(Stage.POD_POLICY, cluster.objects.once(Policies).decide(request), claim.path, pods)
     yield from _steps(Stage.POD_POLICY, webhook_decisions(cluster.objects, request), claim.path, pods)
 
 
-def limit_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+def limit_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """Yields the steps of the LimitRanges, for each pod, and of the ResourceQuotas, for all objects and pods together.
 
     An empty namespace is assumed.
@@ -110,9 +108,7 @@ def _admitted(cluster: ClusterIndex, request: Request) -> Request:
     return mutated(cluster.objects, request._replace(document=with_defaults(request.document)))
 
 
-def _creation_steps(
-    cluster: ClusterIndex, creation: Creation, stages: tuple[Stage, Stage], pods: str
-) -> Iterator[Step]:
+def _creation_steps(cluster: ClusterIndex, creation: Creation, stages: tuple[Stage, Stage], pods: str) -> Steps:
     """Yields the steps of the creation of one object, in the stages of the validation and of the policies."""
     request = _admitted(cluster, creation.request)
     objects, path = cluster.objects, creation.path
@@ -146,7 +142,7 @@ def _without_elastic_annotation(document: Body) -> Body:
     return {**document, "metadata": {**metadata, "annotations": others}}
 
 
-def _steps(stage: Stage, decisions: Iterable[Decision], path: Path, pods: str = "") -> Iterator[Step]:
+def _steps(stage: Stage, decisions: Iterable[Decision], path: Path, pods: str = "") -> Steps:
     """Yields a failed step for every denial; without denials, steps for what is unknown, assumed and allowed."""
     made = list(decisions)
     if denied := [decision for decision in made if decision.outcome == "denied"]:
@@ -187,7 +183,7 @@ def _place(path: Path, field: Path) -> Path:
     return (*path, *field[1:]) if path[-1:] == ("rayClusterSpec",) else (*path, *field)
 
 
-def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """Yields a step for a namespace that does not exist, or perhaps not; no step for a namespace that exists.
 
     Without all objects of the cluster, every namespace is assumed to exist.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 from gpuc.cluster.queue import GROUPS, Member, cluster_queue, inactive_reason
@@ -17,7 +16,7 @@ from gpuc.trace import advice
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import refusal_location
 from gpuc.trace.kueue_scope import queue_of
-from gpuc.trace.steps import Stage, Step, all_failures
+from gpuc.trace.steps import Stage, Step, Steps, all_failures
 from gpuc.trace.workload import PodSet, Workload
 
 _STOPPED = ("Hold", "HoldAndDrain")
@@ -52,7 +51,7 @@ def local_queue_step(cluster: ClusterIndex, workload: Workload, local: Manifest 
     return Step(Stage.LOCAL_QUEUE, "passed", message, local, ("spec", "clusterQueue"))
 
 
-def priority_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+def priority_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """Checks that the priority class of a workload exists; yields no step for a workload without a priority class.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go, prepareWorkload
@@ -97,9 +96,7 @@ def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member)
     return step("passed", f"{manifest} is active and accepts namespace {workload.namespace}", path=path)
 
 
-def quota_steps(
-    cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, choice: Choice
-) -> Iterator[Step]:
+def quota_steps(cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, choice: Choice) -> Steps:
     """Checks that the queue covers the resources, that a flavor fits the pods, and that the quota is large enough.
 
     Args:
@@ -141,7 +138,7 @@ def quota_steps(
     yield Step(Stage.QUOTA, "passed", message, manifest, path, pods.name)
 
 
-def start_steps(workload: Workload, local: Manifest, queue: Member) -> Iterator[Step]:
+def start_steps(workload: Workload, local: Manifest, queue: Member) -> Steps:
     """Yields a failed step for each label or annotation that Kueue sets, if a pod template has another value.
 
     Kueue ends a workload with such a conflict when Kueue starts the workload (reason FailedToStart).
@@ -153,7 +150,7 @@ def start_steps(workload: Workload, local: Manifest, queue: Member) -> Iterator[
     yield from all_failures(step for pods in sets for step in _conflicts(workload, pods, local, queue))
 
 
-def _conflicts(workload: Workload, pods: PodSet, local: Manifest, queue: Member) -> Iterator[Step]:
+def _conflicts(workload: Workload, pods: PodSet, local: Manifest, queue: Member) -> Steps:
     set_labels = {_LOCAL_QUEUE_LABEL: local.name, _CLUSTER_QUEUE_LABEL: queue.name, PODSET_LABEL: pods.name}
     if workload.kind in _HASHED_NAMES:
         del set_labels[PODSET_LABEL]

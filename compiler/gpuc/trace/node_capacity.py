@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpuc.cluster.application import Delivery
@@ -196,15 +196,10 @@ def other_devices(cluster: ClusterIndex, found: Sequence[MatchingPool], demand: 
 
 def missing_device_plugin(cluster: ClusterIndex, pod: Amounts) -> str:
     """Returns a message about a requested device without a device plugin in the input; an empty string otherwise."""
+    texts = [*cluster.objects.once(Delivery).charts, *(pods.manifest.name for pods in cluster.daemonsets)]
+    containers = (row for pods in cluster.daemonsets for _, row in items(dig(pods.spec, "containers")))
+    texts += [str(dig(container, "image")) for container in containers]
     for name, words in _PLUGINS.items():
-        if pod.get(name) and not any(words.search(text) for text in _daemonset_texts(cluster)):
+        if pod.get(name) and not any(words.search(text) for text in texts):
             return f"the input has no device plugin that advertises {name}"
     return ""
-
-
-def _daemonset_texts(cluster: ClusterIndex) -> Iterator[str]:
-    """Yields the names and images of DaemonSets, and the names of Helm charts."""
-    yield from cluster.objects.once(Delivery).charts
-    for pods in cluster.daemonsets:
-        yield pods.manifest.name
-        yield from (str(dig(row, "image")) for _, row in items(dig(pods.spec, "containers")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ from gpuc.trace.node_fields import reason_step, selection_step, with_volume_term
 from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, max_pods, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
 from gpuc.trace.spreading import Spread, exclusive_step, spread, unjudged_field, used_port
-from gpuc.trace.steps import Placement, Stage, Step, TraceResult, failed_if
+from gpuc.trace.steps import Placement, Stage, Step, Steps, TraceResult, failed_if
 from gpuc.trace.workload import PodSet, Workload
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ _MAX_TYPES = 6
 
 def topology_steps(
     cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[ResourceFlavor], queue: Member
-) -> Iterator[Step]:
+) -> Steps:
     """Checks that existing nodes have enough resources for the pods, if a flavor has a topology.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
@@ -80,7 +79,7 @@ def topology_steps(
 
 def workload_node_steps(
     cluster: ClusterIndex, workload: Workload, sets: list[tuple[PodSet, PodDemand]], result: TraceResult, copies: int
-) -> Iterator[Step]:
+) -> Steps:
     """Checks the nodes of every pod set, then whether all pods of all replicas together fit into the node pools.
 
     Args:
@@ -108,7 +107,7 @@ def workload_node_steps(
 
 def node_steps(
     cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: TraceResult, spreading: Spread, copies: int
-) -> Iterator[Step]:
+) -> Steps:
     """Checks that a node pool accepts the pods, that its nodes have enough resources, and that agents remove taints.
 
     Adds the nodes of all replicas to the placement of the pod set, or yields a step with verdict "unknown" if they are
@@ -194,7 +193,7 @@ def _newest_and_smallest(catalog: Catalog, name: str) -> tuple[int, int, str]:
     return -int(generation), int(cores), name
 
 
-def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Iterator[Step]:
+def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Steps:
     """Checks that agents remove the startup taints of a pool; yields no step for a pool without startup taints.
 
     Args:

@@ -141,7 +141,11 @@ def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[Unsche
 
     A pool that has a label with a different value is less close than a pool without the label.
     """
-    unmet = {pool: _unmet_requirements(pool, pods) for pool in cluster.nodes.pools}
+    terms = [dict.fromkeys(term) for term in pods.terms]
+    unmet = {
+        pool: min(([row for row in term if pool.mismatch((row,))] for term in terms), key=len, default=[])
+        for pool in cluster.nodes.pools
+    }
     distances = {
         pool: (sum(requirement.key in pool.labels for requirement in requirements), len(requirements))
         for pool, requirements in unmet.items()
@@ -158,14 +162,6 @@ def _change(wanted: Requirement, known: Iterable[str]) -> str:
     """Returns a fix for a requirement of the pods that no node meets, with the known values of the label."""
     values = several([value for value in sorted(known) if not wanted.domain.allows(value)], " or ")
     return f"in the node selector, set {wanted.key} to {values}" if values else f"do not select nodes by {wanted.key}"
-
-
-def _unmet_requirements(pool: Pool, pods: PodDemand) -> list[Requirement]:
-    """Returns the requirements that no node of a pool meets, of the term with the fewest such requirements."""
-    by_term = [
-        [requirement for requirement in dict.fromkeys(term) if pool.mismatch((requirement,))] for term in pods.terms
-    ]
-    return min(by_term, key=len, default=[])
 
 
 _MAX_REASONS = 4

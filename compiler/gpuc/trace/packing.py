@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS
 from gpuc.kubernetes.amounts import Amounts, counted, pods_that_fit, quantity_text, total
 from gpuc.trace.nodes import UNLIMITED_NODES, MatchingPool, PodDemand, pods_per_node
-from gpuc.trace.steps import Stage, Step
+from gpuc.trace.steps import Stage, Step, Steps
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
@@ -40,7 +40,7 @@ class _Nodes:
     """Whether pods that need reserved instances can use the nodes."""
 
 
-def packing_steps(loads: Sequence[Load], copies: int) -> Iterator[Step]:
+def packing_steps(loads: Sequence[Load], copies: int) -> Steps:
     """Yields a step if all pods of a workload do not certainly fit into the limits of the node pools together.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple
@@ -86,6 +86,9 @@ class Step(NamedTuple):
     def failed(self) -> bool:
         """Whether the workload does not pass the stage."""
         return self.verdict == "failed"
+
+
+Steps = Iterator[Step]
 
 
 def failed_if(is_sure: bool) -> Judgement:

@@ -6,8 +6,6 @@ quota. So a workload that fails in a trace also fails in the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpuc.admission.validation.cron_job import never_fires
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
@@ -30,7 +28,7 @@ from gpuc.trace.kueue_steps import (
 )
 from gpuc.trace.node_steps import topology_steps, workload_node_steps
 from gpuc.trace.nodes import PodDemand, pod_demand
-from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, TraceResult
+from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, Steps, TraceResult
 from gpuc.trace.workload import PodSet, Workload, created_pods, queued_pods
 
 _MAX_COPIES = 10_000
@@ -60,7 +58,7 @@ def trace_workload(
 
 def _steps(
     cluster: ClusterIndex, workload: Workload, created: list[PodSet], admission: bool, usage: Usage, result: TraceResult
-) -> Iterator[Step]:
+) -> Steps:
     """Yields all steps in the order of the cluster. The caller stops at the first failed step."""
     if workload.rejected:
         yield workload.rejected
@@ -93,9 +91,7 @@ def _demand(pods: PodSet, flavors: list[ResourceFlavor]) -> PodDemand:
     return pod_demand(pods.pod, pods.count, pod_requests(pods.pod), flavors)
 
 
-def _bypass_steps(
-    cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult
-) -> Iterator[Step]:
+def _bypass_steps(cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult) -> Steps:
     """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs."""
     if is_perhaps_suspended(cluster, workload):
         message = f"{result.bypass}; if Kueue's webhook selects the namespace, the workload stays suspended"
@@ -117,7 +113,7 @@ def _kueue_steps(
     usage: Usage,
     flavors_of: dict[str, list[ResourceFlavor]],
     result: TraceResult,
-) -> Iterator[Step]:
+) -> Steps:
     """Yields the steps of the admission by Kueue, and adds the placements and the flavors of the pod sets."""
     local = local_queue(cluster, workload)
     yield local_queue_step(cluster, workload, local)
@@ -145,7 +141,7 @@ def _kueue_steps(
 
 def _copies(
     cluster: ClusterIndex, workload: Workload, created: list[PodSet], usage: Usage, result: TraceResult
-) -> Iterator[Step]:
+) -> Steps:
     """Yields a failed step if the quota is too small for all replicas of an object; every replica is one workload.
 
     Writes the borrowed quota of all replicas to the placements of `result`.
@@ -163,7 +159,7 @@ def _copies(
             return
 
 
-def stopped_steps(workload: Workload, *, is_queued: bool) -> Iterator[Step]:
+def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:
     """Yields a failed step for a workload that starts no pods, although the API server accepts it.
 
     The reason is a number of 0 pods, a suspended workload that Kueue does not start, a schedule without a day, or a

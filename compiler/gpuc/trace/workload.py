@@ -171,16 +171,10 @@ def _labels(manifest: Manifest) -> dict[str, Any]:
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/deployment/deployment_webhook.go
     """
-    spec = dig(manifest.body, "spec")
-    template_labels = dict(pairs(dig(spec, "template", "metadata", "labels")))
-    match group(manifest), manifest.kind:
-        case "batch", "CronJob":
-            return dict(pairs(dig(spec, "jobTemplate", "metadata", "labels")))
-        case "apps", "ReplicaSet":
-            return template_labels
-        case "apps", _:
-            return template_labels | manifest.labels
-    return manifest.labels
+    if path := _LABEL_PATHS.get(manifest.kind):
+        return dict(pairs(dig(manifest.body, *path)))
+    template = dig(manifest.body, "spec", "template", "metadata", "labels") if group(manifest) == "apps" else None
+    return {**dict(pairs(template)), **manifest.labels}
 
 
 def _copies(manifest: Manifest) -> int:

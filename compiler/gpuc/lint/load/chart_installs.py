@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
 
+T = TypeVar("T")
 _OF_OTHER_TEAM = re.compile(r"(?:^|/)clusters/[^/]+/values/([a-z-]+)\.yaml$")
 """The path of the Helm values of a component that another team installs."""
 MapDocument = tuple[str, int, dict[str, Any]]
@@ -105,9 +106,7 @@ class _Input:
 
     def at(self, path: str) -> MapDocument | None:
         """Returns the map in the only file whose path ends with `path`; None if no file or several files match."""
-        ending = "/" + os.path.normpath(path).lstrip("./")
-        matching = [document for file, document in self._files.items() if file.endswith(ending)]
-        return matching[0] if len(matching) == 1 else None
+        return _at(path, self._files)
 
     def relative_to(self, file: str, name: str) -> MapDocument | None:
         """Returns the map in the file `name`, a path relative to the folder of `file`; None if it is not loaded."""
@@ -267,8 +266,12 @@ def _source_in(manifest: Manifest, path: Path, value: Any, *, is_parameter: bool
 
 def _chart_at(path: str, loaded: _Input) -> _Chart | None:
     """Returns the umbrella chart in the only folder whose path ends with `path`."""
-    ending = "/" + os.path.normpath(path).lstrip("./") if path else None
-    matching = [chart for folder, chart in loaded.charts.items() if ending and folder.endswith(ending)]
+    return _at(path, loaded.charts) if path else None
+
+
+def _at(path: str, by_path: Mapping[str, T]) -> T | None:
+    ending = "/" + os.path.normpath(path).lstrip("./")
+    matching = [value for known, value in by_path.items() if known.endswith(ending)]
     return matching[0] if len(matching) == 1 else None
 
 

@@ -100,7 +100,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield ObjectFinding(NOTHING_EXCLUDED, denying[0], ("spec", "enforcementAction"), text)
 
 
-def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Iterator[ObjectFinding]:
+def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Findings:
     match = dig(constraint.body, "spec", "match")
     entries = list(items(dig(match, "kinds")))
     if not entries:
@@ -144,7 +144,7 @@ def _selects(constraint: Manifest) -> bool:
     return any(_is_set(dig(match, selector)) for selector in _SELECTORS)
 
 
-def _warns_everywhere(by_kind: list[list[Manifest]]) -> Iterator[ObjectFinding]:
+def _warns_everywhere(by_kind: list[list[Manifest]]) -> Findings:
     """Yields findings about constraints that warn or audit in every namespace, while other constraints select some."""
     selecting = sum(_selects(constraint) for constraints in by_kind for constraint in constraints)
     for constraints in by_kind:
@@ -163,7 +163,7 @@ def _is_set(value: Any) -> bool:
     return bool(value)
 
 
-def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Findings:
     """Yields the findings from a comparison of the constraints of one kind.
 
     The constraints should select the same kinds of objects, and together all values of a namespace label.
@@ -190,7 +190,7 @@ def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[Objec
         yield from _unselected_namespaces(objects, key, values)
 
 
-def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
+def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manifest]) -> Findings:
     """Yields a finding for every value of a label that a namespace has and no constraint selects."""
     actual = {str(labels[key]): name for name, labels in objects.namespaces.items() if key in labels}
     kind = next(iter(values.values())).kind
@@ -201,7 +201,7 @@ def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manif
             yield ObjectFinding(NOT_SELECTED, namespace, ("metadata", "labels", key), text)
 
 
-def _different_kinds(constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+def _different_kinds(constraints: list[Manifest]) -> Findings:
     all_kinds = set().union(*map(_kinds, constraints))
     for constraint in constraints:
         if absent := sorted(all_kinds - _kinds(constraint)):
@@ -209,12 +209,12 @@ def _different_kinds(constraints: list[Manifest]) -> Iterator[ObjectFinding]:
             yield ObjectFinding(DIFFERENT_KINDS, constraint, ("spec", "match", "kinds"), text)
 
 
-def _kinds(constraint: Manifest) -> set[str]:
-    entries = items(dig(constraint.body, "spec", "match", "kinds"))
+def _kinds(manifest: Manifest, path: Path = ("match", "kinds")) -> set[str]:
+    entries = items(dig(manifest.body, "spec", *path))
     return {str(kind) for _, entry in entries for _, kind in items(dig(entry, "kinds"))}
 
 
-def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Findings:
     """Yields a finding for every parameter that names a LocalQueue or NodePool that does not exist.
 
     The check of references reports the parameters that gpuc knows as references.
@@ -244,21 +244,16 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
             yield from _texts(item, (*path, index))
 
 
-def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Iterator[ObjectFinding]:
+def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Findings:
     for template in objects.of(TEMPLATES, "ConstraintTemplate"):
         path = ("spec", "crd", "spec", "names", "kind")
         if isinstance(kind := dig(template.body, *path), str) and kind not in kinds:
             yield ObjectFinding(WITHOUT_CONSTRAINT, template, path, f"there is no constraint of kind {kind}")
 
 
-def _unexpanded_kinds(objects: ObjectSet) -> Iterator[ObjectFinding]:
+def _unexpanded_kinds(objects: ObjectSet) -> Findings:
     templates = objects.of(EXPANSION, "ExpansionTemplate")
-    kinds = {
-        str(kind)
-        for template in templates
-        for _, entry in items(dig(template.body, "spec", "applyTo"))
-        for _, kind in items(dig(entry, "kinds"))
-    }
+    kinds = set().union(*(_kinds(template, ("applyTo",)) for template in templates))
     if templates and (absent := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
         text = f"no ExpansionTemplate covers {', '.join(absent)}"
         yield ObjectFinding(NOT_EXPANDED, templates[0], ("spec", "applyTo"), text)

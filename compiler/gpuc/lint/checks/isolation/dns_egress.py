@@ -1,11 +1,6 @@
-from __future__ import annotations
+"""Isolated pods that cannot resolve names."""
 
-from gpuc.isolation import dns_egress
-from gpuc.lint.checks import Findings, check
-from gpuc.objects.object_set import ObjectSet
+from gpuc.isolation.dns_egress import NO_DNS, findings
+from gpuc.lint.checks import check
 
-
-@check(dns_egress.NO_DNS)
-def findings(objects: ObjectSet) -> Findings:
-    """Yields the findings about pods whose NetworkPolicies do not allow the DNS servers."""
-    return dns_egress.findings(objects)
+DNS_EGRESS = check(NO_DNS)(findings)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,7 +40,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _monitor(monitor, targets)
 
 
-def _monitor(monitor: Monitor, targets: _Targets) -> Iterator[ObjectFinding]:
+def _monitor(monitor: Monitor, targets: _Targets) -> Findings:
     namespaces = monitor.namespaces
     if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor) for name in namespaces):
         return
@@ -57,7 +57,7 @@ def _monitor(monitor: Monitor, targets: _Targets) -> Iterator[ObjectFinding]:
         yield from _labels(monitor, targets)
 
 
-def _labels(monitor: Monitor, targets: _Targets) -> Iterator[ObjectFinding]:
+def _labels(monitor: Monitor, targets: _Targets) -> Findings:
     namespaces, kind = monitor.namespaces, monitor.targets
     known = [labels for name in namespaces for labels in targets.charts.labels(name, monitor.kind)]
     charts = ", ".join(sorted({chart for name in namespaces for chart in targets.charts.names(name)}))

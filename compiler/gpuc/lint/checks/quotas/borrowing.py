@@ -5,7 +5,6 @@ Rules of `gpuc.rules` judge the mistakes that can also be in a spec.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -71,7 +70,7 @@ def _of_tree(pools: FlavorCapacity, tree: Tree) -> Findings:
             yield from (found.on_object(resource_without_quota.rule) for found in uncovered(queue, closed))
 
 
-def _refused(member: Member) -> Iterator[ObjectFinding]:
+def _refused(member: Member) -> Findings:
     for key, quota in member.quotas.items():
         limits = (("borrowingLimit", quota.borrow), ("lendingLimit", quota.lend))
         for field, value in (("nominalQuota", quota.nominal), *limits):
@@ -85,7 +84,7 @@ def _refused(member: Member) -> Iterator[ObjectFinding]:
                 yield member.finding(LIMIT_WITHOUT_COHORT, key, field, text, on_key=True)
 
 
-def _no_lender(member: Member, *, is_complete: bool) -> Iterator[ObjectFinding]:
+def _no_lender(member: Member, *, is_complete: bool) -> Findings:
     """Yields an error for a borrowing limit without a lender; a warning if other files may have a lender.
 
     A limit above what other queues lend is no mistake in objects, because other queues may come later.
@@ -95,7 +94,7 @@ def _no_lender(member: Member, *, is_complete: bool) -> Iterator[ObjectFinding]:
         yield found.on_object(rule if is_complete else replace(rule, severity=Severity.WARNING))
 
 
-def _weight(member: Member) -> Iterator[ObjectFinding]:
+def _weight(member: Member) -> Findings:
     if member.manifest is None:
         return
     path: Path = ("spec", "fairSharing", "weight")

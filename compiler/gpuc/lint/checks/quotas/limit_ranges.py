@@ -5,7 +5,6 @@ Source: kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
@@ -55,7 +54,7 @@ def _bounded(objects: ObjectSet) -> dict[tuple[str, str], Manifest]:
     }
 
 
-def _crossed(manifest: Manifest, path: Path, limit: Any) -> Iterator[ObjectFinding]:
+def _crossed(manifest: Manifest, path: Path, limit: Any) -> Findings:
     for position, low in enumerate(_RISING):
         for resource, row in pairs(dig(limit, low)):
             value = quantity(row)

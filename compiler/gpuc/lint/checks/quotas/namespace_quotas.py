@@ -70,9 +70,7 @@ def namespace_quotas(objects: ObjectSet) -> Findings:
         yield from _too_high(list(_quotas(hard, members, judged, pools.closed)), judged, pools)
 
 
-def _too_high(
-    quotas: list[NamespaceQuota], queues: dict[str, Member], pools: FlavorCapacity
-) -> Iterator[ObjectFinding]:
+def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Member], pools: FlavorCapacity) -> Findings:
     """Yields findings about ResourceQuotas that allow more than the ClusterQueues and node pools can provide."""
     found = list(outside_kueue(quotas, pools.unqueued))
     yield from found
@@ -106,7 +104,7 @@ def _quotas(
         yield NamespaceQuota(namespace, names, hard.get(namespace, {}), provided)
 
 
-def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
+def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapacity) -> Findings:
     """Yields findings about amounts of a ResourceQuota that pods of the namespace cannot use.
 
     Pods outside of Kueue can also use the node pools that no ResourceFlavor selects.
@@ -165,7 +163,7 @@ def _admits_only(queue: Member, served: list[str]) -> bool:
     return any(isinstance(values, list) and all(value in served for value in values) for values in named)
 
 
-def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
+def _no_pod(queue: Member, namespace: str, hard: Hard) -> Findings:
     kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(GPUS)]
     usable = [kind for kind in kinds if any(queue.capacity(key) for key in queue.quotas if key[1] == kind)]
     flavors = [
@@ -187,7 +185,7 @@ def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding
         yield ObjectFinding(NO_POD_FITS, manifest, path, text + ", ".join(usable))
 
 
-def _forbidden_resources(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
+def _forbidden_resources(queue: Member, namespace: str, hard: Hard) -> Findings:
     """Yields findings about devices and huge pages that the ClusterQueue provides and the namespace does not allow."""
     provided = dict.fromkeys(key[1] for key in queue.quotas if queue.capacity(key) > 0)
     devices = [name for name in provided if name in hard and name not in _NATIVE and name != PODS]
@@ -200,7 +198,7 @@ def _forbidden_resources(queue: Member, namespace: str, hard: Hard) -> Iterator[
         yield ObjectFinding(FORBIDDEN_RESOURCE, manifest, path, text)
 
 
-def _out_of_reach(queue: Member, bounds: list[Hard]) -> Iterator[ObjectFinding]:
+def _out_of_reach(queue: Member, bounds: list[Hard]) -> Findings:
     nominal: dict[str, int] = defaultdict(int)
     for (_, resource), quota in queue.quotas.items():
         nominal[resource] += quota.nominal

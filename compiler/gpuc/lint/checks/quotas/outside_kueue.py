@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
+from gpuc.lint.checks import Findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
@@ -48,7 +49,7 @@ _Group = tuple[dict[str, Pool], list[NamespaceQuota]]
 """Pools by name, and the namespaces that may use the pools; no other namespace may use the pools."""
 
 
-def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Iterator[ObjectFinding]:
+def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Findings:
     """Yields findings about ResourceQuotas for pools that no ResourceFlavor selects.
 
     Only sums for pools of gpuc are compared with the capacity: other clusters may allow more than their nodes have.
@@ -60,7 +61,7 @@ def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Iterato
             yield from _over_capacity(pools, members)
 
 
-def _counted_twice(quota: NamespaceQuota, unqueued: list[Pool]) -> Iterator[ObjectFinding]:
+def _counted_twice(quota: NamespaceQuota, unqueued: list[Pool]) -> Findings:
     for pool in quota.pools(unqueued):
         for resource in sorted(pool.gpus):
             provided = quota.provided.get(resource, 0)
@@ -83,7 +84,7 @@ def _groups(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> list[_Group]:
     return groups
 
 
-def _over_capacity(pools: dict[str, Pool], quotas: list[NamespaceQuota]) -> Iterator[ObjectFinding]:
+def _over_capacity(pools: dict[str, Pool], quotas: list[NamespaceQuota]) -> Findings:
     """Yields a finding for the first GPU resource of which the namespaces may request more than the nodes have."""
     names = ", ".join(pools)
     for resource in sorted(resource for pool in pools.values() for resource in pool.gpus):

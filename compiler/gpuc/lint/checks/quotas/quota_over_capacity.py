@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 
@@ -14,7 +13,6 @@ from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.model.names import EFA, GPU
 from gpuc.model.units import Unit
-from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.rules.queues._places import place
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
@@ -90,9 +88,7 @@ def quota_proportions(objects: ObjectSet) -> Findings:
                 yield from _of_gpus(queue, flavor, quotas, gpus, types)
 
 
-def _of_gpus(
-    queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
-) -> Iterator[ObjectFinding]:
+def _of_gpus(queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]) -> Findings:
     node_gpus = min(node[GPU] for node in types)
     if gpus < node_gpus and queue.capacity((flavor, EFA)):
         text = f"the ClusterQueue can use {rounded(GPU, gpus)} of ResourceFlavor {flavor}, borrowing included, but one "

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from gpuc.cluster.flavors import FlavorCapacity
@@ -10,7 +9,6 @@ from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
 from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.model.names import EFA, GPU
-from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 BORROWED_GPUS_WITHOUT_CPU = declare_rule(
@@ -42,7 +40,7 @@ def unbalanced_quota(objects: ObjectSet) -> Findings:
             yield from _borrowed_gpus_without_cpu(pools, queue, flavor, quotas, certain)
 
 
-def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Iterator[ObjectFinding]:
+def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Findings:
     """Yields findings about flavors without quota for cpu, memory or pods."""
     usable = [resource for resource in quotas if queue.capacity((flavor, resource)) > 0]
     for resource in _ALWAYS:
@@ -54,7 +52,7 @@ def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: 
 
 def _borrowed_gpus_without_cpu(
     pools: FlavorCapacity, queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     gpus = quotas.get(GPU)
     types = pools.unshared_types(flavor)
     if gpus is None or not types or queue.parent is None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.admission.validation.containers import PROBES
@@ -49,7 +48,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _endpoints(monitor, [service for service in services if home_namespace(service) == own])
 
 
-def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
+def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Findings:
     limits, requests = (dict(pairs(dig(container, "resources", field))) for field in ("limits", "requests"))
     added = {name: value for name, value in defaults.items() if name not in limits}
     resources = {"limits": {**limits, **added}, "requests": requests}
@@ -74,7 +73,7 @@ def _ports(container: Any) -> set[str]:
     return {name for _, port in items(dig(container, "ports")) if isinstance(name := dig(port, "name"), str)}
 
 
-def _probes(pods: Pods, path: Path, container: Any) -> Iterator[ObjectFinding]:
+def _probes(pods: Pods, path: Path, container: Any) -> Findings:
     for probe in PROBES:
         for action in ("httpGet", "tcpSocket"):
             name = dig(container, probe, action, "port")
@@ -83,7 +82,7 @@ def _probes(pods: Pods, path: Path, container: Any) -> Iterator[ObjectFinding]:
                 yield _no_port(pods.manifest, port_path, name, known, "the container")
 
 
-def _targets(service: Manifest, workloads: list[Pods]) -> Iterator[ObjectFinding]:
+def _targets(service: Manifest, workloads: list[Pods]) -> Findings:
     """Yields findings about named ports that no selected pod has, for a Service that selects pods of the input."""
     selected = equal_labels(dig(service.body, "spec", "selector"))
     chosen = [pods for pods in workloads if selected and matches(selected, pods.labels)]
@@ -94,7 +93,7 @@ def _targets(service: Manifest, workloads: list[Pods]) -> Iterator[ObjectFinding
             yield _no_port(service, ("spec", "ports", number, "targetPort"), name, known, "the selected pods")
 
 
-def _endpoints(monitor: Monitor, services: list[Manifest]) -> Iterator[ObjectFinding]:
+def _endpoints(monitor: Monitor, services: list[Manifest]) -> Findings:
     """Yields findings about named ports that no selected Service has.
 
     Only monitors that select a Service of the input in their own namespace are checked.

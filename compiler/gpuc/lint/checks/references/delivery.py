@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
 
 from gpuc.cluster.application import ARGO, Delivery, Source, application_in
 from gpuc.cluster.index import Index
@@ -59,7 +58,7 @@ def findings(objects: ObjectSet) -> Findings:
         yield from missing_charts(index, delivery)
 
 
-def _folder(source: Source, delivery: Delivery, *, is_complete: bool) -> Iterator[ObjectFinding]:
+def _folder(source: Source, delivery: Delivery, *, is_complete: bool) -> Findings:
     """Yields a finding if the folder of a source has no objects; in partial input only for a misspelt folder."""
     folder = source.folder
     if folder is None or source.repository not in delivery.repositories or delivery.synced_folders(source):
@@ -70,7 +69,7 @@ def _folder(source: Source, delivery: Delivery, *, is_complete: bool) -> Iterato
         yield ObjectFinding(NOTHING_TO_SYNC, source.application, (*source.path, "path"), message, write(suggestion))
 
 
-def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
+def _twice(delivery: Delivery) -> Findings:
     """Yields findings about sources whose folder another Application syncs to the same destination."""
     synced: dict[tuple[str, ...], Source] = {}
     for source in delivery.sources:
@@ -86,7 +85,7 @@ def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
                 break
 
 
-def _not_synced(delivery: Delivery) -> Iterator[ObjectFinding]:
+def _not_synced(delivery: Delivery) -> Findings:
     """Yields findings about folders that no Application syncs, below the common parent of the synced folders.
 
     The finding is at the first object of the folder.
@@ -115,10 +114,11 @@ def _is_applied_by_users(manifests: list[Manifest]) -> bool:
     )
 
 
-def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Iterator[ObjectFinding]:
+def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Findings:
     """Yields findings about values files in another source, such as "$values/out/prod-use1/kueue/values.yaml"."""
     if dig(source.value, "helm", "ignoreMissingValueFiles") is True:
         return
+    known = objects.value_files if objects.is_complete else None
     for number, text in items(dig(source.value, "helm", "valueFiles")):
         if not isinstance(text, str) or not text.startswith("$") or "/" not in text:
             continue
@@ -129,13 +129,10 @@ def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Iterator[
         if other is None and len(siblings) > 1:
             message = f'no source of this Application has ref "{name}"'
             yield ObjectFinding(NO_VALUES, source.application, file_path, message)
-        elif other is not None and _is_missing(file, other, delivery, objects):
-            suggestion = misspelt(file, objects.value_files or ())
+        elif other is None or known is None or other.repository not in delivery.repositories:
+            continue
+        elif "*" not in file and file not in known:
+            suggestion = misspelt(file, known)
             message = missing("the file", file, (), suggestion)
             fix = write(f"${name}/{suggestion}" if suggestion else "")
             yield ObjectFinding(NO_VALUES, source.application, file_path, message, fix)
-
-
-def _is_missing(file: str, source: Source, delivery: Delivery, objects: ObjectSet) -> bool:
-    is_known = objects.is_complete and objects.value_files is not None and source.repository in delivery.repositories
-    return is_known and "*" not in file and file not in (objects.value_files or ())

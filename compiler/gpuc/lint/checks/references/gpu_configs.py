@@ -84,7 +84,7 @@ def findings(objects: ObjectSet) -> Findings:
                 yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, label), message, on_key=True)
 
 
-def _without_policy(index: Index) -> Iterator[ObjectFinding]:
+def _without_policy(index: Index) -> Findings:
     values = index.tree.values.get(CHART)
     if not index.tree.is_complete or values is None or next(operators(index), None) is not None:
         return
@@ -136,7 +136,7 @@ def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict
     return named[0] if len(named) == 1 else {}, f"ConfigMap {target}"
 
 
-def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -> Iterator[ObjectFinding]:
+def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -> Findings:
     if isinstance(name, str) and name and name not in known.texts:
         suggestion = misspelt(name, known.texts)
         message = f"in {known.source}: {missing('the configuration', name, known.texts, suggestion)}"

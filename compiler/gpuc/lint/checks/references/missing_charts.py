@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 
 from gpuc.catalog import load
@@ -10,6 +9,7 @@ from gpuc.cluster.application import Delivery
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.lint.checks import Findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import dig, group
@@ -40,7 +40,7 @@ _KINDS_MAX = 4
 _KARPENTER, _KARPENTER_CRD = "karpenter", "karpenter-crd"
 
 
-def missing_charts(index: Index, delivery: Delivery) -> Iterator[ObjectFinding]:
+def missing_charts(index: Index, delivery: Delivery) -> Findings:
     """Yields findings about charts that are needed and not installed, if Applications install other charts."""
     if not delivery.charts:
         return
@@ -64,7 +64,7 @@ def _summary(manifests: list[Manifest]) -> str:
     return f"{len(manifests)} objects ({named})"
 
 
-def _karpenter_crd(delivery: Delivery) -> Iterator[ObjectFinding]:
+def _karpenter_crd(delivery: Delivery) -> Findings:
     """Yields findings about sources with Karpenter's chart and skipCrds, if the chart karpenter-crd is missing."""
     if _KARPENTER_CRD in delivery.charts:
         return
@@ -80,7 +80,7 @@ def _runs(index: Index, image: str) -> bool:
     return any(isinstance(text := dig(container, "image"), str) and image in text for container in containers)
 
 
-def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Iterator[ObjectFinding]:
+def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Findings:
     """Yields a finding at the first ClusterQueue that covers a resource without a chart, or else at the first pods."""
     queues = from_objects(index.tree).by_name.values()
     covering = ((queue.manifest, queue.covered_path(name), name) for queue in queues for name in queue.covered)

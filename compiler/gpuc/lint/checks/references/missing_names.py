@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpuc.cluster.index import Index
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.cluster.queue import from_objects, parent
@@ -44,7 +42,7 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _cohorts(index)
 
 
-def _namespaces(index: Index) -> Iterator[ObjectFinding]:
+def _namespaces(index: Index) -> Findings:
     """Yields findings about objects in a namespace that neither an object nor an Application creates.
 
     Partial input is checked only if it has Namespace objects. The finding is at the first object of the namespace.
@@ -67,7 +65,7 @@ def _namespaces(index: Index) -> Iterator[ObjectFinding]:
         yield ObjectFinding(rule, manifest, ("metadata", "namespace"), message, write(suggestion))
 
 
-def _subdomains(index: Index) -> Iterator[ObjectFinding]:
+def _subdomains(index: Index) -> Findings:
     """Yields findings about pods whose subdomain is not the name of a Service in their namespace."""
     kind, is_complete = ("", "Service"), index.tree.is_complete
     for pods in index.pods:
@@ -84,7 +82,7 @@ def _subdomains(index: Index) -> Iterator[ObjectFinding]:
             yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "subdomain"), message, write(suggestion))
 
 
-def _cohorts(index: Index) -> Iterator[ObjectFinding]:
+def _cohorts(index: Index) -> Findings:
     """Yields findings about cohorts with one member and no Cohort object, if another cohort has a similar name.
 
     The other cohort must have a Cohort object, or more than one member.

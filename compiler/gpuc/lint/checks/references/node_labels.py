@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
@@ -52,7 +51,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _affinity(pods, index)
 
 
-def _flavor(flavor: ResourceFlavor, index: Index) -> Iterator[ObjectFinding]:
+def _flavor(flavor: ResourceFlavor, index: Index) -> Findings:
     nodes = index.nodes
     for key, value in _unmet(flavor.labels, nodes):
         message, suggestion, on_key = _nothing_gives(key, [value], nodes) if key else (_NOT_TOGETHER, "", False)
@@ -62,7 +61,7 @@ def _flavor(flavor: ResourceFlavor, index: Index) -> Iterator[ObjectFinding]:
             yield ObjectFinding(rule, flavor.manifest, path, message, write(suggestion), on_key)
 
 
-def _levels(index: Index) -> Iterator[ObjectFinding]:
+def _levels(index: Index) -> Findings:
     """Yields findings about levels whose label no node pool sets, but is similar to a label of a node pool."""
     known = index.nodes.keys
     for topology in index.tree.of("kueue.x-k8s.io", "Topology"):
@@ -75,7 +74,7 @@ def _levels(index: Index) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(MISSPELT_LEVEL, topology, path, message, write(suggestion))
 
 
-def _selector(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _selector(pods: Pods, index: Index) -> Findings:
     path: Path = (*pods.path, "spec", "nodeSelector")
     for key, value in _unmet(dig(pods.spec, "nodeSelector"), index.nodes):
         if key:
@@ -93,7 +92,7 @@ def _unmet(raw: Any, nodes: Pools) -> list[tuple[str, str]]:
     return [label for label in wanted.items() if not nodes.giving(*label)] or [("", "")]
 
 
-def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _affinity(pods: Pods, index: Index) -> Findings:
     unmet: list[tuple[Path, Any]] = []
     for number, term in items(dig(pods.spec, *NODE_TERMS)):
         path: Path = (*pods.path, "spec", *NODE_TERMS, number, "matchExpressions")
@@ -109,7 +108,7 @@ def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
         yield from _unmatched(pods, path, str(dig(requirement, "key")), values, index)
 
 
-def _unmatched(pods: Pods, path: Path, key: str, values: list[str], index: Index) -> Iterator[ObjectFinding]:
+def _unmatched(pods: Pods, path: Path, key: str, values: list[str], index: Index) -> Findings:
     message, suggestion, on_key = _nothing_gives(key, values, index.nodes)
     if not suggestion and not _is_for_pools(pods, index):
         return

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
@@ -87,7 +86,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _pool(pool, sharing)
 
 
-def _pool(pool: Pool, sharing: Sharing) -> Iterator[ObjectFinding]:
+def _pool(pool: Pool, sharing: Sharing) -> Findings:
     for name in pool.listed_types:
         instance = pool.catalog.instances.get(name)
         if instance is None or not instance.gpu or not instance.gpu_count:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpuc.cluster.index import Index
@@ -65,7 +64,7 @@ def _declared(pool: Pool, name: str) -> Declared:
     return declared
 
 
-def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, Declared]) -> Iterator[ObjectFinding]:
+def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, Declared]) -> Findings:
     having = [name for name, resources in declared.items() if resource in resources.has]
     given = f"{resource} to instance type {', '.join(having)} of NodePool {pool.name}, but not to {', '.join(without)}"
     message = f"overlays give {given}, which Karpenter does not start for pods that request the resource"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from gpuc.cluster.application import Application
 from gpuc.cluster.index import Index
@@ -47,7 +47,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _objects(manifests, application, project)
 
 
-def _objects(manifests: Iterable[Manifest], application: Application, project: Project) -> Iterator[ObjectFinding]:
+def _objects(manifests: Iterable[Manifest], application: Application, project: Project) -> Findings:
     """Yields findings about objects of a source that the project does not permit: one for every kind and namespace."""
     reported: set[tuple[str, str]] = set()
     checked: set[tuple[KindName, str]] = set()

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from gpuc.cluster.flavors import FlavorCapacity, resource_flavors
 from gpuc.cluster.index import Index
@@ -53,12 +53,9 @@ _STANDARD = frozenset(
 )  # fmt: skip
 """kubernetes v1.35, pkg/apis/core/helper/helpers.go (standardQuotaResources)."""
 _COUNTED_WITH_SLASH = (
-    "count/",
-    ".storageclass.storage.k8s.io/",
-    ".volumeattributesclass.storage.k8s.io/",
+    "count/", "kubernetes.io/", ".storageclass.storage.k8s.io/", ".volumeattributesclass.storage.k8s.io/",
     ".deviceclass.resource.k8s.io/",
-    "kubernetes.io/",
-)
+)  # fmt: skip
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?\d+g\.\d+gb(?:\.[a-z.+-]+)?")
 """Names of MIG devices under the mixed strategy (k8s-device-plugin v0.20.0, README.md)."""
 _MISSPELT_MIG = re.compile(r"nvidia\.com/mig[-_.]?(\d+)g[-_.]?(\d+)g(?:b|i|ib)?(\.shared)?", re.IGNORECASE)
@@ -88,24 +85,22 @@ def findings(objects: ObjectSet) -> Findings:
         yield from _quotas_covered(index)
 
 
-def _quota_keys(quota: Manifest) -> Iterator[ObjectFinding]:
+def _quota_keys(quota: Manifest) -> Findings:
     for key, _ in pairs(dig(quota.body, "spec", "hard")):
         if key in _STANDARD or key.startswith(("hugepages-", "requests.hugepages-")):
             continue
-        path: Path = ("spec", "hard", key)
-        if "/" not in key:
-            if not key.startswith("count/"):
-                hint = f"requests.{key.removeprefix('limits.')}" if "hugepages-" in key else ""
-                message = "Kubernetes has no quota with this key and refuses the ResourceQuota"
-                yield ObjectFinding(USELESS_QUOTA_KEY, quota, path, message, write(hint), True)
-        elif not key.startswith("requests.") and not any(part in key for part in _COUNTED_WITH_SLASH):
-            name = key.removeprefix("limits.")
+        message = hint = ""
+        if "/" not in key and not key.startswith("count/"):
+            hint = f"requests.{key.removeprefix('limits.')}" if "hugepages-" in key else ""
+            message = "Kubernetes has no quota with this key and refuses the ResourceQuota"
+        elif "/" in key and not key.startswith("requests.") and not any(part in key for part in _COUNTED_WITH_SLASH):
             message = "Kubernetes accepts this key but never counts it; extended resources are counted as "
-            message += "requests.<name>"
-            yield ObjectFinding(USELESS_QUOTA_KEY, quota, path, message, write(f"requests.{name}"), True)
+            message, hint = f"{message}requests.<name>", f"requests.{key.removeprefix('limits.')}"
+        if message:
+            yield ObjectFinding(USELESS_QUOTA_KEY, quota, ("spec", "hard", key), message, write(hint), True)
 
 
-def _misspelt_names(index: Index) -> Iterator[ObjectFinding]:
+def _misspelt_names(index: Index) -> Findings:
     offered = {name for overlay in index.tree.of("karpenter.sh", "NodeOverlay") for name in _capacity(overlay)}
     offered = {name for name in offered if not intended_resource(name, ())}
     for kind, field_path in NAMED:
@@ -123,7 +118,7 @@ def _misspelt_names(index: Index) -> Iterator[ObjectFinding]:
 
 def _misspelt_name(
     manifest: Manifest, path: Path, text: str, offered: set[str], index: Index, *, on_key: bool
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     prefix = next((start for start in _PREFIXES if text.startswith(start)), "")
     name = text[len(prefix) :]
     suggestion = intended_resource(name, offered)
@@ -143,7 +138,7 @@ def _capacity(overlay: Manifest) -> list[str]:
     return [key for key, value in pairs(dig(overlay.body, "spec", "capacity")) if str(value).strip() not in ("0", "")]
 
 
-def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
+def _nodes_covered(index: Index) -> Findings:
     """Yields findings about resources of nodes that the ClusterQueue of the nodes' flavor does not cover."""
     resources = _overlay_resources(index)
     if not resources:
@@ -175,7 +170,7 @@ def _overlay_resources(index: Index) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(names)) for name, names in by_pool.items()}
 
 
-def _quotas_covered(index: Index) -> Iterator[ObjectFinding]:
+def _quotas_covered(index: Index) -> Findings:
     """Yields findings about resources of a ResourceQuota that the ClusterQueues of its namespace do not cover.
 
     Resources of node pools without a ResourceFlavor are left out: pods outside of Kueue use these resources.

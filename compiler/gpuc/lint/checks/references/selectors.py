@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
@@ -80,7 +79,7 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _monitors(index)
 
 
-def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Iterator[ObjectFinding]:
+def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Findings:
     known = index.namespaces
     if not isinstance(raw, dict) or not raw or known.index.select(selector(raw)):
         return
@@ -99,7 +98,7 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
             yield ObjectFinding(rule, manifest, label_path, message, write(suggestion))
 
 
-def _queues(index: Index) -> Iterator[ObjectFinding]:
+def _queues(index: Index) -> Findings:
     for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
         name = cluster_queue(local)
         queue, own = from_objects(index.tree).by_name.get(name), index.tree.namespaces.get(local.namespace)
@@ -126,7 +125,7 @@ class _Candidates(NamedTuple):
     """Whether the input has all objects that the selector can match."""
 
 
-def _pods(index: Index) -> Iterator[ObjectFinding]:
+def _pods(index: Index) -> Findings:
     by_namespace: dict[str, list[dict[str, str]]] = {}
     for pods in index.pods:
         by_namespace.setdefault(home_namespace(pods.manifest), []).append(pods.labels)
@@ -161,7 +160,7 @@ def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
 
 def _labelled(
     manifest: Manifest, selected_labels: list[Wanted], selected: Selector, candidates: _Candidates
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     """Yields findings about labels of a selector whose value no candidate has, if candidates have all keys."""
     wanted = [
         label
@@ -184,7 +183,7 @@ def _labelled(
             yield ObjectFinding(NO_PODS, manifest, path, message, write(suggestion))
 
 
-def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candidates) -> Iterator[ObjectFinding]:
+def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candidates) -> Findings:
     """Yields findings about keys that no candidate has, if a candidate has the wanted value under a similar key."""
     keys = {key for own in candidates.labels for key in own}
     for path, key, values in wanted:
@@ -199,7 +198,7 @@ def _misspelt_key(rule: Rule, manifest: Manifest, path: Path, key: str, nothing:
     return ObjectFinding(rule, manifest, path, message, write(suggestion) if is_key else "", is_key)
 
 
-def _monitors(index: Index) -> Iterator[ObjectFinding]:
+def _monitors(index: Index) -> Findings:
     known = {
         "services": [(home_namespace(service), labels(service.labels)) for service in index.tree.of("", "Service")],
         "pods": [(home_namespace(pods.manifest), pods.labels) for pods in index.pods],

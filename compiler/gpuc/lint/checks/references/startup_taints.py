@@ -44,7 +44,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
 
 
-def _idle(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _idle(pods: Pods, index: Index) -> Findings:
     """Yields findings about node pools without the startup taint that a DaemonSet on their nodes removes."""
     wanted = labels(dig(pods.spec, "nodeSelector"))
     if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in wanted):

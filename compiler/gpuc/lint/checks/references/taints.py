@@ -136,7 +136,7 @@ def _rule(keys: Iterable[str], certain: Rule, index: Index) -> Rule | None:
 
 def _flavor(
     flavor: ResourceFlavor, pools: list[Pool], added: Iterable[Toleration], devices: frozenset[str], certain: Rule
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     accepted = (*flavor.tolerations, *added)
     listed = set(map(str, flavor.taints))
     unmet = [[taint for taint in _unmet(pool, accepted) if str(taint) not in listed] for pool in pools]
@@ -164,7 +164,7 @@ def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
     return ("tolerations",), ""
 
 
-def _unknown_taints(flavor: ResourceFlavor, pools: list[Pool]) -> Iterator[ObjectFinding]:
+def _unknown_taints(flavor: ResourceFlavor, pools: list[Pool]) -> Findings:
     """Yields findings about taints in nodeTaints that no node of the flavor has."""
     existing = sorted({str(taint) for pool in pools for taint in (*pool.taints, *pool.startup_taints)})
     names = ", ".join(pool.name for pool in pools[:3])
@@ -175,7 +175,7 @@ def _unknown_taints(flavor: ResourceFlavor, pools: list[Pool]) -> Iterator[Objec
             yield ObjectFinding(UNKNOWN_NODE_TAINT, flavor.manifest, ("spec", "nodeTaints", taint.index), message)
 
 
-def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _pods(pods: Pods, index: Index) -> Findings:
     selector = dict(pairs(dig(pods.spec, "nodeSelector")))
     keys = {normal(key) for key in selector if isinstance(key, str)}
     rule = _rule(keys & index.nodes.values.keys(), PODS_KEPT_OFF, index)
@@ -190,7 +190,7 @@ def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
         yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "tolerations"), message)
 
 
-def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
+def _misspelt_keys(pods: Pods, keys: set[str]) -> Findings:
     """Yields findings about tolerations with a misspelt key, unless the pods tolerate the correct key too."""
     rows = items(dig(pods.spec, "tolerations"))
     tolerations = [(number, key) for number, row in rows if (key := dig(row, "key"))]
@@ -202,7 +202,7 @@ def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
             yield ObjectFinding(MISSPELT_TAINT, pods.manifest, path, message, write(suggestion))
 
 
-def _pools_without_taint(index: Index) -> Iterator[ObjectFinding]:
+def _pools_without_taint(index: Index) -> Findings:
     """Yields findings about node pools without a taint that flavors or pods tolerate."""
     reported: set[tuple[str, str]] = set()
     for flavor in index.tree.once(every_flavor):
@@ -214,7 +214,7 @@ def _pools_without_taint(index: Index) -> Iterator[ObjectFinding]:
 
 def _lacking(
     user: Manifest, selector: Any, accepted: Tolerations, index: Index, reported: set[tuple[str, str]]
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     if not any(key in index.nodes.values for key in labels(selector)) or not index.nodes.is_complete:
         return
     pools = index.nodes.matching(selector)
@@ -261,7 +261,7 @@ def _is_in_user_data(key: str, pool: Pool, index: Index) -> bool:
     return key in str(dig(node_class.body, "spec", "userData")) if node_class else False
 
 
-def _kept_off_operator(index: Index) -> Iterator[ObjectFinding]:
+def _kept_off_operator(index: Index) -> Findings:
     """Yields a finding about the first taint of every pool that the only ClusterPolicy does not tolerate."""
     policies = index.tree.of("nvidia.com", "ClusterPolicy")
     raw = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None

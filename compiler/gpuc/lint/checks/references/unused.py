@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuc.cluster.flavors import FlavorCapacity
@@ -72,7 +71,7 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _config_maps(index, used)
 
 
-def _cohorts(index: Index) -> Iterator[ObjectFinding]:
+def _cohorts(index: Index) -> Findings:
     named = {member.parent_name for member in from_objects(index.tree).members}
     if index.tree.has(GROUP, "ClusterQueue"):
         for cohort in index.tree.of(GROUP, "Cohort"):
@@ -80,7 +79,7 @@ def _cohorts(index: Index) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(UNUSED_CAPACITY, cohort, (), "no ClusterQueue and no Cohort is in this cohort")
 
 
-def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
+def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Findings:
     """Yields findings about priority classes that no workload names.
 
     Input with LocalQueues is not checked, because users submit further workloads to the LocalQueues.
@@ -93,7 +92,7 @@ def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFin
             yield ObjectFinding(UNUSED, manifest, (), "no work in the input names this priority class")
 
 
-def _pools(index: Index) -> Iterator[ObjectFinding]:
+def _pools(index: Index) -> Findings:
     """Yields findings about node pools that neither Kueue nor a ResourceQuota counts."""
     pools = index.tree.once(FlavorCapacity).unqueued
     counted = _counted_by_quotas(index) if pools else set()
@@ -118,7 +117,7 @@ def _counted_by_quotas(index: Index) -> set[str]:
     }
 
 
-def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
+def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Findings:
     """Yields findings about ConfigMaps that no pod reads, in namespaces whose pods have volumes.
 
     Namespaces with a LocalQueue are not checked, because workloads that users submit may read the ConfigMaps.

@@ -5,7 +5,6 @@ The checks trace the smallest pod that requests a resource of a ClusterQueue thr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 
 from gpuc.cluster.flavors import FlavorCapacity, ResourceFlavor
@@ -86,15 +85,13 @@ def findings(objects: ObjectSet) -> Findings:
     cluster = objects.once(ClusterIndex)
     if not cluster.quotas:
         return
-    reported: set[tuple[str, int, Path]] = set()
+    first: dict[tuple[str, int, Path], ObjectFinding] = {}
     for finding in chain(*(_of_queue(cluster, queue) for queue in cluster.quotas.values()), _never_starts(cluster)):
-        key = finding.rule.id, id(finding.manifest), finding.path
-        if key not in reported:
-            reported.add(key)
-            yield finding
+        first.setdefault((finding.rule.id, id(finding.manifest), finding.path), finding)
+    yield from first.values()
 
 
-def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
+def _of_queue(cluster: ClusterIndex, queue: Member) -> Findings:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
     smallest = smallest_pods(cluster, queue)
@@ -109,7 +106,7 @@ def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
     yield from _closed_namespaces(cluster, manifest, [pod for _, pods in smallest.values() for pod in pods.values()])
 
 
-def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
+def _never_starts(cluster: ClusterIndex) -> Findings:
     for manifest in cluster.objects.manifests:
         if manifest.labels.get(QUEUE_LABEL) is None or (work := workload_of(manifest)) is None:
             continue
@@ -122,9 +119,7 @@ def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
         yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{cause}: {step.message}")
 
 
-def _of_flavor(
-    cluster: ClusterIndex, queue: Member, flavor: ResourceFlavor, pods: dict[str, Amounts]
-) -> Iterator[ObjectFinding]:
+def _of_flavor(cluster: ClusterIndex, queue: Member, flavor: ResourceFlavor, pods: dict[str, Amounts]) -> Findings:
     if not cluster.nodes.pools or not flavor.labels:
         return
     demand = pod_demand({}, 1, {}, [flavor])
@@ -165,7 +160,7 @@ def _no_node(match: MatchingPool) -> ObjectFinding:
 
 def _unadvertised(
     cluster: ClusterIndex, queue: Member, flavor: ResourceFlavor, matches: list[MatchingPool], name: str, pod: Amounts
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     pools = [match.pool for match in matches]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
@@ -180,7 +175,7 @@ def _unadvertised(
     yield ObjectFinding(UNADVERTISED, queue.manifest, queue.flavors[flavor.name].path, message)
 
 
-def _closed_namespaces(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
+def _closed_namespaces(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Findings:
     """Yields findings about namespaces of the ClusterQueue whose limits refuse the smallest pod of every resource."""
     for local in cluster.queues.local_queues.get(queue.name, ()):
         first = None
