@@ -107,7 +107,7 @@ class Linter:
             reason = "missing fields that Kustomize patches may add; lint the output of `kubectl kustomize`"
             self._count(reason, len(findings) - len(certain))
             findings = certain
-        final = [finding for finding in findings if not _is_placeholder(finding)]
+        final = [row for row in findings if not is_filled_later(dig(row.manifest.document(), *row.path))]
         reason = "values that a tool replaces, such as ${NAME}; lint the output of the tool"
         self._count(reason, len(findings) - len(final))
         return final
@@ -184,8 +184,3 @@ def _kueue_configurations(files: LoadedFiles) -> Iterator[ValuesSource]:
             for key, text in pairs(manifest.body.get("data")):
                 if isinstance(text, str) and group in text and isinstance(manifest.origin[0], int):
                     yield ValuesSource(manifest.file, (*manifest.origin, "data", key), text)
-
-
-def _is_placeholder(finding: ObjectFinding) -> bool:
-    """Returns whether the value at the path of the finding is a placeholder such as ${NAME}."""
-    return is_filled_later(dig(finding.manifest.document(), *finding.path))

@@ -35,11 +35,8 @@ class Unchecked:
         kinds_without_schema = {kind: count for kind, count in self.kinds.items() if not kind.startswith(_SPEC_API)}
         if kinds_without_schema:
             kinds = ", ".join(_counted(kind, count) for kind, count in sorted(kinds_without_schema.items()))
-            hint = (
-                "; import the CRDs with `gpuc crds import`, add --crds"
-                if self._has_custom_kind and not has_crds
-                else ""
-            )
+            wants_crds = self._has_custom_kind and not has_crds
+            hint = "; import the CRDs with `gpuc crds import`, add --crds" if wants_crds else ""
             yield f"the fields of kinds for which gpuc has no schema: {kinds}{hint}"
         for reason, count in sorted(self.reasons.items()):
             if not reason.startswith(_SPEC_API):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Literal
 
 from gpuc.admission.limit_ranges import limit_range_decisions
 from gpuc.admission.mutating import mutated
@@ -24,26 +23,19 @@ from gpuc.cluster.namespace import namespaces
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names
 from gpuc.manifest.manifest import Body
-from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
 from gpuc.trace.advice import for_local_queue
 from gpuc.trace.cluster_index import ClusterIndex
-from gpuc.trace.created import (
-    MEMBER,
-    Creation,
-    ephemeral_claims,
-    object_creations,
-    pod_creation,
-    template_claims,
-)
+from gpuc.trace.created import MEMBER, Creation, ephemeral_claims, object_creations, pod_creation, template_claims
 from gpuc.trace.kueue_scope import has_elastic_jobs, is_gated, manages
-from gpuc.trace.steps import Stage, Step, all_failures
+from gpuc.trace.steps import Judgement, Stage, Step, Steps, all_failures
 from gpuc.trace.workload import PodSet, Workload
 
 _MAX_NAMES = 4
 _FIELD: Path = ("metadata", "namespace")
 
 
-def object_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+def object_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """Yields the steps of the creation of a workload and of the objects between the workload and its pods.
 
     For a Pod, these are all steps of the creation of the pod.
@@ -59,9 +51,7 @@ def object_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
         yield from _creation_steps(cluster, creation, (Stage.API, Stage.POLICY), "")
 
 
-def pod_steps(
-    cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]
-) -> Iterator[Step]:
+def pod_steps(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: Sequence[ResourceFlavor]) -> Steps:
     """Yields the steps of the creation of one pod of a pod set by a controller, and of the claims of its volumes.
 
     For a Pod, these are only the steps of the claims.
@@ -78,14 +68,14 @@ def pod_steps(
         yield from _claim_steps(cluster, claim, pods.name)
 
 
-def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Iterator[Step]:
+def _claim_steps(cluster: ClusterIndex, claim: Creation, pods: str) -> Steps:
     """Yields the steps of the creation of a PersistentVolumeClaim; the pod validation includes that of its template."""
     request = _admitted(cluster, claim.request)
     yield from _steps(Stage.POD_POLICY, cluster.objects.once(Policies).decide(request), claim.path, pods)
     yield from _steps(Stage.POD_POLICY, webhook_decisions(cluster.objects, request), claim.path, pods)
 
 
-def limit_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+def limit_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """Yields the steps of the LimitRanges, for each pod, and of the ResourceQuotas, for all objects and pods together.
 
     An empty namespace is assumed.
@@ -118,15 +108,8 @@ def _admitted(cluster: ClusterIndex, request: Request) -> Request:
     return mutated(cluster.objects, request._replace(document=with_defaults(request.document)))
 
 
-def _creation_steps(
-    cluster: ClusterIndex, creation: Creation, stages: tuple[Stage, Stage], pods: str
-) -> Iterator[Step]:
-    """Yields the steps of the creation of one object.
-
-    Args:
-        stages: the stages of the validation and of the policies.
-        pods: the name of the pod set.
-    """
+def _creation_steps(cluster: ClusterIndex, creation: Creation, stages: tuple[Stage, Stage], pods: str) -> Steps:
+    """Yields the steps of the creation of one object, in the stages of the validation and of the policies."""
     request = _admitted(cluster, creation.request)
     objects, path = cluster.objects, creation.path
     kind = f"{request.document.get('kind')} {dig(request.document, 'metadata', 'name')}"
@@ -140,33 +123,27 @@ def _creation_steps(
 
 
 def _errors(cluster: ClusterIndex, request: Request) -> Iterator[Decision]:
-    """Yields the errors of the API server and of the controllers' webhooks.
+    """Returns the errors of the API server and of the controllers' webhooks.
 
     Kueue's webhooks exist only for the kinds that Kueue manages. Only requests of users have strict field validation.
     """
     api_group, kind = str(request.document.get("apiVersion")).rpartition("/")[0], str(request.document.get("kind"))
     is_managed = manages(cluster, api_group, kind)
     document = request.document if has_elastic_jobs(cluster) else _without_elastic_annotation(request.document)
-    for decision in validation_errors(document, strict=request.user == MEMBER):
-        if is_managed or decision.check != KUEUE_WEBHOOK:
-            yield decision
+    errors = validation_errors(document, strict=request.user == MEMBER)
+    return (decision for decision in errors if is_managed or decision.check != KUEUE_WEBHOOK)
 
 
 def _without_elastic_annotation(document: Body) -> Body:
-    metadata = document.get("metadata")
-    annotations = dig(metadata, "annotations")
-    if not isinstance(metadata, dict) or not isinstance(annotations, dict) or ELASTIC not in annotations:
+    if ELASTIC not in dict(pairs(dig(document, "metadata", "annotations"))):
         return document
-    others = {name: value for name, value in annotations.items() if name != ELASTIC}
+    metadata = document["metadata"]
+    others = {name: value for name, value in metadata["annotations"].items() if name != ELASTIC}
     return {**document, "metadata": {**metadata, "annotations": others}}
 
 
-def _steps(stage: Stage, decisions: Iterable[Decision], path: Path, pods: str = "") -> Iterator[Step]:
-    """Yields a failed step for every denial; without denials, steps for what is unknown, assumed and allowed.
-
-    Args:
-        path: the path of the object's template in the workload.
-    """
+def _steps(stage: Stage, decisions: Iterable[Decision], path: Path, pods: str = "") -> Steps:
+    """Yields a failed step for every denial; without denials, steps for what is unknown, assumed and allowed."""
     made = list(decisions)
     if denied := [decision for decision in made if decision.outcome == "denied"]:
         yield from all_failures(_step(stage, decision, path, pods) for decision in denied)
@@ -192,7 +169,7 @@ def _step(stage: Stage, decision: Decision, path: Path, pods: str) -> Step:
     named = ("API server", stage.value, str(decision.manifest))
     is_named = decision.check in named or decision.message.startswith(decision.check)
     message = decision.message if is_named else f"{decision.check}: {decision.message}"
-    verdicts: dict[str, Literal["failed", "assumed", "unknown"]] = {"denied": "failed", "assumed": "assumed"}
+    verdicts: dict[str, Judgement] = {"denied": "failed", "assumed": "assumed"}
     verdict = verdicts.get(decision.outcome, "unknown")
     field = _place(path, decision.field)
     reason = f"The containers start only if {decision.check} exists." if verdict == "assumed" else ""
@@ -200,18 +177,13 @@ def _step(stage: Stage, decision: Decision, path: Path, pods: str) -> Step:
 
 
 def _place(path: Path, field: Path) -> Path:
-    """Returns the path of a field in the workload; empty if the field is unknown or is not in the workload.
-
-    Args:
-        path: the path of the object's template in the workload.
-        field: the path of the field in the object.
-    """
+    """Returns the path in the workload of a field of an object, whose template is at `path`; empty if it is unknown."""
     if not field:
         return ()
     return (*path, *field[1:]) if path[-1:] == ("rayClusterSpec",) else (*path, *field)
 
 
-def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+def namespace_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """Yields a step for a namespace that does not exist, or perhaps not; no step for a namespace that exists.
 
     Without all objects of the cluster, every namespace is assumed to exist.

@@ -52,17 +52,14 @@ def _suggestion(name: str, known: Sequence[str]) -> str:
 
 def for_resources(cluster: ClusterIndex, queue: Member, names: Iterable[str]) -> str:
     """Returns a fix for resources that a queue does not cover, with the ClusterQueues that have quota of them."""
-    elsewhere = []
+    elsewhere, rows = [], [other for other in cluster.quotas.values() if other is not queue]
     for name in names:
-        others = sorted(
-            {other.name for other in cluster.quotas.values() if _has_quota(other, name) and other is not queue}
-        )
+        others = sorted({row.name for row in rows for key in row.quotas if key[1] == name and row.capacity(key) > 0})
         owner = f"only {_one_of(others, 'ClusterQueue')}" if others else "no ClusterQueue"
         elsewhere.append(f"{owner} has quota of {name}")
     covered = sorted({resource for _, resource in queue.quotas})
-    change = (
-        f"request only {first_names(covered, _MAX_NAMES)}" if covered else f"use another ClusterQueue than {queue.name}"
-    )
+    change = f"request only {first_names(covered, _MAX_NAMES)}"
+    change = change if covered else f"use another ClusterQueue than {queue.name}"
     return f"{change}; {', and '.join(elsewhere)}"
 
 
@@ -91,8 +88,7 @@ def for_quota(queue: Member, requests: Amounts, attempts: Sequence[Attempt]) -> 
     """Returns a fix with the number of pods for which there is quota, or with flavors that have quota for one pod."""
     exceeded = [attempt.flavor for attempt in attempts if attempt.refused_by == "quota"]
     for flavor in exceeded:
-        most = _max_pods(queue, flavor, requests)
-        if most:
+        if most := _max_pods(queue, flavor, requests):
             return f"run at most {most} such pods at the same time in flavor {flavor}"
     others = [flavor for flavor in queue.by_flavor if flavor not in exceeded and _max_pods(queue, flavor, requests)]
     if others:
@@ -109,10 +105,6 @@ def _max_pods(queue: Member, flavor: str, requests: Amounts) -> int:
     """Returns the maximum number of pods for which a queue has quota of a flavor."""
     counts = [queue.capacity((flavor, name)) // count for name, count in requests.items() if count > 0]
     return min(counts, default=0)
-
-
-def _has_quota(queue: Member, resource: str) -> bool:
-    return any(queue.capacity(key) > 0 for key in queue.quotas if key[1] == resource)
 
 
 def _one_of(names: Sequence[str], kind: str = "") -> str:

@@ -21,11 +21,7 @@ MEMBER = "gpuc:member"
 _SUFFIX = "-xxxxx"
 """The form of the random suffix of generated names."""
 _BUILTIN: Mapping[str, str] = {
-    "CronJob": "cronjob-controller",
-    "Job": "job-controller",
-    "Deployment": "deployment-controller",
-    "ReplicaSet": "replicaset-controller",
-    "StatefulSet": "statefulset-controller",
+    kind: f"{kind.lower()}-controller" for kind in ("CronJob", "Job", "Deployment", "ReplicaSet", "StatefulSet")
 }
 """The ServiceAccounts of the controllers of built-in kinds in namespace kube-system.
 
@@ -110,7 +106,7 @@ def pod_creation(
         "namespace": workload.namespace,
         "labels": labels,
         "annotations": pods.annotations,
-        "ownerReferences": [{"apiVersion": api, "kind": kind, "name": name, "controller": True, "uid": "0"}],
+        "ownerReferences": [_owner(api, kind, name)],
     }
     created = [claim.request.document for claim in template_claims(workload, pods)]
     spec = _with_claims(_spec(pods.pod, flavors, gated), pods, created)
@@ -147,11 +143,7 @@ def ephemeral_claims(workload: Workload, pods: PodSet) -> Iterator[Creation]:
 
 
 def _claim(workload: Workload, template: Any, name: str, labels: Body) -> Body:
-    """Returns a PersistentVolumeClaim.
-
-    Args:
-        labels: labels that the controller adds.
-    """
+    """Returns a PersistentVolumeClaim, to which the controller adds labels."""
     metadata = _metadata(workload, template, name, labels)
     spec = {"volumeMode": "Filesystem", **dict(pairs(dig(template, "spec")))}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
@@ -192,16 +184,8 @@ def _spec(pod: Any, flavors: Sequence[ResourceFlavor], gated: bool) -> Any:
 
 def _owner_name(workload: Workload, pods: PodSet) -> str:
     """Returns the name of the object that owns a pod."""
-    match workload.kind:
-        case "JobSet":
-            return f"{workload.name}-{pods.name}-0"
-        case "CronJob":
-            return f"{workload.name}-00000000"
-        case "Deployment":
-            return f"{workload.name}-0000000000"
-        case "RayJob":
-            return f"{workload.name}{_SUFFIX}"
-    return workload.name
+    endings = {"JobSet": f"-{pods.name}-0", "CronJob": "-00000000", "Deployment": "-0000000000", "RayJob": _SUFFIX}
+    return workload.name + endings.get(workload.kind, "")
 
 
 def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
@@ -232,21 +216,15 @@ def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
 
 
 def _child(workload: Workload, template: Any, name: str, labels: Mapping[str, str] | None = None) -> Body:
-    """Returns the object that a controller creates from a template.
-
-    Args:
-        labels: labels that the controller adds.
-    """
+    """Returns the object that a controller creates from a template, and to which the controller adds labels."""
     api, kind = _POD_OWNERS[workload.kind]
-    owner = {
-        "apiVersion": dig(workload.document, "apiVersion"),
-        "kind": workload.kind,
-        "name": workload.name,
-        "controller": True,
-        "uid": "0",
-    }
+    owner = _owner(dig(workload.document, "apiVersion"), workload.kind, workload.name)
     metadata = {**_metadata(workload, template, name, labels or {}), "ownerReferences": [owner]}
     return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": dig(template, "spec")}
+
+
+def _owner(api: Any, kind: str, name: str) -> Body:
+    return {"apiVersion": api, "kind": kind, "name": name, "controller": True, "uid": "0"}
 
 
 def _metadata(workload: Workload, template: Any, name: str, labels: Mapping[str, str]) -> Body:

@@ -35,7 +35,10 @@ def described_workload(
         requests: the requests and limits of the container.
         node_labels: the node selector of the pods.
     """
-    amounts = {**_default_requests(cluster, namespace), **requests}
+    limits = [container_defaults(manifest)[0] for manifest in in_namespace(cluster.objects, "LimitRange", namespace)]
+    # Policies demand explicit requests of cpu and memory.
+    defaults = {name: str(row[name]) for row in limits for name in (CPU, MEMORY) if row.get(name) is not None}
+    amounts = {**defaults, **requests}
     pod = _pod(cluster, namespace, amounts, str(node_labels.get(POOL_LABEL)))
     if node_labels:
         pod["nodeSelector"] = dict(node_labels)
@@ -51,9 +54,13 @@ def _pod(cluster: ClusterIndex, namespace: str, amounts: Mapping[str, str], pool
         "resources": {"requests": dict(amounts), "limits": dict(amounts)},
         "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
     }
-    if profile := _profile(cluster, namespace):
+    profiles = _parameters(cluster, "GpucNcclProfile", "profiles")
+    names = (str(dig(row, "configMap")) for row in profiles if dig(row, "namespace") == namespace)
+    if profile := next(names, ""):
         container["envFrom"] = [{"configMapRef": {"name": profile}}]
-    security = {"runAsNonRoot": True, "runAsUser": _user(cluster, pool), "seccompProfile": {"type": "RuntimeDefault"}}
+    clients = [row for row in _parameters(cluster, "GpucMpsClients", "pools") if dig(row, "pool") == pool]
+    user = next((row["user"] for row in clients if isinstance(dig(row, "user"), int)), 1000)  # 1000 without MPS
+    security = {"runAsNonRoot": True, "runAsUser": user, "seccompProfile": {"type": "RuntimeDefault"}}
     return {"restartPolicy": "Never", "containers": [container], "securityContext": security}
 
 
@@ -61,21 +68,3 @@ def _parameters(cluster: ClusterIndex, kind: str, name: str) -> list[Any]:
     """Returns the items of a list parameter of all constraints of a kind."""
     constraints = cluster.objects.of(CONSTRAINTS, kind)
     return [item for found in constraints for _, item in items(dig(found.body, "spec", "parameters", name))]
-
-
-def _default_requests(cluster: ClusterIndex, namespace: str) -> dict[str, str]:
-    """Returns the default requests of cpu and memory of the LimitRanges, because policies demand explicit requests."""
-    defaults = [container_defaults(manifest)[0] for manifest in in_namespace(cluster.objects, "LimitRange", namespace)]
-    return {name: str(row[name]) for row in defaults for name in (CPU, MEMORY) if row.get(name) is not None}
-
-
-def _profile(cluster: ClusterIndex, namespace: str) -> str:
-    profiles = _parameters(cluster, "GpucNcclProfile", "profiles")
-    names = (str(dig(row, "configMap")) for row in profiles if dig(row, "namespace") == namespace)
-    return next(names, "")
-
-
-def _user(cluster: ClusterIndex, pool: str) -> int:
-    """Returns the user ID of the MPS clients of a pool; 1000 for a pool without MPS."""
-    users = (dig(row, "user") for row in _parameters(cluster, "GpucMpsClients", "pools") if dig(row, "pool") == pool)
-    return next((user for user in users if isinstance(user, int)), 1000)

@@ -39,12 +39,7 @@ def topology_level(annotations: Any) -> str | None:
 
 
 def choose(
-    cluster: ClusterIndex,
-    queue: Member,
-    pods: PodSet,
-    requests: Amounts,
-    used: dict[Key, int],
-    usage: Usage = NOTHING,
+    cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, used: dict[Key, int], usage: Usage = NOTHING
 ) -> Choice:
     """Returns the flavors that Kueue chooses for one pod set in a ClusterQueue.
 

@@ -9,7 +9,7 @@ from typing import Any
 from gpuc.admission.documents import in_namespace
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.namespace import namespaces
-from gpuc.kubernetes.amounts import Amounts, amount, described
+from gpuc.kubernetes.amounts import amount, described
 from gpuc.kubernetes.kueue import BATCH_JOB, FRAMEWORKS, GROUP, POD_FRAMEWORKS, QUEUE_LABEL, SPEC_FRAMEWORKS
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
@@ -129,8 +129,8 @@ def why_unmanaged(cluster: ClusterIndex, workload: Workload) -> str:
 
     The pods of a workload that Kueue does not manage go directly to the scheduler. If the input has no configuration
     of Kueue, Kueue is assumed to manage all workloads with a queue name, of any kind, unless the input is a complete
-    cluster without Kueue. Kueue manages no workload of a
-    namespace that managedJobsNamespaceSelector excludes, also with a queue name.
+    cluster without Kueue. Kueue manages no workload of a namespace that managedJobsNamespaceSelector excludes, also
+    with a queue name.
 
     Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/defaults.go; pkg/controller/jobframework/reconciler.go,
     ReconcileGenericJob; pkg/controller/jobs/pod/pod_webhook.go, Default; pkg/features/kube_features.go
@@ -190,15 +190,11 @@ def _frameworks(configuration: Any) -> list[str]:
 
 def framework(api_group: str, kind: str) -> str:
     """Returns the name of a kind in integrations.frameworks."""
-    kind = kind.lower()
-    match api_group:
-        case "":
-            return kind
-        case "batch":
-            return BATCH_JOB
-        case "apps":
-            return "pod" if kind == "replicaset" else kind
-    return f"{api_group}/{kind}"
+    if api_group == "batch":
+        return BATCH_JOB
+    if api_group in ("", "apps"):
+        return "pod" if (api_group, kind.lower()) == ("apps", "replicaset") else kind.lower()
+    return f"{api_group}/{kind.lower()}"
 
 
 @lru_cache(maxsize=1)
@@ -228,15 +224,10 @@ def counting_quota(
             return "", None
         gpus |= names
     for quota in in_namespace(cluster.objects, "ResourceQuota", workload.namespace):
-        hard = _hard(quota, gpus)
-        if gpus and gpus == hard.keys():
+        spec = dig(quota.body, "spec")
+        limits = {name: amount(name, dig(spec, "hard", f"requests.{name}")) for name in sorted(gpus)}
+        hard = {name: most for name, most in limits.items() if most}
+        # A ResourceQuota with scopes counts only some pods.
+        if gpus and gpus == hard.keys() and not dig(spec, "scopes") and not dig(spec, "scopeSelector"):
             return f"ResourceQuota {quota.name} of namespace {workload.namespace}, hard {described(hard)}", quota
     return "", None
-
-
-def _hard(quota: Manifest, gpus: Iterable[str]) -> Amounts:
-    """Returns the limits above 0 of requests for GPUs; empty for a ResourceQuota that counts only some pods."""
-    if dig(quota.body, "spec", "scopes") or dig(quota.body, "spec", "scopeSelector"):
-        return {}
-    limits = ((name, amount(name, dig(quota.body, "spec", "hard", f"requests.{name}"))) for name in sorted(gpus))
-    return {name: most for name, most in limits if most}

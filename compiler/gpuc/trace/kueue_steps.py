@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
 from gpuc.cluster.queue import GROUPS, Member, cluster_queue, inactive_reason
-from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import Amounts, described
 from gpuc.kubernetes.flavor import Choice
 from gpuc.kubernetes.kueue import GROUP, PODSET_LABEL, PRIORITY_LABEL, QUEUE_LABEL
@@ -17,7 +16,7 @@ from gpuc.trace import advice
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import refusal_location
 from gpuc.trace.kueue_scope import queue_of
-from gpuc.trace.steps import Stage, Step, all_failures
+from gpuc.trace.steps import Stage, Step, Steps, all_failures
 from gpuc.trace.workload import PodSet, Workload
 
 _STOPPED = ("Hold", "HoldAndDrain")
@@ -52,7 +51,7 @@ def local_queue_step(cluster: ClusterIndex, workload: Workload, local: Manifest 
     return Step(Stage.LOCAL_QUEUE, "passed", message, local, ("spec", "clusterQueue"))
 
 
-def priority_steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:
+def priority_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """Checks that the priority class of a workload exists; yields no step for a workload without a priority class.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/reconciler.go, prepareWorkload
@@ -80,31 +79,24 @@ def cluster_queue_step(cluster: ClusterIndex, workload: Workload, queue: Member)
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/clusterqueue.go, inactiveReason
     """
-    manifest = queue.manifest
-    problem: tuple[str, Path] | None = None
-    if (stopped := queue.setting("stopPolicy")) in _STOPPED:
-        problem = f"{manifest} has stopPolicy {stopped}", ("spec", "stopPolicy")
-    elif reason := inactive_reason(cluster.objects, queue):
-        problem = f"{reason[0]}, so {manifest} is inactive", reason[1]
+    manifest, path = queue.manifest, ("spec", "namespaceSelector")
     labels = cluster.objects.namespaces.get(workload.namespace)
-    selected = selector(queue.setting("namespaceSelector"))
-    if problem is None and labels is not None and not matches(selected, labels):
-        shown = ", ".join(f"{key}={value}" for key, value in labels.items() if not key.startswith(_STANDARD))
-        namespace = f"namespace {workload.namespace} ({shown or 'no labels'})"
-        message = f"the namespaceSelector of {manifest} does not match {namespace}"
-        problem = message, ("spec", "namespaceSelector")
-    if problem is not None:
-        return Step(Stage.CLUSTER_QUEUE, "failed", problem[0], manifest, problem[1])
+    step = partial(Step, Stage.CLUSTER_QUEUE, manifest=manifest)
+    if (stopped := queue.setting("stopPolicy")) in _STOPPED:
+        return step("failed", f"{manifest} has stopPolicy {stopped}", path=("spec", "stopPolicy"))
+    if reason := inactive_reason(cluster.objects, queue):
+        return step("failed", f"{reason[0]}, so {manifest} is inactive", path=reason[1])
     if labels is None:
         message = f"{manifest} is active; the labels of namespace {workload.namespace} are unknown"
-        return Step(Stage.CLUSTER_QUEUE, "unknown", message, manifest, ("spec", "namespaceSelector"))
-    message = f"{manifest} is active and accepts namespace {workload.namespace}"
-    return Step(Stage.CLUSTER_QUEUE, "passed", message, manifest, ("spec", "namespaceSelector"))
+        return step("unknown", message, path=path)
+    if not matches(selector(queue.setting("namespaceSelector")), labels):
+        shown = ", ".join(f"{key}={value}" for key, value in labels.items() if not key.startswith(_STANDARD))
+        namespace = f"namespace {workload.namespace} ({shown or 'no labels'})"
+        return step("failed", f"the namespaceSelector of {manifest} does not match {namespace}", path=path)
+    return step("passed", f"{manifest} is active and accepts namespace {workload.namespace}", path=path)
 
 
-def quota_steps(
-    cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, choice: Choice
-) -> Iterator[Step]:
+def quota_steps(cluster: ClusterIndex, queue: Member, pods: PodSet, requests: Amounts, choice: Choice) -> Steps:
     """Checks that the queue covers the resources, that a flavor fits the pods, and that the quota is large enough.
 
     Args:
@@ -133,12 +125,10 @@ def quota_steps(
         fix = advice.for_quota(queue, requests, refused)
         yield Step(Stage.QUOTA, "failed", reasons, *location, pods.name, fix)
         return
-    chosen = next(
-        (attempt for attempt in choice.attempts if attempt.flavor in choice.names and not attempt.refused_by), None
-    )
     flavor, path = manifest, groups
-    if chosen is not None:
-        flavor, path = cluster.flavors[chosen.flavor].manifest, refusal_location(cluster, queue, pods, chosen)[1]
+    chosen = [attempt for attempt in choice.attempts if attempt.flavor in choice.names and not attempt.refused_by]
+    if chosen:
+        flavor, path = cluster.flavors[chosen[0].flavor].manifest, refusal_location(cluster, queue, pods, chosen[0])[1]
     names = ", ".join(choice.names)
     message = f"Kueue chooses flavor {names}" if names else "the pods request no resources"
     yield Step(Stage.FLAVOR, "passed", message, flavor, ("spec",), pods.name)
@@ -148,7 +138,7 @@ def quota_steps(
     yield Step(Stage.QUOTA, "passed", message, manifest, path, pods.name)
 
 
-def start_steps(workload: Workload, local: Manifest, queue: Member) -> Iterator[Step]:
+def start_steps(workload: Workload, local: Manifest, queue: Member) -> Steps:
     """Yields a failed step for each label or annotation that Kueue sets, if a pod template has another value.
 
     Kueue ends a workload with such a conflict when Kueue starts the workload (reason FailedToStart).
@@ -160,20 +150,18 @@ def start_steps(workload: Workload, local: Manifest, queue: Member) -> Iterator[
     yield from all_failures(step for pods in sets for step in _conflicts(workload, pods, local, queue))
 
 
-def _conflicts(workload: Workload, pods: PodSet, local: Manifest, queue: Member) -> Iterator[Step]:
-    set_labels = {_LOCAL_QUEUE_LABEL: local.name, _CLUSTER_QUEUE_LABEL: queue.name}
-    if workload.kind not in _HASHED_NAMES:
-        set_labels[PODSET_LABEL] = pods.name
-    for key, value in set_labels.items():
-        if pods.labels.get(key, value) != value:
-            yield _step(pods, ("labels", key), f"label {key} to {value}; the pods have {pods.labels[key]}")
+def _conflicts(workload: Workload, pods: PodSet, local: Manifest, queue: Member) -> Steps:
+    set_labels = {_LOCAL_QUEUE_LABEL: local.name, _CLUSTER_QUEUE_LABEL: queue.name, PODSET_LABEL: pods.name}
+    if workload.kind in _HASHED_NAMES:
+        del set_labels[PODSET_LABEL]
+    wrong = [
+        ("label", key, f"to {value}; the pods have {pods.labels[key]}")
+        for key, value in set_labels.items()
+        if pods.labels.get(key, value) != value
+    ]
     if _WORKLOAD_ANNOTATION in pods.annotations:
-        message = f"annotation {_WORKLOAD_ANNOTATION} to the name of a new Workload; the pods have another value"
-        yield _step(pods, ("annotations", _WORKLOAD_ANNOTATION), message)
-
-
-def _step(pods: PodSet, place: tuple[str, str], what: str) -> Step:
-    kind, key = place
-    message = f"Kueue cannot start the pods: Kueue sets the {what}"
-    field = (*pods.path, "metadata", kind, key)
-    return Step(Stage.START, "failed", message, pods=pods.name, fix=f"remove {kind[:-1]} {key}", field=field)
+        wrong.append(("annotation", _WORKLOAD_ANNOTATION, "to the name of a new Workload; the pods have another value"))
+    for kind, key, values in wrong:
+        message = f"Kueue cannot start the pods: Kueue sets the {kind} {key} {values}"
+        field = (*pods.path, "metadata", f"{kind}s", key)
+        yield Step(Stage.START, "failed", message, pods=pods.name, fix=f"remove {kind} {key}", field=field)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from gpuc.cluster.application import Delivery
 from gpuc.cluster.node_class import AUTO_MODE_GROUP
@@ -31,18 +30,16 @@ from gpuc.trace.nodes import (
     types_with_room,
 )
 from gpuc.trace.spreading import Spread
-from gpuc.trace.steps import Stage, Step
+from gpuc.trace.steps import Stage, Step, failed_if
 from gpuc.trace.workload import PodSet
 
 _EVERYWHERE = frozenset(WELL_KNOWN) - {"karpenter.sh/nodepool", "karpenter.sh/capacity-type"}
 """Labels of all nodes, also of those that Karpenter does not start."""
-_BY_KARPENTER = frozenset(
-    (
-        *("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "vpc.amazonaws.com/efa", "vpc.amazonaws.com/pod-eni"),
-        *("aws.amazon.com/neuron", "aws.amazon.com/neuroncore"),
-    )
+DEVICES_OF_PROVIDER = (
+    *("nvidia.com/gpu", "amd.com/gpu", "habana.ai/gaudi", "vpc.amazonaws.com/efa", "vpc.amazonaws.com/pod-eni"),
+    *("aws.amazon.com/neuron", "aws.amazon.com/neuroncore"),
 )
-"""Devices that Karpenter expects on nodes without a NodeOverlay.
+"""Devices that Karpenter's provider expects on nodes without a NodeOverlay.
 
 Source: aws/karpenter-provider-aws v1.14.1 pkg/apis/v1/labels.go (WellKnownResources)
 """
@@ -56,11 +53,7 @@ _PLUGINS = {
 
 
 def capacity_step(
-    cluster: ClusterIndex,
-    found: list[MatchingPool],
-    demand: PodDemand,
-    pods: PodSet,
-    spreading: Spread,
+    cluster: ClusterIndex, found: list[MatchingPool], demand: PodDemand, pods: PodSet, spreading: Spread
 ) -> Step | None:
     """Returns the step for pods that do not certainly get nodes of the pools; None if the pods get their nodes."""
     if sum(max_pods(match, demand) for match in found) < demand.count:
@@ -72,11 +65,14 @@ def capacity_step(
         return Step(Stage.NODE, "failed", message, pool, (), pods.name, fix, reason=reason)
     min_values = [match.pool.unmet_min_values([*fit[match.pool], *types_with_room(match, demand)]) for match in found]
     if all(min_values):
-        verdict: Literal["failed", "unknown"] = "failed" if cluster.objects.is_complete else "unknown"
+        verdict = failed_if(cluster.objects.is_complete)
         fix = "reduce minValues in the NodePool, or allow more instance types"
         reason = "Too few instance types accept the pods (minValues), so Karpenter starts no node."
         return Step(Stage.NODE, verdict, min_values[0], pool, REQUIREMENTS, pods.name, fix, reason=reason)
-    unknown = _doubt(found, demand) or spreading.unknown or _uneven(found, demand, spreading)
+    certain = [match for match in found if not match.doubt]
+    doubts = (match.doubt for match in found if match.doubt and fit[match.pool])
+    doubt = "" if sum(max_pods(match, demand) for match in certain) >= demand.count else next(doubts, "")
+    unknown = doubt or spreading.unknown or _uneven(found, demand, spreading)
     unknown = unknown or missing_device_plugin(cluster, demand.pod)
     return Step(Stage.NODE, "unknown", unknown, pool, (), pods.name) if unknown else None
 
@@ -106,18 +102,9 @@ def _shortage(cluster: ClusterIndex, found: list[MatchingPool], demand: PodDeman
     message = f"node pool {names} has resources for {most} of {demand.count} pods"
     if sum(max_pods(match, replace(demand, per_node=None)) for match in found) >= demand.count:
         message = f"node pool {names} has nodes for {most} of {demand.count} pods: at most {demand.per_node} per node"
-    if pool.is_static:
-        return Step(Stage.NODE, "failed", message, pool.manifest, REPLICAS, pods.name, fix)
-    reason = "The limits of the node pools are too low for the pods."
-    return Step(Stage.NODE, "failed", message, pool.manifest, LIMITS, pods.name, fix, reason=reason)
-
-
-def _doubt(found: Sequence[MatchingPool], demand: PodDemand) -> str:
-    """Returns why nodes of the pools are not certain, if the pods need these nodes; otherwise an empty string."""
-    certain = [match for match in found if not match.doubt]
-    if sum(max_pods(match, demand) for match in certain) >= demand.count:
-        return ""
-    return next((match.doubt for match in found if match.doubt and pods_per_node(match, demand)), "")
+    path = REPLICAS if pool.is_static else LIMITS
+    reason = "" if pool.is_static else "The limits of the node pools are too low for the pods."
+    return Step(Stage.NODE, "failed", message, pool.manifest, path, pods.name, fix, reason=reason)
 
 
 def _uneven(found: Sequence[MatchingPool], demand: PodDemand, spreading: Spread) -> str:
@@ -132,10 +119,7 @@ def _uneven(found: Sequence[MatchingPool], demand: PodDemand, spreading: Spread)
 
 
 def unknown_resources(cluster: ClusterIndex, found: list[MatchingPool], requests: Amounts) -> str:
-    """Returns a message with the requested resources for which a partial object set does not show the nodes' capacity.
-
-    Returns an empty string if the capacity of the nodes is known.
-    """
+    """Returns a message with the requested resources for which a partial object set does not show the capacity."""
     if cluster.objects.is_complete or not found or any(not match.pool.is_static for match in found):
         return ""
     known = {name for match in found for instance in match.types for name in match.room.of(instance)}
@@ -154,15 +138,10 @@ def _refused_together(fit: Mapping[Pool, Mapping[str, int]], count: int, spreadi
 
 
 def _unsure_types(found: list[MatchingPool], demand: PodDemand) -> str:
-    """Returns a message with the instance types for which the figures are missing, and that may have enough resources.
-
-    Returns an empty string if there are no such types.
-    """
+    """Returns a message with the instance types without known figures, which may have enough resources; or nothing."""
     for match in found:
-        if match.pool.api_group not in (KARPENTER_AWS, AUTO_MODE_GROUP):
-            return (
-                f"gpuc does not know the instance types of node class {match.pool.api_group} of {match.pool.manifest}"
-            )
+        if (api_group := match.pool.api_group) not in (KARPENTER_AWS, AUTO_MODE_GROUP):
+            return f"gpuc does not know the instance types of node class {api_group} of {match.pool.manifest}"
         if names := types_with_room(match, demand):
             return f"gpuc does not know whether node pool {match.pool.name} has nodes for the pods: {several(names)}"
     return ""
@@ -178,7 +157,7 @@ def other_nodes(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str]
     """
     if cluster.objects.is_complete:
         return ""
-    for wanted in _of_other_nodes(cluster, demand):
+    if wanted := _of_other_nodes(cluster, demand):
         known = cluster.flavors
         with_label = (name for name in flavors if name in known and wanted.key in known[name].labels)
         subject = f"flavor {name}" if (name := next(with_label, "")) else "the node selector of the pods"
@@ -191,15 +170,14 @@ def other_nodes(cluster: ClusterIndex, demand: PodDemand, flavors: Sequence[str]
     return ""
 
 
-def _of_other_nodes(cluster: ClusterIndex, demand: PodDemand) -> Iterator[Requirement]:
-    """Yields the requirements for labels that no node of a NodePool has."""
-    known = cluster.nodes.keys - {HOSTNAME}
-    for term in demand.terms:
-        for wanted in term:
-            key, domain = normal(wanted.key), wanted.domain
-            is_other = key not in known and key not in AWS_LABELS and not domain.absent
-            if is_other or (key == "karpenter.sh/nodepool" and domain.absent):
-                yield wanted
+def _of_other_nodes(cluster: ClusterIndex, demand: PodDemand) -> Requirement | None:
+    """Returns the first requirement for a label that no node of a NodePool has."""
+    known = (cluster.nodes.keys - {HOSTNAME}) | AWS_LABELS
+    for wanted in (wanted for term in demand.terms for wanted in term):
+        key, is_absent = normal(wanted.key), wanted.domain.absent
+        if (key == "karpenter.sh/nodepool") if is_absent else key not in known:
+            return wanted
+    return None
 
 
 def other_devices(cluster: ClusterIndex, found: Sequence[MatchingPool], demand: PodDemand) -> str:
@@ -211,25 +189,17 @@ def other_devices(cluster: ClusterIndex, found: Sequence[MatchingPool], demand: 
         return ""
     rooms = [match.room.of(instance) for match in found for instance in match.types]
     for name, count in demand.pod.items():
-        if count and is_device(name) and name not in _BY_KARPENTER and not any(room.get(name) for room in rooms):
+        if count and is_device(name) and name not in DEVICES_OF_PROVIDER and not any(room.get(name) for room in rooms):
             return f"the input does not show which nodes have {name}; Karpenter starts no node for it"
     return ""
 
 
 def missing_device_plugin(cluster: ClusterIndex, pod: Amounts) -> str:
     """Returns a message about a requested device without a device plugin in the input; an empty string otherwise."""
-    texts = None
+    texts = [*cluster.objects.once(Delivery).charts, *(pods.manifest.name for pods in cluster.daemonsets)]
+    containers = (row for pods in cluster.daemonsets for _, row in items(dig(pods.spec, "containers")))
+    texts += [str(dig(container, "image")) for container in containers]
     for name, words in _PLUGINS.items():
-        if pod.get(name):
-            texts = texts if texts is not None else list(_daemonset_texts(cluster))
-            if not any(words.search(text) for text in texts):
-                return f"the input has no device plugin that advertises {name}"
+        if pod.get(name) and not any(words.search(text) for text in texts):
+            return f"the input has no device plugin that advertises {name}"
     return ""
-
-
-def _daemonset_texts(cluster: ClusterIndex) -> Iterator[str]:
-    """Yields the names and images of DaemonSets, and the names of Helm charts."""
-    yield from cluster.objects.once(Delivery).charts
-    for pods in cluster.daemonsets:
-        yield pods.manifest.name
-        yield from (str(dig(row, "image")) for _, row in items(dig(pods.spec, "containers")))

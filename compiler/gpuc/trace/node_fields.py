@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import STORAGE
@@ -12,7 +12,7 @@ from gpuc.kubernetes.selector import NODE_OPERATORS, Requirement, Selector, equa
 from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.selectors import NODE_TERMS, node_term, valid_requirements
 from gpuc.trace.nodes import MatchingPool, UnschedulableReason
-from gpuc.trace.steps import Stage, Step
+from gpuc.trace.steps import Judgement, Stage, Step, failed_if
 from gpuc.trace.workload import PodSet
 
 _PREFERRED: Path = ("affinity", "nodeAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
@@ -72,7 +72,7 @@ def selection_step(pods: PodSet, found: Sequence[MatchingPool], *, is_complete: 
     are_static = [match.pool.is_static for match in found]
     refused = [fault for faults in terms for fault in faults if fault.path[-1] == "values"] + list(_restricted(pods))
     if refused and not (are_static and all(are_static)):
-        verdict: Literal["failed", "unknown"] = "failed" if is_complete and not any(are_static) else "unknown"
+        verdict = failed_if(is_complete and not any(are_static))
         return _step(pods, refused[0], verdict, "so Karpenter starts no node for the pods")
     for index, row in items(dig(pods.pod, *_PREFERRED)):
         for fault in _comparisons((*_PREFERRED, index, "preference"), dig(row, "preference")):
@@ -109,7 +109,7 @@ def _restricted(pods: PodSet) -> Iterator[_Fault]:
             yield _Fault(path, message, f"do not select nodes by {key}")
 
 
-def _step(pods: PodSet, fault: _Fault, verdict: Literal["failed", "unknown"], consequence: str) -> Step:
+def _step(pods: PodSet, fault: _Fault, verdict: Judgement, consequence: str) -> Step:
     field = (*pods.path, "spec", *fault.path)
     message = f"{fault.message}, {consequence}"
     return Step(Stage.NODE_POOL, verdict, message, pods=pods.name, fix=fault.fix, field=field)
@@ -132,7 +132,13 @@ def with_volume_terms(
             rows = items(dig(manifest.body, "spec", "nodeAffinity", "required", "nodeSelectorTerms"))
             alternatives = tuple(node_term(row) for _, row in rows)
         elif isinstance(name, str) and (manifest := objects.find(STORAGE, "StorageClass", name)) is not None:
-            alternatives = tuple(_topology(row) for _, row in items(dig(manifest.body, "allowedTopologies")))
+            allowed = [
+                items(dig(row, "matchLabelExpressions")) for _, row in items(dig(manifest.body, "allowedTopologies"))
+            ]
+            alternatives = tuple(
+                node_term({"matchExpressions": [{**row, "operator": "In"} for _, row in rows if isinstance(row, dict)]})
+                for rows in allowed
+            )
         terms = tuple((*term, *more) for term in terms for more in alternatives or ((),))
     return terms, ""
 
@@ -145,9 +151,3 @@ def _claims(objects: ObjectSet, pods: PodSet, namespace: str) -> Iterator[Any]:
         if isinstance(claim, str) and (manifest := objects.find("", "PersistentVolumeClaim", claim, namespace)):
             yield dig(manifest.body, "spec")
         yield dig(volume, "ephemeral", "volumeClaimTemplate", "spec")
-
-
-def _topology(raw: Any) -> Selector:
-    """Returns the requirements of one entry of allowedTopologies."""
-    rows = items(dig(raw, "matchLabelExpressions"))
-    return node_term({"matchExpressions": [{**row, "operator": "In"} for _, row in rows if isinstance(row, dict)]})

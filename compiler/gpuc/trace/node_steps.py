@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.instance_labels import instance_labels
@@ -23,17 +22,10 @@ from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.flavors import topology_level
 from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resources
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
-from gpuc.trace.nodes import (
-    MatchingPool,
-    PodDemand,
-    matching_pools,
-    max_pods,
-    pod_demand,
-    pods_per_node,
-)
+from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, max_pods, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
 from gpuc.trace.spreading import Spread, exclusive_step, spread, unjudged_field, used_port
-from gpuc.trace.steps import Placement, Stage, Step, TraceResult
+from gpuc.trace.steps import Placement, Stage, Step, Steps, TraceResult, failed_if
 from gpuc.trace.workload import PodSet, Workload
 
 if TYPE_CHECKING:
@@ -45,7 +37,7 @@ _MAX_TYPES = 6
 
 def topology_steps(
     cluster: ClusterIndex, pods: PodSet, requests: Amounts, flavors: list[ResourceFlavor], queue: Member
-) -> Iterator[Step]:
+) -> Steps:
     """Checks that existing nodes have enough resources for the pods, if a flavor has a topology.
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go
@@ -53,7 +45,8 @@ def topology_steps(
     with_topology = [flavor for flavor in flavors if flavor.topology]
     if not with_topology:
         return
-    name, flavor, path = with_topology[0].topology, with_topology[0].manifest, ("spec", "topologyName")
+    flavor = with_topology[0]
+    step = partial(Step, Stage.TOPOLOGY, manifest=flavor.manifest, path=("spec", "topologyName"), pods=pods.name)
     demand = pod_demand(pods.pod, pods.count, requests, flavors)
     found, _ = matching_pools(cluster, demand)
     invalid = selection_step(pods, found, is_complete=cluster.objects.is_complete)
@@ -63,8 +56,7 @@ def topology_steps(
     static = [match for match in found if match.pool.is_static]
     checks = queue.setting("admissionChecksStrategy")
     if not cluster.nodes.pools or checks or any(not match.pool.is_known for match in static):
-        message = "the input does not show the existing nodes"
-        yield Step(Stage.TOPOLOGY, "unknown", message, flavor, path, pods.name)
+        yield step("unknown", "the input does not show the existing nodes")
         return
     level = topology_level(pods.annotations) or ""
     required = level if dig(pods.annotations, REQUIRED_TOPOLOGY) is not None else ""  # all pods need the same domain
@@ -73,25 +65,21 @@ def topology_steps(
     room = max(rooms, default=0) if required else sum(rooms)
     if not any(match.pool.replicas for match in static):
         message = f"no topology domains at level: {level or 'any'}; flavor {flavor.name} has no static node pool"
-        yield Step(Stage.TOPOLOGY, "failed", message, flavor, path, pods.name)
-    if room < pods.count and (unknown := unknown_resources(cluster, static, requests)):
-        yield Step(Stage.TOPOLOGY, "unknown", unknown, flavor, path, pods.name)
-        return
+        yield step("failed", message)
     if room < pods.count:
-        yield Step(Stage.TOPOLOGY, "failed", topology_refusal(name, room, pods.count), flavor, path, pods.name)
-    message = f'topology "{name}" has room for {room} pod(s)'
+        unknown = unknown_resources(cluster, static, requests)
+        refusal = topology_refusal(flavor.topology, room, pods.count)
+        yield step("unknown", unknown) if unknown else step("failed", refusal)
+        return
+    message = f'topology "{flavor.topology}" has room for {room} pod(s)'
     if required not in ("", HOSTNAME, *cluster.domain_nodes):
         message += f"; this assumes that all nodes are in one domain of {required}"
-    yield Step(Stage.TOPOLOGY, "passed", message, flavor, path, pods.name)
+    yield step("passed", message)
 
 
 def workload_node_steps(
-    cluster: ClusterIndex,
-    workload: Workload,
-    sets: list[tuple[PodSet, PodDemand]],
-    result: TraceResult,
-    copies: int,
-) -> Iterator[Step]:
+    cluster: ClusterIndex, workload: Workload, sets: list[tuple[PodSet, PodDemand]], result: TraceResult, copies: int
+) -> Steps:
     """Checks the nodes of every pod set, then whether all pods of all replicas together fit into the node pools.
 
     Args:
@@ -119,7 +107,7 @@ def workload_node_steps(
 
 def node_steps(
     cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: TraceResult, spreading: Spread, copies: int
-) -> Iterator[Step]:
+) -> Steps:
     """Checks that a node pool accepts the pods, that its nodes have enough resources, and that agents remove taints.
 
     Adds the nodes of all replicas to the placement of the pod set, or yields a step with verdict "unknown" if they are
@@ -177,11 +165,10 @@ def _no_pool(cluster: ClusterIndex, pods: PodSet, demand: PodDemand, result: Tra
 def _placement_step(
     found: list[MatchingPool], per_node: dict[str, dict[str, int]], demand: PodDemand, pods: PodSet, result: TraceResult
 ) -> Step:
-    """Returns the step that shows the nodes of a pod set, and writes the nodes to the pod set's placement in `result`.
+    """Returns the step that shows the nodes of the pods of all replicas, and writes the nodes to `result`.
 
     Args:
         per_node: the number of pods that fit on one node, by node pool and instance type.
-        demand: the pods of all replicas.
     """
     pools = tuple(name for name, counts in per_node.items() if counts)
     types = tuple(dict.fromkeys(name for counts in per_node.values() for name in counts))
@@ -206,7 +193,7 @@ def _newest_and_smallest(catalog: Catalog, name: str) -> tuple[int, int, str]:
     return -int(generation), int(cores), name
 
 
-def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Iterator[Step]:
+def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Steps:
     """Checks that agents remove the startup taints of a pool; yields no step for a pool without startup taints.
 
     Args:
@@ -218,8 +205,7 @@ def startup_step(cluster: ClusterIndex, pool: Pool, pods: str) -> Iterator[Step]
         if not agent:
             message = f"no known agent and no pods remove the startup taint {taint}"
             path: Path = (*STARTUP_TAINTS, taint.index)
-            verdict: Literal["failed", "unknown"] = "failed" if cluster.objects.is_complete else "unknown"
-            yield Step(Stage.STARTUP, verdict, message, pool.manifest, path, pods)
+            yield Step(Stage.STARTUP, failed_if(cluster.objects.is_complete), message, pool.manifest, path, pods)
             return
         removals.append(f"{agent} removes {taint}")
     if removals:

@@ -104,9 +104,8 @@ def _matching_pools(cluster: ClusterIndex, pods: PodDemand) -> tuple[list[Matchi
         taint = untolerated(pool.taints, pods.tolerations)
         if taint is not None:
             message = f"node pool {pool.name} has the taint {taint}, which neither the pods nor their flavors tolerate"
-            path = (*TAINTS, taint.index)
             fix = missing_tolerations(pool.taints, pods.tolerations)
-            tainted.append(UnschedulableReason(message, pool.manifest, path, fix))
+            tainted.append(UnschedulableReason(message, pool.manifest, (*TAINTS, taint.index), fix))
             continue
         matches.append(_match(pool, cluster.rooms[pool], possible_terms))
     if matches or tainted:
@@ -124,12 +123,8 @@ def _match(pool: Pool, room: Room, terms: Sequence[Selector]) -> MatchingPool:
     free = [term for term in possible if not pool.needs_reservation(term)]
     types = {instance.type: instance for term in free or possible for instance in pool.types_for(term)}
     reserved = [term for term in possible if free and term not in free]
-    unsure = dict.fromkeys(
-        [
-            *(name for term in possible for name in pool.unsure_types_for(term)),
-            *(instance.type for term in reserved for instance in pool.types_for(term)),
-        ]
-    )
+    unsure = [name for term in possible for name in pool.unsure_types_for(term)]
+    unsure += [instance.type for term in reserved for instance in pool.types_for(term)]
     doubt, nodes = "", None
     if not free:
         doubts = [pool.unknown_reservation(term) for term in possible]
@@ -137,7 +132,7 @@ def _match(pool: Pool, room: Room, terms: Sequence[Selector]) -> MatchingPool:
     if not located:
         location = pool.unknown_location(terms[0])
         doubt = f"the input does not show whether node pool {pool.name} has nodes with {location}"
-    others = tuple(name for name in unsure if name not in types)
+    others = tuple(name for name in dict.fromkeys(unsure) if name not in types)
     return MatchingPool(pool, room, tuple(types.values()), others, doubt, nodes)
 
 
@@ -146,7 +141,11 @@ def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[Unsche
 
     A pool that has a label with a different value is less close than a pool without the label.
     """
-    unmet = {pool: _unmet_requirements(pool, pods) for pool in cluster.nodes.pools}
+    terms = [dict.fromkeys(term) for term in pods.terms]
+    unmet = {
+        pool: min(([row for row in term if pool.mismatch((row,))] for term in terms), key=len, default=[])
+        for pool in cluster.nodes.pools
+    }
     distances = {
         pool: (sum(requirement.key in pool.labels for requirement in requirements), len(requirements))
         for pool, requirements in unmet.items()
@@ -160,21 +159,9 @@ def _label_mismatches(cluster: ClusterIndex, pods: PodDemand) -> Iterator[Unsche
 
 
 def _change(wanted: Requirement, known: Iterable[str]) -> str:
-    """Returns a fix for a requirement of the pods that no node meets.
-
-    Args:
-        known: the values of the label that nodes can have; empty if they are unknown.
-    """
+    """Returns a fix for a requirement of the pods that no node meets, with the known values of the label."""
     values = several([value for value in sorted(known) if not wanted.domain.allows(value)], " or ")
     return f"in the node selector, set {wanted.key} to {values}" if values else f"do not select nodes by {wanted.key}"
-
-
-def _unmet_requirements(pool: Pool, pods: PodDemand) -> list[Requirement]:
-    """Returns the requirements that no node of a pool meets, of the term with the fewest such requirements."""
-    by_term = [
-        [requirement for requirement in dict.fromkeys(term) if pool.mismatch((requirement,))] for term in pods.terms
-    ]
-    return min(by_term, key=len, default=[])
 
 
 _MAX_REASONS = 4
@@ -200,11 +187,8 @@ def _may_fit(pool: Pool, name: str, pod: Amounts) -> bool:
     """Returns whether a pod may fit on a node, if the node has all resources of its instance type for the pod."""
     if pool.hardware(name):
         most = pool.capacity(name)
-        return all(
-            count <= most.get(resource, 0)
-            for resource, count in pod.items()
-            if resource in most or _is_device(resource)
-        )
+        checked = (resource for resource in pod if resource in most or _is_device(resource))
+        return all(pod[resource] <= most.get(resource, 0) for resource in checked)
     category = instance_labels(pool.catalog, name).get(f"{AWS}instance-category")
     if category is None or not any(count for resource, count in pod.items() if _is_device(resource)):
         return True
@@ -222,14 +206,13 @@ def max_pods(match: MatchingPool, pods: PodDemand, nodes: int | None = None) -> 
     Args:
         nodes: the maximum number of nodes; None if only the limits of the pool apply.
     """
-    per_node = pods_per_node(match, pods)
-    most = 0
+    per_node, most = pods_per_node(match, pods), [0]
     for instance in match.types:
         if instance.type in per_node:
             bounds = match.pool.max_nodes(instance), match.nodes, nodes
             limits = [limit for limit in bounds if limit is not None]
-            most = max(most, per_node[instance.type] * min(limits, default=UNLIMITED_NODES))
-    return most
+            most.append(per_node[instance.type] * min(limits, default=UNLIMITED_NODES))
+    return max(most)
 
 
 def insufficient_resources(found: Sequence[MatchingPool], pods: PodDemand) -> UnschedulableReason:
@@ -272,9 +255,8 @@ def _no_type(pool: Pool, pods: PodDemand) -> UnschedulableReason:
     message = f"node pool {pool.name} has no instance type that matches the node selector of the pods"
     message += f": {wanted}" if wanted else ""
     summary = "No instance type of the node pools matches the node selector of the pods."
-    path = REQUIREMENTS
     fix = _change(wanted, pool.values(wanted.key, (row.type for row in pool.types))) if wanted else ""
-    return UnschedulableReason(message, pool.manifest, path, fix, wanted, summary)
+    return UnschedulableReason(message, pool.manifest, REQUIREMENTS, fix, wanted, summary)
 
 
 def _remove(names: Sequence[str]) -> str:

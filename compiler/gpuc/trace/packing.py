@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import LIMITS, NODES, REPLICAS
 from gpuc.kubernetes.amounts import Amounts, counted, pods_that_fit, quantity_text, total
 from gpuc.trace.nodes import UNLIMITED_NODES, MatchingPool, PodDemand, pods_per_node
-from gpuc.trace.steps import Stage, Step
+from gpuc.trace.steps import Stage, Step, Steps
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
@@ -40,7 +40,7 @@ class _Nodes:
     """Whether pods that need reserved instances can use the nodes."""
 
 
-def packing_steps(loads: Sequence[Load], copies: int) -> Iterator[Step]:
+def packing_steps(loads: Sequence[Load], copies: int) -> Steps:
     """Yields a step if all pods of a workload do not certainly fit into the limits of the node pools together.
 
     Args:
@@ -55,7 +55,9 @@ def packing_steps(loads: Sequence[Load], copies: int) -> Iterator[Step]:
     path = REPLICAS if pools[0].is_static else LIMITS
     is_sure = not any(match.unsure_types for load in loads for match in load.found)
     demands = [load.demand for load in several if is_sure]
-    for resource, wanted in total(_times(demand.pod, demand.count) for demand in demands).items():
+    for resource, wanted in total(
+        {name: count * demand.count for name, count in demand.pod.items()} for demand in demands
+    ).items():
         supply = sum(_supply(pool, several, resource) for pool in pools)
         if wanted > supply:
             most = quantity_text(resource, int(supply))
@@ -82,13 +84,9 @@ def _supply(pool: Pool, loads: Sequence[Load], resource: str) -> float:
     for limited, limit in pool.limits.items():
         sizes = {name: {**pool.capacity(name), NODES: 1}.get(limited, 0) for name in types}
         bounds.append(
-            max(limit / sizes[name] * rooms[name] if sizes[name] else _unlimited(rooms[name]) for name in types)
+            max(room and (limit / sizes[name] * room if sizes[name] else inf) for name, room in rooms.items())
         )
-    return min(bounds, default=_unlimited(max(rooms.values())))
-
-
-def _unlimited(room: int) -> float:
-    return inf if room else 0
+    return min(bounds, default=inf if max(rooms.values()) else 0)
 
 
 def _fits(loads: Sequence[Load], order: int) -> bool:
@@ -143,9 +141,8 @@ def _choices(load: Load, order: int) -> list[tuple[MatchingPool, InstanceType, i
 def _on_open_nodes(load: Load, nodes: list[_Nodes]) -> int:
     """Places pods on nodes that run other pods, and returns the number of pods that do not fit."""
     remaining = load.demand.count
-    accepted = {
-        (match.pool, instance.type): match.nodes is not None for match in load.found for instance in match.types
-    }
+    pairs = ((match, instance) for match in load.found for instance in match.types)
+    accepted = {(match.pool, instance.type): match.nodes is not None for match, instance in pairs}
     for node in list(nodes):
         fit = pods_that_fit(node.free, load.demand.pod)
         if load.demand.per_node is not None:
@@ -169,10 +166,6 @@ def _place(node: _Nodes, demand: PodDemand, remaining: int, fit: int, nodes: lis
     if not full:
         nodes.remove(node)
     return remaining - full * fit - rest
-
-
-def _times(pod: Amounts, number: int) -> Amounts:
-    return {name: count * number for name, count in pod.items()}
 
 
 def _minus(free: Amounts, pod: Amounts, number: int) -> Amounts:

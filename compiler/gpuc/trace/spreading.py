@@ -75,16 +75,12 @@ def spread(pods: PodSet, count: int, found: Sequence[MatchingPool]) -> Spread:
     pool_zones = [match.pool.listed(ZONE) for match in found]
     zones = frozenset[str]().union(*pool_zones) if all(pool_zones) else None
     rules = [*_affinity_rules(pods, count, zones), *_spread_rules(pods, count, pool_zones)]
-    per_node = [rule.per_node for rule in rules if rule.per_node is not None]
-    wanted = [rule.wants_per_node for rule in rules if rule.wants_per_node is not None]
-    at_most = [rule.at_most for rule in rules if rule.at_most is not None]
-    if host_ports(pods.pod):
-        per_node.append(1)
+    rules += [Spread(per_node=1)] if host_ports(pods.pod) else []
     return Spread(
-        min(per_node, default=None),
-        min(at_most, default=None),
+        min((rule.per_node for rule in rules if rule.per_node is not None), default=None),
+        min((rule.at_most for rule in rules if rule.at_most is not None), default=None),
         any(rule.on_one_node for rule in rules),
-        min(wanted, default=None),
+        min((rule.wants_per_node for rule in rules if rule.wants_per_node is not None), default=None),
         next((rule.unknown for rule in rules if rule.unknown), ""),
     )
 
@@ -139,11 +135,7 @@ def _spread_rules(pods: PodSet, count: int, pool_zones: Sequence[frozenset[str]]
 
 
 def _zone_rule(row: Any, count: int, skew: int, zones: int) -> Iterator[Spread]:
-    """Yields the rule of minDomains: with fewer zones, every zone gets at most maxSkew pods.
-
-    Args:
-        zones: the number of zones of the node pools; 0 if it is unknown.
-    """
+    """Yields the rule of minDomains: with fewer zones (0: unknown), every zone gets at most maxSkew pods."""
     domains = count_or(dig(row, "minDomains"), 1)
     if domains > 1 and zones == 0 and count > skew:
         yield _unknown("minDomains", "the input does not show the zones of the nodes")
@@ -158,8 +150,7 @@ def _unknown(field: str, reason: str) -> Spread:
 def _selects(raw: Any, pods: PodSet) -> bool | None:
     """Returns whether a LabelSelector selects the pods themselves; None if controllers can add a selected label."""
     wanted = selector(raw)
-    missing = [key for key, _ in wanted if key and key not in pods.labels]
-    if any(key.startswith(_BY_CONTROLLERS) for key in missing):
+    if any(key and key not in pods.labels and key.startswith(_BY_CONTROLLERS) for key, _ in wanted):
         return None
     return matches(wanted, pods.labels)
 

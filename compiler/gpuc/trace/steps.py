@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, NamedTuple
@@ -21,9 +21,12 @@ Component = Literal[
 class Stage(Enum):
     """The checks that a pod has to pass, in the order of the cluster."""
 
-    RIGHTS = "rights"
-    API = "API server"
-    POLICY = "policies"
+    by: Component
+    """The component that refuses a workload in the stage."""
+
+    RIGHTS = "rights", "RBAC"
+    API = "API server", "API server"
+    POLICY = "policies", "policy"
     REPLICAS = "replicas"
     LOCAL_QUEUE = "local queue"
     CLUSTER_QUEUE = "cluster queue"
@@ -33,39 +36,35 @@ class Stage(Enum):
     QUOTA = "quota"
     TOPOLOGY = "topology"
     START = "start"
-    POD_API = "pod validation"
-    POD_POLICY = "pod policies"
-    POD_SECURITY = "Pod Security"
-    NAMESPACE = "namespace limits"
+    POD_API = "pod validation", "API server"
+    POD_POLICY = "pod policies", "policy"
+    POD_SECURITY = "Pod Security", "Pod Security"
+    NAMESPACE = "namespace limits", "quota"
     NODE_POOL = "node pool"
     NODE = "instance type"
     STARTUP = "startup taints"
     SUSPENDED = "suspend"
 
+    def __new__(cls, value: str, by: Component = "Kueue") -> Stage:
+        stage = object.__new__(cls)
+        stage._value_, stage.by = value, by
+        return stage
+
 
 _AFTER_CREATION = (Stage.NODE_POOL, Stage.NODE, Stage.STARTUP, Stage.SUSPENDED)
 """The stages whose failure leaves the workload pending."""
-_COMPONENTS: dict[Stage, Component] = {
-    Stage.RIGHTS: "RBAC",
-    Stage.API: "API server",
-    Stage.POD_API: "API server",
-    Stage.POLICY: "policy",
-    Stage.POD_POLICY: "policy",
-    Stage.POD_SECURITY: "Pod Security",
-    Stage.NAMESPACE: "quota",
-}
-"""The components that refuse a workload, by stage. Kueue decides in all other stages."""
-
-
 NO_KUEUE = "the cluster has no Kueue"
 """The reason why Kueue does not manage a workload in a cluster without Kueue."""
+
+
+Judgement = Literal["passed", "failed", "bypassed", "assumed", "unknown"]
 
 
 class Step(NamedTuple):
     """The result of one stage for one pod set."""
 
     stage: Stage
-    verdict: Literal["passed", "failed", "bypassed", "assumed", "unknown"]
+    verdict: Judgement
     message: str
     """The reason for the verdict. A refusal by Kueue has the message of Kueue."""
     manifest: Manifest | None = None
@@ -87,6 +86,14 @@ class Step(NamedTuple):
     def failed(self) -> bool:
         """Whether the workload does not pass the stage."""
         return self.verdict == "failed"
+
+
+Steps = Iterator[Step]
+
+
+def failed_if(is_sure: bool) -> Judgement:
+    """Returns the verdict about a failure: failed, or unknown if other objects can prevent the failure."""
+    return "failed" if is_sure else "unknown"
 
 
 def all_failures(steps: Iterable[Step]) -> list[Step]:
@@ -164,4 +171,4 @@ class TraceResult:
             return "user"
         if self.verdict == "pending":
             return "scheduler" if self.is_static else "Karpenter"
-        return _COMPONENTS.get(failure.stage, "Kueue")
+        return failure.stage.by

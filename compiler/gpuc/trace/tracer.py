@@ -6,8 +6,6 @@ quota. So a workload that fails in a trace also fails in the cluster.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gpuc.admission.validation.cron_job import never_fires
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
@@ -30,7 +28,7 @@ from gpuc.trace.kueue_steps import (
 )
 from gpuc.trace.node_steps import topology_steps, workload_node_steps
 from gpuc.trace.nodes import PodDemand, pod_demand
-from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, TraceResult
+from gpuc.trace.steps import NO_KUEUE, Placement, Stage, Step, Steps, TraceResult
 from gpuc.trace.workload import PodSet, Workload, created_pods, queued_pods
 
 _MAX_COPIES = 10_000
@@ -59,18 +57,9 @@ def trace_workload(
 
 
 def _steps(
-    cluster: ClusterIndex,
-    workload: Workload,
-    created: list[PodSet],
-    admission: bool,
-    usage: Usage,
-    result: TraceResult,
-) -> Iterator[Step]:
-    """Yields all steps in the order of the cluster. The caller stops at the first failed step.
-
-    Args:
-        created: the pod sets with the changes of the admission.
-    """
+    cluster: ClusterIndex, workload: Workload, created: list[PodSet], admission: bool, usage: Usage, result: TraceResult
+) -> Steps:
+    """Yields all steps in the order of the cluster. The caller stops at the first failed step."""
     if workload.rejected:
         yield workload.rejected
     if admission:
@@ -102,25 +91,17 @@ def _demand(pods: PodSet, flavors: list[ResourceFlavor]) -> PodDemand:
     return pod_demand(pods.pod, pods.count, pod_requests(pods.pod), flavors)
 
 
-def _bypass_steps(
-    cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult
-) -> Iterator[Step]:
-    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs to the result.
-
-    Args:
-        created: the pod sets with the changes of the admission.
-    """
+def _bypass_steps(cluster: ClusterIndex, workload: Workload, created: list[PodSet], result: TraceResult) -> Steps:
+    """Yields the steps of a workload outside of Kueue, and adds the ResourceQuota that counts its GPUs."""
     if is_perhaps_suspended(cluster, workload):
         message = f"{result.bypass}; if Kueue's webhook selects the namespace, the workload stays suspended"
         yield Step(Stage.LOCAL_QUEUE, "unknown", message, fix=f"remove the label {QUEUE_LABEL}")
     demands = [_demand(pods, []) for pods in created]
     result.counted_by, quota = counting_quota(cluster, workload, demands)
-    if result.counted_by:
+    if result.counted_by or result.bypass == NO_KUEUE:
         yield Step(Stage.LOCAL_QUEUE, "bypassed", f"{result.bypass}; the pods go directly to the scheduler")
-        yield Step(Stage.NAMESPACE, "passed", f"counted by {result.counted_by}", quota, ("spec", "hard"))
-        return
-    if result.bypass == NO_KUEUE:
-        yield Step(Stage.LOCAL_QUEUE, "bypassed", f"{NO_KUEUE}; the pods go directly to the scheduler")
+        if result.counted_by:
+            yield Step(Stage.NAMESPACE, "passed", f"counted by {result.counted_by}", quota, ("spec", "hard"))
         return
     message = f"{result.bypass}; the pods go to the scheduler without the node labels and tolerations of a flavor"
     yield Step(Stage.LOCAL_QUEUE, "bypassed", message, fix=how_to_manage(cluster, result.bypass, workload))
@@ -132,19 +113,14 @@ def _kueue_steps(
     usage: Usage,
     flavors_of: dict[str, list[ResourceFlavor]],
     result: TraceResult,
-) -> Iterator[Step]:
-    """Yields the steps of the admission by Kueue, and adds the placements of the pod sets to the result.
-
-    Args:
-        flavors_of: the function adds the ResourceFlavors of every pod set.
-    """
+) -> Steps:
+    """Yields the steps of the admission by Kueue, and adds the placements and the flavors of the pod sets."""
     local = local_queue(cluster, workload)
     yield local_queue_step(cluster, workload, local)
     assert local is not None, "a missing LocalQueue is a failed step, which ends the trace"
     yield from priority_steps(cluster, workload)
-    queue = cluster.quotas.get(cluster_queue(local))
+    queue, name = cluster.quotas.get(cluster_queue(local)), cluster_queue(local)
     if queue is None:
-        name = cluster_queue(local)
         fix = advice.for_name(f"spec.clusterQueue of {local}", name, cluster.quotas)
         message = f"ClusterQueue {name} does not exist"
         yield Step(Stage.CLUSTER_QUEUE, "failed", message, local, ("spec", "clusterQueue"), fix=fix)
@@ -165,7 +141,7 @@ def _kueue_steps(
 
 def _copies(
     cluster: ClusterIndex, workload: Workload, created: list[PodSet], usage: Usage, result: TraceResult
-) -> Iterator[Step]:
+) -> Steps:
     """Yields a failed step if the quota is too small for all replicas of an object; every replica is one workload.
 
     Writes the borrowed quota of all replicas to the placements of `result`.
@@ -183,7 +159,7 @@ def _copies(
             return
 
 
-def stopped_steps(workload: Workload, *, is_queued: bool) -> Iterator[Step]:
+def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:
     """Yields a failed step for a workload that starts no pods, although the API server accepts it.
 
     The reason is a number of 0 pods, a suspended workload that Kueue does not start, a schedule without a day, or a

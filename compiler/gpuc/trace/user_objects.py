@@ -15,12 +15,8 @@ from gpuc.trace.steps import Stage, Step
 from gpuc.trace.workload import Workload, count_or
 
 _SERVED: Mapping[str, str] = {
-    "Pod": "v1",
-    "Job": "batch/v1",
-    "CronJob": "batch/v1",
-    "Deployment": "apps/v1",
-    "ReplicaSet": "apps/v1",
-    "StatefulSet": "apps/v1",
+    **{"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1"},
+    **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet"), "apps/v1"),
 }
 """The only apiVersion of each built-in kind of workloads.
 
@@ -111,11 +107,7 @@ def _scales(scaler: Manifest, manifest: Manifest) -> bool:
 
 
 def _least(scaler: Manifest, declared: int) -> int:
-    """Returns the minimum number of replicas of an autoscaler.
-
-    A HorizontalPodAutoscaler does not scale a workload with 0 replicas, if its own minimum is not 0. KEDA also scales
-    such a workload.
-    """
+    """Returns the minimum number of replicas of an autoscaler. Only KEDA scales a workload with 0 replicas."""
     if (group(scaler), scaler.kind) == _KEDA:
         return count_or(dig(scaler.body, "spec", "minReplicaCount"), 0)
     return count_or(dig(scaler.body, "spec", "minReplicas"), 1) if declared else 0

@@ -96,6 +96,7 @@ class Workload(NamedTuple):
         """Returns the Job that the first pod set describes."""
         pods = self.pod_sets[0]
         labels = {QUEUE_LABEL: self.queue, PRIORITY_LABEL: self.priority}
+        counts = {"parallelism": pods.count, "completions": pods.count}
         template = {
             "metadata": {"labels": pods.labels, "annotations": pods.annotations},
             "spec": {"restartPolicy": "Never", **dict(pairs(pods.pod))},
@@ -105,14 +106,9 @@ class Workload(NamedTuple):
             "kind": "Job",
             "metadata": {
                 "name": self.name or "described",
-                "labels": {key: value for key, value in labels.items() if value},
+                "labels": {key: text for key, text in labels.items() if text},
             },
-            "spec": {
-                "parallelism": pods.count,
-                "completions": pods.count,
-                "podReplacementPolicy": "Failed",
-                "template": template,
-            },
+            "spec": {**counts, "podReplacementPolicy": "Failed", "template": template},
         }
 
 
@@ -175,16 +171,10 @@ def _labels(manifest: Manifest) -> dict[str, Any]:
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/deployment/deployment_webhook.go
     """
-    spec = dig(manifest.body, "spec")
-    template_labels = dict(pairs(dig(spec, "template", "metadata", "labels")))
-    match group(manifest), manifest.kind:
-        case "batch", "CronJob":
-            return dict(pairs(dig(spec, "jobTemplate", "metadata", "labels")))
-        case "apps", "ReplicaSet":
-            return template_labels
-        case "apps", _:
-            return template_labels | manifest.labels
-    return manifest.labels
+    if path := _LABEL_PATHS.get(manifest.kind):
+        return dict(pairs(dig(manifest.body, *path)))
+    template = dig(manifest.body, "spec", "template", "metadata", "labels") if group(manifest) == "apps" else None
+    return {**dict(pairs(template)), **manifest.labels}
 
 
 def _copies(manifest: Manifest) -> int:
@@ -224,10 +214,9 @@ def _name_and_count(pods: Pods) -> tuple[str, int]:
         case ("", "Pod") | ("apps", "Deployment" | "ReplicaSet"):
             return "main", 1
         case "batch", "Job":
-            minimum = manifest.annotations.get(MIN_PARALLELISM)
-            parallel = _parallel_pods(parent)
+            minimum, parallel = manifest.annotations.get(MIN_PARALLELISM), _parallel_pods(parent)
             if isinstance(minimum, str) and _NUMBER.fullmatch(minimum):
-                return "main", min(int(minimum), parallel)
+                parallel = min(int(minimum), parallel)
             return "main", parallel
         case "batch", "CronJob":
             return "main", _parallel_pods(parent)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig, group, items, pairs
 
+T = TypeVar("T")
 _OF_OTHER_TEAM = re.compile(r"(?:^|/)clusters/[^/]+/values/([a-z-]+)\.yaml$")
 """The path of the Helm values of a component that another team installs."""
 MapDocument = tuple[str, int, dict[str, Any]]
@@ -105,9 +106,7 @@ class _Input:
 
     def at(self, path: str) -> MapDocument | None:
         """Returns the map in the only file whose path ends with `path`; None if no file or several files match."""
-        ending = "/" + os.path.normpath(path).lstrip("./")
-        matching = [document for file, document in self._files.items() if file.endswith(ending)]
-        return matching[0] if len(matching) == 1 else None
+        return _at(path, self._files)
 
     def relative_to(self, file: str, name: str) -> MapDocument | None:
         """Returns the map in the file `name`, a path relative to the folder of `file`; None if it is not loaded."""
@@ -205,38 +204,30 @@ def _release(manifest: Manifest, loaded: _Input) -> Iterator[ChartInstall]:
     spec = manifest.body.get("spec")
     sources, is_complete = [], True
     for _, row in items(dig(spec, "valuesFrom")):
-        is_config_map = dig(row, "kind") == "ConfigMap"
-        config_map = _config_map(dig(row, "name"), manifest.namespace, loaded) if is_config_map else None
-        key = _text(dig(row, "valuesKey")) or "values.yaml"
-        text = _text(dig(config_map.body, "data", key)) if config_map else ""
+        key = "v1", dig(row, "kind"), dig(row, "name"), manifest.namespace
+        maps = [other for other in loaded.manifests if (other.api, other.kind, other.name, other.namespace) == key]
+        config_map = maps[0] if maps and key[1] == "ConfigMap" else None
+        field = _text(dig(row, "valuesKey")) or "values.yaml"
+        text = _text(dig(config_map.body, "data", field)) if config_map else ""
         if config_map is None or not text or dig(row, "targetPath"):
             is_complete = False
         else:
-            sources.append(_source_in(config_map, ("data", key), text))
+            sources.append(_source_in(config_map, ("data", field), text))
     if isinstance(dig(spec, "values"), dict):
         sources.append(_source_in(manifest, ("spec", "values"), dig(spec, "values")))
     chart, version = (_text(dig(spec, "chart", "spec", key)) for key in ("chart", "version"))
     if dig(spec, "chartRef", "kind") == "OCIRepository":
-        chart, version = _oci(_text(dig(spec, "chartRef", "name")), loaded)
+        named = [
+            row
+            for row in loaded.manifests
+            if (row.kind, row.name) == ("OCIRepository", _text(dig(spec, "chartRef", "name")))
+        ]
+        repository = dig(named[0].body, "spec") if named else None
+        chart, version = _text(dig(repository, "url")), _text(dig(repository, "ref", "tag"))
     if local := _chart_at(chart, loaded) if "/" in chart else None:
         yield from _dependency_installs(local, sources, is_complete=is_complete)
     elif chart:
         yield ChartInstall(_last_step(chart), version, tuple(sources), is_complete)
-
-
-def _oci(name: str, loaded: _Input) -> tuple[str, str]:
-    """Returns the URL and the tag of an OCIRepository; two empty strings if the input does not have the object."""
-    for manifest in loaded.manifests:
-        if manifest.kind == "OCIRepository" and manifest.name == name:
-            return _text(dig(manifest.body, "spec", "url")), _text(dig(manifest.body, "spec", "ref", "tag"))
-    return "", ""
-
-
-def _config_map(name: Any, namespace: str, loaded: _Input) -> Manifest | None:
-    for manifest in loaded.manifests:
-        if (manifest.api, manifest.kind, manifest.name, manifest.namespace) == ("v1", "ConfigMap", name, namespace):
-            return manifest
-    return None
 
 
 def _k3s(manifest: Manifest, _: _Input) -> Iterator[ChartInstall]:
@@ -275,8 +266,12 @@ def _source_in(manifest: Manifest, path: Path, value: Any, *, is_parameter: bool
 
 def _chart_at(path: str, loaded: _Input) -> _Chart | None:
     """Returns the umbrella chart in the only folder whose path ends with `path`."""
-    ending = "/" + os.path.normpath(path).lstrip("./") if path else None
-    matching = [chart for folder, chart in loaded.charts.items() if ending and folder.endswith(ending)]
+    return _at(path, loaded.charts) if path else None
+
+
+def _at(path: str, by_path: Mapping[str, T]) -> T | None:
+    ending = "/" + os.path.normpath(path).lstrip("./")
+    matching = [value for known, value in by_path.items() if known.endswith(ending)]
     return matching[0] if len(matching) == 1 else None
 
 

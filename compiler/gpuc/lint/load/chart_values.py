@@ -118,9 +118,8 @@ def _config_map_findings(data: dict[str, Any], manifests: Sequence[Manifest], lo
             yield NO_CONFIG.at((), message, fix=f"write {suggestion}", mark=locate(path, False))
         elif operand == "devicePlugin" and keys and isinstance(default, str) and default and default not in keys:
             path = (operand, "config", "default")
-            known = ", ".join(keys)
-            message = f'gpu-operator: {place(path)}: the ConfigMap {name} has no key "{default}", only {known}'
-            yield NO_CONFIG.at((), message, mark=locate(path, False))
+            message = f'gpu-operator: {place(path)}: the ConfigMap {name} has no key "{default}", only '
+            yield NO_CONFIG.at((), message + ", ".join(keys), mark=locate(path, False))
 
 
 def check_values_files(files: Sequence[MapDocument], component: str, source_map: SourceMap) -> Iterator[Finding]:
@@ -137,10 +136,8 @@ def check_kueue_configuration(source: ValuesSource, source_map: SourceMap) -> li
     data = _data(source, source_map, syntax)
     if (data.get("apiVersion"), data.get("kind")) != CONFIGURATION:
         return []
-    return [
-        *syntax,
-        *_schema_findings(data, kueue_configuration(), "kueue configuration", _locator(source, source_map)),
-    ]
+    locate = _locator(source, source_map)
+    return [*syntax, *_schema_findings(data, kueue_configuration(), "kueue configuration", locate)]
 
 
 def _value_findings(

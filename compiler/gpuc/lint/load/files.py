@@ -70,17 +70,15 @@ def _bytes(file: str) -> bytes:
     number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     with open(number, "rb") as stream:
         mode = os.fstat(number).st_mode
-        if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.isatty(number) and not _is_null(file)):
+        if stat.S_ISBLK(mode) or (
+            stat.S_ISCHR(mode) and not os.isatty(number) and os.path.realpath(file) != os.devnull
+        ):
             raise UnreadableError("the path is a device")
         os.set_blocking(number, True)
         data = stream.read(SIZE_MAX_BYTES + 1)
     if not data and stat.S_ISFIFO(mode):
         raise UnreadableError("the path is a pipe that no process writes to")
     return data
-
-
-def _is_null(file: str) -> bool:
-    return os.path.realpath(file) == os.devnull
 
 
 def _is_folder(path: str) -> bool:

@@ -50,7 +50,11 @@ def input_files(kustomizations: list[MapDocument]) -> set[str]:
             lists = (dig(generator, "files") for _, generator in items(data.get(key)))
             names += [name.rpartition("=")[2] for files in lists for _, name in items(files) if isinstance(name, str)]
         folder = os.path.dirname(os.path.abspath(file))
-        paths |= {os.path.normpath(os.path.join(folder, name)) for name in names if _is_path(name)}
+        paths |= {
+            os.path.normpath(os.path.join(folder, name))
+            for name in names
+            if isinstance(name, str) and not {"\n", ":"} & {*name}
+        }
     return paths
 
 
@@ -79,7 +83,3 @@ def _keys(generator: Any) -> list[str]:
     files = [name for _, name in items(dig(generator, "files")) if isinstance(name, str)]
     literals = [name for _, name in items(dig(generator, "literals")) if isinstance(name, str)]
     return [os.path.basename(file.partition("=")[0]) for file in files] + [text.partition("=")[0] for text in literals]
-
-
-def _is_path(name: Any) -> bool:
-    return isinstance(name, str) and "\n" not in name and ":" not in name

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from gpuc.diagnostics.finding import Finding, Mark, Path
+from gpuc.diagnostics.finding import Mark, Path
 from gpuc.documents.reader import DUPLICATE_KEY
 from gpuc.documents.source_map import SourceMap
 from gpuc.lint.load.files import files_below
@@ -62,7 +62,10 @@ def load_objects(paths: Iterable[str]) -> LoadedObjects:
     files = load_files(dict.fromkeys(file for path in paths for file in files_below(path)), loaded.source_map)
     loaded.manifests = files.manifests
     loaded.unread = [f"{file} cannot be read: {reason}; the file is ignored" for file, reason in files.unreadable]
-    loaded.unread += [_sentence(finding) for finding in files.findings]
+    consequences = {DUPLICATE_KEY.id: "the last value is used"}
+    for finding in files.findings:
+        consequence = consequences.get(finding.id, "this part of the file is ignored")
+        loaded.unread.append(f"{finding.mark}: {finding.message}; {consequence}")
     for unnamed in files.unnamed:
         mark = loaded.source_map.mark(unnamed.file, unnamed.path)
         loaded.unread.append(f"{mark}: {unnamed.message}; the object is ignored")
@@ -70,8 +73,3 @@ def load_objects(paths: Iterable[str]) -> LoadedObjects:
         sentence if count == 1 else f"{sentence} ({count} times)" for sentence, count in files.unchecked.items()
     ]
     return loaded
-
-
-def _sentence(finding: Finding) -> str:
-    consequence = "the last value is used" if finding.id == DUPLICATE_KEY.id else "this part of the file is ignored"
-    return f"{finding.mark}: {finding.message}; {consequence}"

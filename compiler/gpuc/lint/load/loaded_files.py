@@ -112,9 +112,8 @@ class LoadedFiles:
             self.other_maps.append((file, index, data))
             return
         if api.rpartition("/")[0] in _FILES_OF_TOOLS:
-            self.unchecked[
-                f"{kind} of {api}, which is the input of a command-line tool and not an object of a cluster"
-            ] += 1
+            reason = f"{kind} of {api}, which is the input of a command-line tool and not an object of a cluster"
+            self.unchecked[reason] += 1
             return
         if "$patch" in data:
             self.unchecked[_PATCH] += 1
@@ -225,9 +224,8 @@ def _is_template(text: str, parsed: YamlText) -> bool:
     """Returns whether a text has template braces outside of YAML strings."""
     if not any(line.lstrip().startswith(("{{", "- {{", "{%")) or ": {{" in line for line in text.splitlines()):
         return False
-    return any(finding.id == UNREADABLE.id for finding in parsed.findings) or any(
-        _has_map_as_key(data) for _, data in parsed.documents
-    )
+    is_unreadable = any(finding.id == UNREADABLE.id for finding in parsed.findings)
+    return is_unreadable or any(_has_map_as_key(data) for _, data in parsed.documents)
 
 
 def _has_map_as_key(value: Any) -> bool:

@@ -1,9 +1,6 @@
-"""Mistakes inside one object that a schema cannot detect: in fields, role bindings and labels of Pod Security."""
-
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.admission.pod_security import LEVELS, PREFIX, VERSION
@@ -87,22 +84,20 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _pod(pods)
 
 
-def _numbers_of_nodes(pool: Pool) -> Iterator[ObjectFinding]:
-    limit = pool.limits.get(NODES, 0)
-    if pool.is_static:
-        for key in dict(pairs(dig(pool.manifest.body, *LIMITS))):
-            if key != NODES:
-                message = "a static node pool (spec.replicas) may limit only nodes"
-                yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, (*LIMITS, str(key)), message, on_key=True)
-        if dig(pool.manifest.body, *WEIGHT) is not None:
-            message = "a static node pool (spec.replicas) may not have a weight"
-            yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, WEIGHT, message, on_key=True)
+def _numbers_of_nodes(pool: Pool) -> Findings:
+    limit, body = pool.limits.get(NODES, 0), pool.manifest.body
+    limited: list[Path] = [(*LIMITS, str(key)) for key, _ in pairs(dig(body, *LIMITS)) if key != NODES]
+    wrong = [(path, "limit only nodes") for path in limited]
+    wrong += [(WEIGHT, "not have a weight")] if dig(body, *WEIGHT) is not None else []
+    for path, rule in wrong if pool.is_static else ():
+        message = f"a static node pool (spec.replicas) may {rule}"
+        yield ObjectFinding(DYNAMIC_FIELD, pool.manifest, path, message, on_key=True)
     if 0 < limit < (pool.replicas or 0):  # a limit of 0 closes the pool
         message = f"the limit is {limit} nodes, below {pool.replicas} replicas"
         yield ObjectFinding(TOO_FEW_NODES, pool.manifest, (*LIMITS, NODES), message)
 
 
-def _covered(queue: Member) -> Iterator[ObjectFinding]:
+def _covered(queue: Member) -> Findings:
     for resources in queue.groups:
         for flavor in resources.flavors:
             if flavor.resources != resources.covered and queue.manifest:
@@ -111,7 +106,7 @@ def _covered(queue: Member) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(NOT_COVERED, queue.manifest, path, text + ", ".join(resources.covered))
 
 
-def _selector(pods: Pods) -> Iterator[ObjectFinding]:
+def _selector(pods: Pods) -> Findings:
     for _, key, values in wanted_labels(dig(pods.manifest.body, "spec", "selector"), ()):
         actual = pods.labels.get(key)
         if actual not in values:
@@ -121,7 +116,7 @@ def _selector(pods: Pods) -> Iterator[ObjectFinding]:
             yield ObjectFinding(SELECTOR_WITHOUT_PODS, pods.manifest, path, message)
 
 
-def _pod(pods: Pods) -> Iterator[ObjectFinding]:
+def _pod(pods: Pods) -> Findings:
     manifest, pod, path = pods.manifest, pods.spec, (*pods.path, "spec")
     claims = dig(manifest.body, "spec", "volumeClaimTemplates")
     volumes = [str(dig(volume, "name")) for _, volume in items(dig(pod, "volumes"))]
@@ -141,7 +136,7 @@ def _pod(pods: Pods) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(SAME_NAME, manifest, (*path, field), f'{count} {field} have the name "{name}"')
 
 
-def pod_security(manifest: Manifest) -> Iterator[ObjectFinding]:
+def pod_security(manifest: Manifest) -> Findings:
     """Yields findings about invalid labels of Pod Security that an object sets on a namespace."""
     if manifest.kind == "Namespace":
         yield from _labels(manifest, ("metadata", "labels"), manifest.labels)
@@ -149,7 +144,7 @@ def pod_security(manifest: Manifest) -> Iterator[ObjectFinding]:
         yield from _labels(manifest, _MANAGED, dig(manifest.body, *_MANAGED))
 
 
-def _labels(manifest: Manifest, path: Path, labels: Any) -> Iterator[ObjectFinding]:
+def _labels(manifest: Manifest, path: Path, labels: Any) -> Findings:
     for key, value in pairs(labels):
         if not isinstance(key, str) or not key.startswith(PREFIX):
             continue

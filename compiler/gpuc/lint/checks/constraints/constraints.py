@@ -1,5 +1,3 @@
-"""Checks all constraints of Gatekeeper together: selected namespaces, selected kinds, and names in parameters."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ DENYING = (None, "deny")
 """Values of enforcementAction that refuse objects. None is a missing action, for which Gatekeeper denies."""
 SAMPLE_KINDS = ("Deployment", "StatefulSet", "Job", "CronJob")
 """The kinds of workloads that ExpansionTemplates should cover."""
-
 DENIES_EVERYWHERE = declare_rule(
     "PLC001", Severity.ERROR,
     "A denying constraint selects no namespaces, and also applies to the namespaces of the platform.",
@@ -54,7 +51,6 @@ NOTHING_EXCLUDED = declare_rule(
     "PLC008", Severity.ERROR, "Gatekeeper has denying constraints, and no Config excludes any namespace.",
     "A constraint that selects too much can stop nodes, operators and Gatekeeper itself.",
 )  # fmt: skip
-
 WARNS_EVERYWHERE = declare_rule(
     "PLC014", Severity.WARNING,
     "A constraint that warns or audits selects no namespaces, although other constraints select namespaces.",
@@ -98,16 +94,18 @@ def findings(objects: ObjectSet) -> Findings:
         yield from _warns_everywhere(list(by_kind.values()))
         yield from _unused_templates(objects, set(by_kind))
         yield from _unexpanded_kinds(objects)
-        yield from _without_exclusion(objects, all_constraints)
+        denying = [constraint for constraint in all_constraints if _denies(constraint)]
+        if denying and not _has_exclusion(objects):
+            text = "no Config of Gatekeeper excludes a namespace"
+            yield ObjectFinding(NOTHING_EXCLUDED, denying[0], ("spec", "enforcementAction"), text)
 
 
-def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Iterator[ObjectFinding]:
+def _single_constraint(objects: ObjectSet, constraint: Manifest) -> Findings:
     match = dig(constraint.body, "spec", "match")
     entries = list(items(dig(match, "kinds")))
     if not entries:
-        yield ObjectFinding(
-            NO_KINDS, constraint, ("spec", "match"), "no kinds are selected: the constraint applies to every object"
-        )
+        text = "no kinds are selected: the constraint applies to every object"
+        yield ObjectFinding(NO_KINDS, constraint, ("spec", "match"), text)
     for index, entry in entries:
         if not dig(entry, "kinds"):
             text = "no kinds are selected: the constraint applies to every kind of these API groups"
@@ -146,7 +144,7 @@ def _selects(constraint: Manifest) -> bool:
     return any(_is_set(dig(match, selector)) for selector in _SELECTORS)
 
 
-def _warns_everywhere(by_kind: list[list[Manifest]]) -> Iterator[ObjectFinding]:
+def _warns_everywhere(by_kind: list[list[Manifest]]) -> Findings:
     """Yields findings about constraints that warn or audit in every namespace, while other constraints select some."""
     selecting = sum(_selects(constraint) for constraints in by_kind for constraint in constraints)
     for constraints in by_kind:
@@ -165,7 +163,7 @@ def _is_set(value: Any) -> bool:
     return bool(value)
 
 
-def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Findings:
     """Yields the findings from a comparison of the constraints of one kind.
 
     The constraints should select the same kinds of objects, and together all values of a namespace label.
@@ -192,7 +190,7 @@ def _compared(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[Objec
         yield from _unselected_namespaces(objects, key, values)
 
 
-def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manifest]) -> Iterator[ObjectFinding]:
+def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manifest]) -> Findings:
     """Yields a finding for every value of a label that a namespace has and no constraint selects."""
     actual = {str(labels[key]): name for name, labels in objects.namespaces.items() if key in labels}
     kind = next(iter(values.values())).kind
@@ -203,21 +201,20 @@ def _unselected_namespaces(objects: ObjectSet, key: str, values: dict[str, Manif
             yield ObjectFinding(NOT_SELECTED, namespace, ("metadata", "labels", key), text)
 
 
-def _different_kinds(constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    kinds = {id(constraint): _kinds(constraint) for constraint in constraints}
-    all_kinds = set().union(*kinds.values())
+def _different_kinds(constraints: list[Manifest]) -> Findings:
+    all_kinds = set().union(*map(_kinds, constraints))
     for constraint in constraints:
-        if absent := sorted(all_kinds - kinds[id(constraint)]):
+        if absent := sorted(all_kinds - _kinds(constraint)):
             text = f"the constraint does not select {', '.join(absent)}; other {constraint.kind} constraints do"
             yield ObjectFinding(DIFFERENT_KINDS, constraint, ("spec", "match", "kinds"), text)
 
 
-def _kinds(constraint: Manifest) -> set[str]:
-    entries = items(dig(constraint.body, "spec", "match", "kinds"))
+def _kinds(manifest: Manifest, path: Path = ("match", "kinds")) -> set[str]:
+    entries = items(dig(manifest.body, "spec", *path))
     return {str(kind) for _, entry in entries for _, kind in items(dig(entry, "kinds"))}
 
 
-def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
+def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Findings:
     """Yields a finding for every parameter that names a LocalQueue or NodePool that does not exist.
 
     The check of references reports the parameters that gpuc knows as references.
@@ -237,10 +234,7 @@ def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Iterato
 
 
 def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if (
-        isinstance(value, str)
-        and next((step for step in reversed(path) if isinstance(step, str)), "") not in OTHER_NAMES
-    ):
+    if isinstance(value, str) and [step for step in path if isinstance(step, str)][-1] not in OTHER_NAMES:
         yield path, value
     elif isinstance(value, dict):
         for key, child in value.items():
@@ -250,33 +244,19 @@ def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
             yield from _texts(item, (*path, index))
 
 
-def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Iterator[ObjectFinding]:
+def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Findings:
     for template in objects.of(TEMPLATES, "ConstraintTemplate"):
-        kind = dig(template.body, "spec", "crd", "spec", "names", "kind")
-        if isinstance(kind, str) and kind not in kinds:
-            path = ("spec", "crd", "spec", "names", "kind")
+        path = ("spec", "crd", "spec", "names", "kind")
+        if isinstance(kind := dig(template.body, *path), str) and kind not in kinds:
             yield ObjectFinding(WITHOUT_CONSTRAINT, template, path, f"there is no constraint of kind {kind}")
 
 
-def _unexpanded_kinds(objects: ObjectSet) -> Iterator[ObjectFinding]:
+def _unexpanded_kinds(objects: ObjectSet) -> Findings:
     templates = objects.of(EXPANSION, "ExpansionTemplate")
-    kinds = {
-        str(kind)
-        for template in templates
-        for _, entry in items(dig(template.body, "spec", "applyTo"))
-        for _, kind in items(dig(entry, "kinds"))
-    }
+    kinds = set().union(*(_kinds(template, ("applyTo",)) for template in templates))
     if templates and (absent := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
         text = f"no ExpansionTemplate covers {', '.join(absent)}"
         yield ObjectFinding(NOT_EXPANDED, templates[0], ("spec", "applyTo"), text)
-
-
-def _without_exclusion(objects: ObjectSet, constraints: list[Manifest]) -> Iterator[ObjectFinding]:
-    denying = [constraint for constraint in constraints if _denies(constraint)]
-    if denying and not _has_exclusion(objects):
-        yield ObjectFinding(
-            NOTHING_EXCLUDED, denying[0], ("spec", "enforcementAction"), "no Config of Gatekeeper excludes a namespace"
-        )
 
 
 def _has_exclusion(objects: ObjectSet) -> bool:

@@ -1,5 +1,3 @@
-"""Subjects with role bindings in namespaces of several tenants."""
-
 from __future__ import annotations
 
 from gpuc.isolation.access import Access

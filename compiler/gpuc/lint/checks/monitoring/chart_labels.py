@@ -14,7 +14,6 @@ from gpuc.objects.object_set import ObjectSet, dig
 
 Labels = Mapping[str, frozenset[str]]
 """The values of every label of the objects of one kind; an empty set where any value is possible."""
-
 ANY: Final[frozenset[str]] = frozenset()
 _HELM: Labels = {
     "helm.sh/chart": ANY,
@@ -39,50 +38,43 @@ class ChartLabels(NamedTuple):
         return self.services if kind == "ServiceMonitor" else self.pods
 
 
-def _name(name: str) -> Labels:
-    return {"app.kubernetes.io/name": frozenset((name,))}
-
-
 _MANAGER: Labels = {"control-plane": frozenset(("controller-manager",))}
 _GATEKEEPER: Labels = {
-    "app": frozenset(("gatekeeper",)),
-    "chart": frozenset(("gatekeeper",)),
-    "gatekeeper.sh/system": frozenset(("yes",)),
-    "heritage": frozenset(("Helm",)),
-    "release": ANY,
-}
+    "app": frozenset(("gatekeeper",)), "chart": frozenset(("gatekeeper",)), "gatekeeper.sh/system": frozenset(("yes",)),
+    "heritage": frozenset(("Helm",)), "release": ANY,
+}  # fmt: skip
 _DCGM = frozenset(("nvidia-dcgm-exporter",))
+
+
+def _with(name: str, *labels: Labels) -> Labels:
+    """Returns labels with the name of a program."""
+    return {key: value for row in labels for key, value in row.items()} | {"app.kubernetes.io/name": frozenset((name,))}
+
+
+_INSTANCE: Labels = {"app.kubernetes.io/instance": ANY}
+_KUEUE = frozenset(("metrics-service", "webhook-service", "visibility-service"))
 CHARTS: Mapping[str, ChartLabels] = {
     "kueue": ChartLabels(
-        services={
-            **_HELM,
-            **_name("kueue"),
-            **_MANAGER,
-            "app.kubernetes.io/component": frozenset(("metrics-service", "webhook-service", "visibility-service")),
-        },
-        pods={**_name("kueue"), **_MANAGER, "app.kubernetes.io/instance": ANY},
+        services=_with("kueue", _HELM, _MANAGER, {"app.kubernetes.io/component": _KUEUE}),
+        pods=_with("kueue", _MANAGER, _INSTANCE),
         relabelling=("nameOverride", "enableKueueViz"),
     ),
     "gatekeeper": ChartLabels(
         services=_GATEKEEPER,
         pods={
-            **_HELM,
-            **_GATEKEEPER,
-            **_name("gatekeeper"),
+            **_with("gatekeeper", _HELM, _GATEKEEPER),
             "control-plane": frozenset(("audit-controller", "controller-manager")),
             "gatekeeper.sh/operation": frozenset(("audit", "webhook")),
         },
         relabelling=("nameOverride", "commonLabels", "podLabels"),
     ),
     "karpenter": ChartLabels(
-        services={**_HELM, **_name("karpenter")},
-        pods={**_name("karpenter"), "app.kubernetes.io/instance": ANY},
+        services=_with("karpenter", _HELM),
+        pods=_with("karpenter", _INSTANCE),
         relabelling=("nameOverride", "additionalLabels", "podLabels"),
     ),
     "karpenter-crd": ChartLabels(services={}, pods={}),
-    "gpu-operator": ChartLabels(
-        services={"app": _DCGM, "app.kubernetes.io/component": _DCGM}, pods={"app": _DCGM}, has_all=False
-    ),
+    "gpu-operator": ChartLabels({"app": _DCGM, "app.kubernetes.io/component": _DCGM}, {"app": _DCGM}, has_all=False),
 }
 """The labels of the objects of a chart, by the chart's name.
 

@@ -1,8 +1,6 @@
-"""ServiceMonitors and PodMonitors that select no object of the input and no object of a known Helm chart."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -42,7 +40,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _monitor(monitor, targets)
 
 
-def _monitor(monitor: Monitor, targets: _Targets) -> Iterator[ObjectFinding]:
+def _monitor(monitor: Monitor, targets: _Targets) -> Findings:
     namespaces = monitor.namespaces
     if any(targets.has(name, monitor.kind) or targets.may_match(name, monitor) for name in namespaces):
         return
@@ -59,7 +57,7 @@ def _monitor(monitor: Monitor, targets: _Targets) -> Iterator[ObjectFinding]:
         yield from _labels(monitor, targets)
 
 
-def _labels(monitor: Monitor, targets: _Targets) -> Iterator[ObjectFinding]:
+def _labels(monitor: Monitor, targets: _Targets) -> Findings:
     namespaces, kind = monitor.namespaces, monitor.targets
     known = [labels for name in namespaces for labels in targets.charts.labels(name, monitor.kind)]
     charts = ", ".join(sorted({chart for name in namespaces for chart in targets.charts.names(name)}))
@@ -142,10 +140,7 @@ class _Targets:
         in_input = self._labels_in_input[monitor.kind].items()
         namespaces = {name for name, several in in_input if name and any(map(monitor.selects, several))}
         for namespace in self.charts.namespaces:
-            if self.may_match(namespace, monitor) and any(
-                not labels.get(key, ANY).isdisjoint(values)
-                for labels in self.charts.labels(namespace, monitor.kind)
-                for _, key, values in monitor.wanted
-            ):
-                namespaces.add(namespace)
+            rows = self.charts.labels(namespace, monitor.kind)
+            known = [not row.get(key, ANY).isdisjoint(values) for row in rows for _, key, values in monitor.wanted]
+            namespaces |= {namespace} if any(known) and self.may_match(namespace, monitor) else set()
         return sorted(namespaces)

@@ -5,7 +5,6 @@ Rules of `gpuc.rules` judge the mistakes that can also be in a spec.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -27,27 +26,21 @@ from gpuc.rules.queues.borrowing import (
 from gpuc.rules.queues.cluster_queues import resource_without_quota, uncovered
 
 LIMIT_WITHOUT_COHORT = declare_rule(
-    "QTA006",
-    Severity.ERROR,
-    "A borrowing or lending limit is set outside of any cohort.",
+    "QTA006", Severity.ERROR, "A borrowing or lending limit is set outside of any cohort.",
     "Kueue's webhook refuses the object.",
     "kueue v0.19.2 pkg/webhooks/clusterqueue_webhook.go (validateLimit)",
-)
+)  # fmt: skip
 BELOW_ZERO = declare_rule(
-    "QTA008",
-    Severity.ERROR,
-    "A quota or a fair sharing weight is negative, or a weight is too small.",
+    "QTA008", Severity.ERROR, "A quota or a fair sharing weight is negative, or a weight is too small.",
     "Kueue's webhook refuses the object.",
     "kueue v0.19.2 pkg/webhooks: clusterqueue_webhook.go (validateResourceQuantity), common.go (validateFairSharing)",
-)
+)  # fmt: skip
 WEIGHT_OF_ZERO = declare_rule(
-    "QTA010",
-    Severity.WARNING,
-    "A fair sharing weight is zero.",
-    "Fair sharing divides the borrowed quota by the weight. The queue or cohort is therefore served last and preempted "
-    "first.",
+    "QTA010", Severity.WARNING, "A fair sharing weight is zero.",
+    "Fair sharing divides the borrowed quota by the weight. The queue or cohort is therefore served last and "
+    "preempted first.",
     "kueue v0.19.2 apis/kueue/v1beta2/fairsharing_types.go",
-)
+)  # fmt: skip
 _TOO_SMALL = Fraction(1, 10**9)
 """The largest weight above zero that Kueue refuses."""
 
@@ -82,7 +75,7 @@ def _of_tree(pools: FlavorCapacity, tree: Tree) -> Findings:
             yield from (found.on_object(resource_without_quota.rule) for found in uncovered(queue, closed))
 
 
-def _refused(member: Member) -> Iterator[ObjectFinding]:
+def _refused(member: Member) -> Findings:
     for key, quota in member.quotas.items():
         limits = (("borrowingLimit", quota.borrow), ("lendingLimit", quota.lend))
         for field, value in (("nominalQuota", quota.nominal), *limits):
@@ -96,7 +89,7 @@ def _refused(member: Member) -> Iterator[ObjectFinding]:
                 yield member.finding(LIMIT_WITHOUT_COHORT, key, field, text, on_key=True)
 
 
-def _no_lender(member: Member, *, is_complete: bool) -> Iterator[ObjectFinding]:
+def _no_lender(member: Member, *, is_complete: bool) -> Findings:
     """Yields an error for a borrowing limit without a lender; a warning if other files may have a lender.
 
     A limit above what other queues lend is no mistake in objects, because other queues may come later.
@@ -106,7 +99,7 @@ def _no_lender(member: Member, *, is_complete: bool) -> Iterator[ObjectFinding]:
         yield found.on_object(rule if is_complete else replace(rule, severity=Severity.WARNING))
 
 
-def _weight(member: Member) -> Iterator[ObjectFinding]:
+def _weight(member: Member) -> Findings:
     if member.manifest is None:
         return
     path: Path = ("spec", "fairSharing", "weight")

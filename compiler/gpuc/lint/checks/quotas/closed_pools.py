@@ -1,5 +1,3 @@
-"""Static node pools that start no node, although a ClusterQueue has quota for their flavor."""
-
 from __future__ import annotations
 
 from gpuc.cluster.flavors import every_flavor

@@ -5,7 +5,6 @@ Source: kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
@@ -16,19 +15,16 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 CONTRADICTS_ITSELF = declare_rule(
-    "QTA019",
-    Severity.ERROR,
-    "A LimitRange has contradictory bounds.",
+    "QTA019", Severity.ERROR, "A LimitRange has contradictory bounds.",
     "The API server refuses the LimitRange. Pods without requests get no defaults, and a ResourceQuota refuses them.",
     "kubernetes v1.35 pkg/apis/core/validation/validation.go (ValidateLimitRange)",
-)
+)  # fmt: skip
 COUNTS_AS_NOTHING = declare_rule(
-    "QTA020",
-    Severity.WARNING,
+    "QTA020", Severity.WARNING,
     "A LimitRange sets a default request of zero for a resource that a ResourceQuota limits.",
     "Containers without a request count as zero, so the ResourceQuota does not limit them.",
     "kubernetes v1.35 pkg/quota/v1/evaluator/core/pods.go (PodUsageFunc)",
-)
+)  # fmt: skip
 _RISING = ("min", "defaultRequest", "default", "max")
 """Fields in rising order: no value may be above the value of a later field."""
 
@@ -43,10 +39,10 @@ def limit_ranges(objects: ObjectSet) -> Findings:
             yield from _crossed(manifest, path, limit)
             for resource, row in pairs(dig(limit, "defaultRequest")):
                 if quantity(row) == 0 and (quota := bounded.get((manifest.namespace, resource))):
-                    text = (
-                        f"a container without a request for {resource} counts as {row}, and {quota} limits {resource}"
+                    text = f"a container without a request for {resource} counts as {row}, and {quota} limits "
+                    yield ObjectFinding(
+                        COUNTS_AS_NOTHING, manifest, (*path, "defaultRequest", resource), text + resource
                     )
-                    yield ObjectFinding(COUNTS_AS_NOTHING, manifest, (*path, "defaultRequest", resource), text)
 
 
 def _bounded(objects: ObjectSet) -> dict[tuple[str, str], Manifest]:
@@ -58,7 +54,7 @@ def _bounded(objects: ObjectSet) -> dict[tuple[str, str], Manifest]:
     }
 
 
-def _crossed(manifest: Manifest, path: Path, limit: Any) -> Iterator[ObjectFinding]:
+def _crossed(manifest: Manifest, path: Path, limit: Any) -> Findings:
     for position, low in enumerate(_RISING):
         for resource, row in pairs(dig(limit, low)):
             value = quantity(row)

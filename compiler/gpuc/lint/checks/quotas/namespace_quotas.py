@@ -20,33 +20,28 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, pairs
 
 QUOTA_OUT_OF_REACH = declare_rule(
-    "QTA012",
-    Severity.WARNING,
+    "QTA012", Severity.WARNING,
     "The ResourceQuotas of a ClusterQueue's namespaces add up to less than its nominal quota.",
     "Kueue admits work up to the nominal quota, and the API server refuses the pods.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)
+)  # fmt: skip
 NO_POD_FITS = declare_rule(
-    "QTA013",
-    Severity.ERROR,
+    "QTA013", Severity.ERROR,
     "The ResourceQuota of a namespace whose ClusterQueue has only GPU quota allows no pod with a GPU.",
     "Kueue admits the work, and the API server refuses all of its pods.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)
+)  # fmt: skip
 BOUNDS_NOTHING = declare_rule(
-    "QTA014",
-    Severity.WARNING,
-    "A ResourceQuota allows more than the ClusterQueues of its namespace can provide.",
+    "QTA014", Severity.WARNING, "A ResourceQuota allows more than the ClusterQueues of its namespace can provide.",
     "The ResourceQuota limits nothing: pods that bypass Kueue can use the resources of other tenants.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)
+)  # fmt: skip
 FORBIDDEN_RESOURCE = declare_rule(
-    "QTA017",
-    Severity.WARNING,
+    "QTA017", Severity.WARNING,
     "The ResourceQuota of a namespace allows none of a resource that its ClusterQueue provides.",
     "Kueue admits work that requests the resource, and the API server refuses its pods. Unused quota stays occupied.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)
+)  # fmt: skip
 _NATIVE = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 
 
@@ -75,9 +70,7 @@ def namespace_quotas(objects: ObjectSet) -> Findings:
         yield from _too_high(list(_quotas(hard, members, judged, pools.closed)), judged, pools)
 
 
-def _too_high(
-    quotas: list[NamespaceQuota], queues: dict[str, Member], pools: FlavorCapacity
-) -> Iterator[ObjectFinding]:
+def _too_high(quotas: list[NamespaceQuota], queues: dict[str, Member], pools: FlavorCapacity) -> Findings:
     """Yields findings about ResourceQuotas that allow more than the ClusterQueues and node pools can provide."""
     found = list(outside_kueue(quotas, pools.unqueued))
     yield from found
@@ -111,7 +104,7 @@ def _quotas(
         yield NamespaceQuota(namespace, names, hard.get(namespace, {}), provided)
 
 
-def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapacity) -> Iterator[ObjectFinding]:
+def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapacity) -> Findings:
     """Yields findings about amounts of a ResourceQuota that pods of the namespace cannot use.
 
     Pods outside of Kueue can also use the node pools that no ResourceFlavor selects.
@@ -131,10 +124,10 @@ def _bounds_nothing(quota: NamespaceQuota, covered: set[str], pools: FlavorCapac
             continue
         most = sum((bound for bound in bounds if bound is not None), quota.provided.get(resource, 0))
         if value > most < UNLIMITED:
-            text = (
-                f"the ResourceQuota allows {rounded(resource, value)}, but {' and '.join(names)} can provide at most "
+            text = f"the ResourceQuota allows {rounded(resource, value)}, but {' and '.join(names)} can provide "
+            yield ObjectFinding(
+                BOUNDS_NOTHING, manifest, path, f"{text}at most {rounded(resource, most)} in this namespace"
             )
-            yield ObjectFinding(BOUNDS_NOTHING, manifest, path, f"{text}{rounded(resource, most)} in this namespace")
 
 
 def _hard(objects: ObjectSet) -> dict[str, Hard]:
@@ -153,17 +146,11 @@ def _hard(objects: ObjectSet) -> dict[str, Hard]:
 
 
 def _resource(name: Any) -> str:
-    """Returns the resource whose requests a key of spec.hard limits, or `pods` for the number of pods.
-
-    The result is an empty string for other keys.
-    """
-    if not isinstance(name, str):
-        return ""
-    if name in _NATIVE or name == PODS or name.startswith("hugepages-"):
-        return name
-    if name == "count/pods":
-        return PODS
-    return name.removeprefix("requests.") if name.startswith("requests.") else ""
+    """Returns the resource that a key of spec.hard limits, `pods` for the number of pods; empty for other keys."""
+    text = str(name)
+    if text in _NATIVE or text.startswith("hugepages-") or text.removeprefix("count/") == PODS:
+        return text.removeprefix("count/")
+    return text.removeprefix("requests.") if text.startswith("requests.") else ""
 
 
 def _admits_only(queue: Member, served: list[str]) -> bool:
@@ -176,10 +163,14 @@ def _admits_only(queue: Member, served: list[str]) -> bool:
     return any(isinstance(values, list) and all(value in served for value in values) for values in named)
 
 
-def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
+def _no_pod(queue: Member, namespace: str, hard: Hard) -> Findings:
     kinds = [name for name in {key[1]: 0 for key in queue.quotas} if name.startswith(GPUS)]
     usable = [kind for kind in kinds if any(queue.capacity(key) for key in queue.quotas if key[1] == kind)]
-    if not usable or not all(_has_gpus(quotas) for quotas in _usable_amounts(queue)):
+    flavors = [
+        [resource for resource in quotas if queue.capacity((flavor, resource))]
+        for flavor, quotas in queue.by_flavor.items()
+    ]
+    if not usable or not all(any(name.startswith(GPUS) for name in names) for names in flavors if names):
         return
     for resource in (PODS, "cpu", "memory"):
         if resource in hard and hard[resource][0] <= 0:
@@ -194,7 +185,7 @@ def _no_pod(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding
         yield ObjectFinding(NO_POD_FITS, manifest, path, text + ", ".join(usable))
 
 
-def _forbidden_resources(queue: Member, namespace: str, hard: Hard) -> Iterator[ObjectFinding]:
+def _forbidden_resources(queue: Member, namespace: str, hard: Hard) -> Findings:
     """Yields findings about devices and huge pages that the ClusterQueue provides and the namespace does not allow."""
     provided = dict.fromkeys(key[1] for key in queue.quotas if queue.capacity(key) > 0)
     devices = [name for name in provided if name in hard and name not in _NATIVE and name != PODS]
@@ -207,20 +198,7 @@ def _forbidden_resources(queue: Member, namespace: str, hard: Hard) -> Iterator[
         yield ObjectFinding(FORBIDDEN_RESOURCE, manifest, path, text)
 
 
-def _usable_amounts(queue: Member) -> list[dict[str, int]]:
-    """Returns the amounts that a ClusterQueue can use, by resource: a map per flavor, except maps with only zeros."""
-    flavors = [
-        {resource: queue.capacity((flavor, resource)) for resource in quotas}
-        for flavor, quotas in queue.by_flavor.items()
-    ]
-    return [amounts for amounts in flavors if any(amounts.values())]
-
-
-def _has_gpus(quotas: dict[str, int]) -> bool:
-    return any(value and name.startswith(GPUS) for name, value in quotas.items())
-
-
-def _out_of_reach(queue: Member, bounds: list[Hard]) -> Iterator[ObjectFinding]:
+def _out_of_reach(queue: Member, bounds: list[Hard]) -> Findings:
     nominal: dict[str, int] = defaultdict(int)
     for (_, resource), quota in queue.quotas.items():
         nominal[resource] += quota.nominal

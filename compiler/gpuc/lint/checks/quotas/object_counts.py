@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from gpuc.diagnostics.finding import Severity, declare_rule
-from gpuc.kubernetes.kueue import QUEUE_LABEL
+from gpuc.kubernetes.kueue import GROUP, QUEUE_LABEL
 from gpuc.kubernetes.quantity import quantity
 from gpuc.kubernetes.resource_name import resource_name
 from gpuc.lint.checks import Findings, check
@@ -16,19 +16,15 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, pairs
 
 TOO_MANY = declare_rule(
-    "QTA018",
-    Severity.ERROR,
-    "A ResourceQuota allows fewer objects of a kind than its namespace has.",
+    "QTA018", Severity.ERROR, "A ResourceQuota allows fewer objects of a kind than its namespace has.",
     "The API server refuses the objects beyond the quota: exceeded quota.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
-)
+)  # fmt: skip
 NO_JOBS = declare_rule(
-    "QTA021",
-    Severity.WARNING,
-    "A namespace with a LocalQueue allows no Jobs.",
+    "QTA021", Severity.WARNING, "A namespace with a LocalQueue allows no Jobs.",
     "The API server refuses every Job that names the LocalQueue.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/#quota-on-object-count",
-)
+)  # fmt: skip
 _JOBS = "jobs.batch"
 _OLD_NAMES = frozenset(("configmaps", "persistentvolumeclaims", "replicationcontrollers", "secrets", "services"))
 
@@ -42,11 +38,8 @@ def object_counts(objects: ObjectSet) -> Findings:
     quotas = objects.of("", "ResourceQuota")
     if not quotas:
         return
-    queues = (
-        {queue.namespace: queue.name for queue in objects.of("kueue.x-k8s.io", "LocalQueue")}
-        if objects.is_complete
-        else {}
-    )
+    local_queues = objects.of(GROUP, "LocalQueue") if objects.is_complete else ()
+    queues = {queue.namespace: queue.name for queue in local_queues}
     counts: Counter[tuple[str, str]] = Counter()
     waiting: set[tuple[str, str]] = set()
     for manifest in objects.manifests:
@@ -71,10 +64,7 @@ def object_counts(objects: ObjectSet) -> Findings:
 
 
 def _counted(name: object) -> str:
-    """Returns the resource that a key of spec.hard counts: "jobs.batch" for "count/jobs.batch".
-
-    The result is an empty string for keys that count no objects.
-    """
-    if not isinstance(name, str):
-        return ""
-    return name if name in _OLD_NAMES else name.removeprefix("count/") if name.startswith("count/") else ""
+    """Returns the resource that a key of spec.hard counts, such as "jobs.batch" of "count/jobs.batch"; else nothing."""
+    if name in _OLD_NAMES:
+        return str(name)
+    return name.removeprefix("count/") if isinstance(name, str) and name.startswith("count/") else ""

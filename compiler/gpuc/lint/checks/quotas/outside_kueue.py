@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
 from gpuc.cluster.pool import Pool
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import rounded
+from gpuc.lint.checks import Findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.units import Unit
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
 
 COUNTED_TWICE = declare_rule(
-    "QTA022",
-    Severity.WARNING,
-    "A namespace can use a GPU resource both in a ClusterQueue and outside of Kueue.",
+    "QTA022", Severity.WARNING, "A namespace can use a GPU resource both in a ClusterQueue and outside of Kueue.",
     "The ResourceQuota counts the resource by its name, for all nodes together. Pods outside of Kueue can use up the "
     "amount that Kueue gives to queued work, whose pods are then refused.",
     "https://kubernetes.io/docs/concepts/policy/resource-quotas/",
-)
+)  # fmt: skip
 Hard = dict[str, tuple[Fraction, Manifest, Path]]
 """By resource: the amount that pods of a namespace may request, and the object and path of the lowest ResourceQuota."""
 
@@ -46,26 +45,23 @@ class NamespaceQuota(NamedTuple):
         return [pool for pool in unqueued if any(self.outside(resource) >= 1 for resource in pool.gpus)]
 
 
-class _Group(NamedTuple):
-    """Pools and the namespaces that may use them; no other namespace may use the pools."""
-
-    pools: dict[str, Pool]
-    quotas: list[NamespaceQuota]
+_Group = tuple[dict[str, Pool], list[NamespaceQuota]]
+"""Pools by name, and the namespaces that may use the pools; no other namespace may use the pools."""
 
 
-def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Iterator[ObjectFinding]:
+def outside_kueue(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> Findings:
     """Yields findings about ResourceQuotas for pools that no ResourceFlavor selects.
 
     Only sums for pools of gpuc are compared with the capacity: other clusters may allow more than their nodes have.
     """
     for quota in quotas:
         yield from _counted_twice(quota, unqueued)
-    for group in _groups(quotas, [pool for pool in unqueued if pool.of_spec]):
-        if not any(pool.is_closed for pool in group.pools.values()):
-            yield from _over_capacity(group)
+    for pools, members in _groups(quotas, [pool for pool in unqueued if pool.of_spec]):
+        if not any(pool.is_closed for pool in pools.values()):
+            yield from _over_capacity(pools, members)
 
 
-def _counted_twice(quota: NamespaceQuota, unqueued: list[Pool]) -> Iterator[ObjectFinding]:
+def _counted_twice(quota: NamespaceQuota, unqueued: list[Pool]) -> Findings:
     for pool in quota.pools(unqueued):
         for resource in sorted(pool.gpus):
             provided = quota.provided.get(resource, 0)
@@ -80,29 +76,25 @@ def _groups(quotas: list[NamespaceQuota], unqueued: list[Pool]) -> list[_Group]:
     """Returns the namespaces that use pools without Kueue. Namespaces with a common pool are in the same group."""
     groups: list[_Group] = []
     for quota in quotas:
-        pools = {pool.name: pool for pool in quota.pools(unqueued)}
-        joined = [group for group in groups if pools.keys() & group.pools.keys()]
-        members = [member for group in joined for member in group.quotas]
-        for group in joined:
-            pools |= group.pools
-        if pools:
-            groups = [group for group in groups if group not in joined]
-            groups.append(_Group(pools, [*members, quota]))
+        pools, members = {pool.name: pool for pool in quota.pools(unqueued)}, [quota]
+        for group in [group for group in groups if pools.keys() & group[0].keys()]:
+            groups.remove(group)
+            pools, members = {**pools, **group[0]}, [*members[:-1], *group[1], quota]
+        groups += [(pools, members)] if pools else []
     return groups
 
 
-def _over_capacity(group: _Group) -> Iterator[ObjectFinding]:
+def _over_capacity(pools: dict[str, Pool], quotas: list[NamespaceQuota]) -> Findings:
     """Yields a finding for the first GPU resource of which the namespaces may request more than the nodes have."""
-    names = ", ".join(group.pools)
-    for resource in sorted(resource for pool in group.pools.values() for resource in pool.gpus):
-        bounds = [pool.maximum_of_devices(resource) for pool in group.pools.values()]
-        total = sum((quota.outside(resource) for quota in group.quotas), Fraction(0))
+    names = ", ".join(pools)
+    for resource in sorted(resource for pool in pools.values() for resource in pool.gpus):
+        bounds = [pool.maximum_of_devices(resource) for pool in pools.values()]
         known = [bound for bound in bounds if bound is not None]
-        if len(known) == len(bounds) and total > sum(known):
+        beyond_kueue = [(quota, amount) for quota in quotas if (amount := quota.outside(resource))]
+        if len(known) == len(bounds) and sum(amount for _, amount in beyond_kueue) > sum(known):
             rows = [
-                Counted(quota.namespace, outside, quota.hard[resource][2], quota.hard[resource][1])
-                for quota in group.quotas
-                if (outside := quota.outside(resource))
+                Counted(quota.namespace, amount, quota.hard[resource][2], quota.hard[resource][1])
+                for quota, amount in beyond_kueue
             ]
             found = beyond(rows, sum(known), "pods outside of Kueue", f"NodePool {names}", Unit(resource, ""))
             yield found.on_object(quotas_exceed_capacity.rule)

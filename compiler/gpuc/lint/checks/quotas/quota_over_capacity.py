@@ -1,9 +1,6 @@
-"""Nominal quotas that exceed the capacity of node pools, or that are too small for the GPU quota."""
-
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from fractions import Fraction
 from math import inf
 
@@ -16,32 +13,26 @@ from gpuc.kubernetes.quota import Key, Quota
 from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.model.names import EFA, GPU
 from gpuc.model.units import Unit
-from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig
 from gpuc.rules.queues.capacity import Counted, beyond, quotas_exceed_capacity
 from gpuc.rules.queues.places import place
 
 OVER_KNOWN_CAPACITY = declare_rule(
-    "QTA002",
-    Severity.WARNING,
-    "The nominal quotas of a flavor exceed the capacity of the node pools in the input.",
+    "QTA002", Severity.WARNING, "The nominal quotas of a flavor exceed the capacity of the node pools in the input.",
     "Unless other nodes have the flavor's labels, Kueue admits work for which no node starts: its pods stay Pending, "
     "and other work waits for the quota that they occupy.",
     "kueue v0.19.2 pkg/cache/scheduler/resource_node.go; karpenter v1.14.1 pkg/apis/v1/nodepool.go, limits",
-)
+)  # fmt: skip
 BELOW_A_NODE = declare_rule(
-    "QTA003",
-    Severity.WARNING,
+    "QTA003", Severity.WARNING,
     "The GPU quota of a ClusterQueue with EFA is smaller than the number of GPUs of one node.",
     "Pods with EFA request all GPUs of a node, so Kueue never admits them to the ClusterQueue.",
-)
+)  # fmt: skip
 OUT_OF_PROPORTION = declare_rule(
-    "QTA004",
-    Severity.WARNING,
-    "The cpu, memory or EFA quota suffices for less than a quarter of the GPU quota.",
-    "Pods that request cpu, memory and EFA in proportion to their GPUs use up the smaller quota first. The rest of the "
-    "GPU quota is not used.",
-)
+    "QTA004", Severity.WARNING, "The cpu, memory or EFA quota suffices for less than a quarter of the GPU quota.",
+    "Pods that request cpu, memory and EFA in proportion to their GPUs use up the smaller quota first. The rest of "
+    "the GPU quota is not used.",
+)  # fmt: skip
 _UNKNOWN_OR_REMOTE = (None, "kueue.x-k8s.io/multikueue")
 _TOLERANCE = 4
 """Pods rarely request less than a quarter of the cpu and memory that a node has for each of its GPUs."""
@@ -97,9 +88,7 @@ def quota_proportions(objects: ObjectSet) -> Findings:
                 yield from _of_gpus(queue, flavor, quotas, gpus, types)
 
 
-def _of_gpus(
-    queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]
-) -> Iterator[ObjectFinding]:
+def _of_gpus(queue: Member, flavor: str, quotas: dict[str, Quota], gpus: int, types: list[dict[str, int]]) -> Findings:
     node_gpus = min(node[GPU] for node in types)
     if gpus < node_gpus and queue.capacity((flavor, EFA)):
         text = f"the ClusterQueue can use {rounded(GPU, gpus)} of ResourceFlavor {flavor}, borrowing included, but one "

@@ -1,8 +1,5 @@
-"""Quota that is useless because the flavor has no quota for another resource."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from gpuc.cluster.flavors import FlavorCapacity
@@ -12,23 +9,19 @@ from gpuc.kubernetes.amounts import UNLIMITED, rounded
 from gpuc.kubernetes.quota import Quota
 from gpuc.lint.checks import QUEUES_AND_POOLS, Findings, check
 from gpuc.model.names import EFA, GPU
-from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 
 BORROWED_GPUS_WITHOUT_CPU = declare_rule(
-    "QTA015",
-    Severity.WARNING,
+    "QTA015", Severity.WARNING,
     "A ClusterQueue can borrow GPUs of a flavor, but not the cpu, memory or EFA that pods need with the GPUs.",
     "Pods on the ClusterQueue's own GPUs use up its own cpu, memory or EFA. No pod can use the borrowed GPUs.",
     "kueue v0.19.2 pkg/scheduler/flavorassigner (every resource of a pod has to fit the same flavor)",
-)
+)  # fmt: skip
 FLAVOR_WITHOUT_CPU = declare_rule(
-    "QTA016",
-    Severity.WARNING,
-    "A flavor has quota, but no quota for the cpu, memory or pods that all work needs.",
+    "QTA016", Severity.WARNING, "A flavor has quota, but no quota for the cpu, memory or pods that all work needs.",
     "Kueue never admits work that requests all of these resources to the flavor: its other quota is not used.",
     "kueue v0.19.2 pkg/scheduler/flavorassigner (every resource of a pod has to fit the same flavor)",
-)
+)  # fmt: skip
 _WITH_GPUS = ("cpu", "memory", EFA)
 _ALWAYS = ("cpu", "memory", "pods")
 
@@ -40,17 +33,14 @@ def unbalanced_quota(objects: ObjectSet) -> Findings:
     for queue in (queue for tree in objects.once(from_objects).trees for queue in tree.queues):
         reachable = {resource for flavor, resource in queue.quotas if queue.capacity((flavor, resource)) > 0}
         for flavor, quotas in queue.by_flavor.items():
-            certain = {resource for resource, quota in quotas.items() if not _may_borrow_more(queue, quota, pools)}
+            # In partial input, other ClusterQueues may lend resources.
+            may_borrow = not objects.is_complete and queue.parent is not None
+            certain = {resource for resource, quota in quotas.items() if not may_borrow or quota.borrow == 0}
             yield from _without_cpu(queue, flavor, quotas, certain & reachable)
             yield from _borrowed_gpus_without_cpu(pools, queue, flavor, quotas, certain)
 
 
-def _may_borrow_more(queue: Member, quota: Quota, pools: FlavorCapacity) -> bool:
-    """Returns whether the ClusterQueue may borrow from ClusterQueues in files that are not in the input."""
-    return not pools.objects.is_complete and queue.parent is not None and quota.borrow != 0
-
-
-def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Iterator[ObjectFinding]:
+def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]) -> Findings:
     """Yields findings about flavors without quota for cpu, memory or pods."""
     usable = [resource for resource in quotas if queue.capacity((flavor, resource)) > 0]
     for resource in _ALWAYS:
@@ -62,7 +52,7 @@ def _without_cpu(queue: Member, flavor: str, quotas: dict[str, Quota], checked: 
 
 def _borrowed_gpus_without_cpu(
     pools: FlavorCapacity, queue: Member, flavor: str, quotas: dict[str, Quota], checked: set[str]
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     gpus = quotas.get(GPU)
     types = pools.unshared_types(flavor)
     if gpus is None or not types or queue.parent is None:

@@ -1,8 +1,5 @@
-"""Resource amounts of containers that the API server refuses, and names of ports that do not exist."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.admission.validation.field import Field
@@ -21,19 +18,15 @@ from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import equal_labels
 
 REFUSED_AMOUNT = declare_rule(
-    "OBJ020",
-    Severity.ERROR,
-    "The API server refuses the resources of a container.",
+    "OBJ020", Severity.ERROR, "The API server refuses the resources of a container.",
     "No pod is ever created. The event is recorded at the controller of the pods, and no pod is Pending.",
     "kubernetes v1.35, pkg/apis/core/validation/validation.go (ValidateContainerResourceRequirements)",
-)
+)  # fmt: skip
 NO_PORT = declare_rule(
-    "OBJ022",
-    Severity.ERROR,
-    "A probe, a Service or a monitor names a port that does not exist.",
+    "OBJ022", Severity.ERROR, "A probe, a Service or a monitor names a port that does not exist.",
     "The probe fails and the container is never ready; the Service sends no traffic to the pods; nothing is scraped.",
     "kubernetes v1.35, pkg/kubelet/prober and staging/src/k8s.io/endpointslice/utils.go (FindPort)",
-)
+)  # fmt: skip
 
 
 @check(REFUSED_AMOUNT, NO_PORT)
@@ -47,16 +40,16 @@ def findings(objects: ObjectSet) -> Findings:
         for path, container in pods.containers():
             yield from _amounts(pods, path, container, defaults.get(pods.manifest.namespace, {}))
             yield from _probes(pods, path, container)
-    services: dict[str, list[Manifest]] = {}
-    for service in index.tree.of("", "Service"):
-        services.setdefault(home_namespace(service), []).append(service)
+    services = index.tree.of("", "Service")
+    for service in services:
         yield from _targets(service, workloads.get(home_namespace(service), []))
     for monitor in index.tree.once(monitors):
         if monitor.kind == "ServiceMonitor":
-            yield from _endpoints(monitor, services.get(home_namespace(monitor.manifest), []))
+            own = home_namespace(monitor.manifest)
+            yield from _endpoints(monitor, [service for service in services if home_namespace(service) == own])
 
 
-def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Iterator[ObjectFinding]:
+def _amounts(pods: Pods, path: Path, container: Any, defaults: dict[str, Any]) -> Findings:
     limits, requests = (dict(pairs(dig(container, "resources", field))) for field in ("limits", "requests"))
     added = {name: value for name, value in defaults.items() if name not in limits}
     resources = {"limits": {**limits, **added}, "requests": requests}
@@ -81,7 +74,7 @@ def _ports(container: Any) -> set[str]:
     return {name for _, port in items(dig(container, "ports")) if isinstance(name := dig(port, "name"), str)}
 
 
-def _probes(pods: Pods, path: Path, container: Any) -> Iterator[ObjectFinding]:
+def _probes(pods: Pods, path: Path, container: Any) -> Findings:
     for probe in PROBES:
         for action in ("httpGet", "tcpSocket"):
             name = dig(container, probe, action, "port")
@@ -90,7 +83,7 @@ def _probes(pods: Pods, path: Path, container: Any) -> Iterator[ObjectFinding]:
                 yield _no_port(pods.manifest, port_path, name, known, "the container")
 
 
-def _targets(service: Manifest, workloads: list[Pods]) -> Iterator[ObjectFinding]:
+def _targets(service: Manifest, workloads: list[Pods]) -> Findings:
     """Yields findings about named ports that no selected pod has, for a Service that selects pods of the input."""
     selected = equal_labels(dig(service.body, "spec", "selector"))
     chosen = [pods for pods in workloads if selected and matches(selected, pods.labels)]
@@ -101,7 +94,7 @@ def _targets(service: Manifest, workloads: list[Pods]) -> Iterator[ObjectFinding
             yield _no_port(service, ("spec", "ports", number, "targetPort"), name, known, "the selected pods")
 
 
-def _endpoints(monitor: Monitor, services: list[Manifest]) -> Iterator[ObjectFinding]:
+def _endpoints(monitor: Monitor, services: list[Manifest]) -> Findings:
     """Yields findings about named ports that no selected Service has.
 
     Only monitors that select a Service of the input in their own namespace are checked.
@@ -117,7 +110,6 @@ def _endpoints(monitor: Monitor, services: list[Manifest]) -> Iterator[ObjectFin
 
 
 def _no_port(manifest: Manifest, path: Path, name: str, known: set[str], owner: str) -> ObjectFinding:
-    suggestion = misspelt(name, known)
     ports = f"the named ports are {', '.join(sorted(known))}" if known else "no port has a name"
     message = f'no port of {owner} has the name "{name}"; {ports}'
-    return ObjectFinding(NO_PORT, manifest, path, message, write(suggestion))
+    return ObjectFinding(NO_PORT, manifest, path, message, write(misspelt(name, known)))

@@ -1,9 +1,6 @@
-"""Argo CD Applications: folders that no Application syncs, and missing folders, values files and charts."""
-
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
 
 from gpuc.cluster.application import ARGO, Delivery, Source, application_in
 from gpuc.cluster.index import Index
@@ -18,34 +15,27 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items
 
 NOT_SYNCED = declare_rule(
-    "DLV001",
-    Severity.ERROR,
+    "DLV001", Severity.ERROR,
     "No Application syncs a folder, although Applications sync other folders with the same parent.",
     "The objects in the folder never reach the cluster, or Argo CD does not keep them up to date.",
     "Argo CD v3.5, docs/operator-manual/cluster-bootstrapping.md",
-)
+)  # fmt: skip
 NOTHING_TO_SYNC = declare_rule(
-    "DLV002",
-    Severity.ERROR,
-    "The folder of an Application has no objects.",
+    "DLV002", Severity.ERROR, "The folder of an Application has no objects.",
     "Argo CD reports ComparisonError (app path does not exist) and syncs nothing from the folder.",
     "Argo CD v3.5, docs/user-guide/directory.md",
-)
+)  # fmt: skip
 NO_VALUES = declare_rule(
-    "DLV003",
-    Severity.ERROR,
-    "An Application installs a chart with a values file that does not exist.",
+    "DLV003", Severity.ERROR, "An Application installs a chart with a values file that does not exist.",
     "Argo CD reports ComparisonError and does not install the chart.",
     "Argo CD v3.5, docs/user-guide/multiple_sources.md (Helm value files from external Git repository)",
-)
+)  # fmt: skip
 SYNCED_TWICE = declare_rule(
-    "DLV005",
-    Severity.WARNING,
-    "Two Applications sync the same folder to the same destination.",
+    "DLV005", Severity.WARNING, "Two Applications sync the same folder to the same destination.",
     "Both Applications manage the same objects. Argo CD warns of shared resources; with FailOnSharedResource neither "
     "Application syncs.",
     "Argo CD v3.5, docs/user-guide/sync-options.md (Fail the sync if a shared resource is found)",
-)
+)  # fmt: skip
 
 
 @check(NOT_SYNCED, NOTHING_TO_SYNC, NO_VALUES, SYNCED_TWICE, NO_CHART)
@@ -68,7 +58,7 @@ def findings(objects: ObjectSet) -> Findings:
         yield from missing_charts(index, delivery)
 
 
-def _folder(source: Source, delivery: Delivery, *, is_complete: bool) -> Iterator[ObjectFinding]:
+def _folder(source: Source, delivery: Delivery, *, is_complete: bool) -> Findings:
     """Yields a finding if the folder of a source has no objects; in partial input only for a misspelt folder."""
     folder = source.folder
     if folder is None or source.repository not in delivery.repositories or delivery.synced_folders(source):
@@ -79,11 +69,12 @@ def _folder(source: Source, delivery: Delivery, *, is_complete: bool) -> Iterato
         yield ObjectFinding(NOTHING_TO_SYNC, source.application, (*source.path, "path"), message, write(suggestion))
 
 
-def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
+def _twice(delivery: Delivery) -> Findings:
     """Yields findings about sources whose folder another Application syncs to the same destination."""
     synced: dict[tuple[str, ...], Source] = {}
     for source in delivery.sources:
-        if any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")) or _is_part(source):
+        is_part = any(dig(source.value, "directory", key) is not None for key in ("include", "exclude"))
+        if is_part or any(dig(source.value, key) for key in ("helm", "kustomize", "plugin")):
             continue  # sources with such settings may create different objects from the same folder
         destination = application_in(source.application).destination
         for folder in delivery.synced_folders(source):
@@ -94,13 +85,7 @@ def _twice(delivery: Delivery) -> Iterator[ObjectFinding]:
                 break
 
 
-def _is_part(source: Source) -> bool:
-    """Returns whether the source leaves out some files of its folder."""
-    directory = dig(source.value, "directory")
-    return dig(directory, "include") is not None or dig(directory, "exclude") is not None
-
-
-def _not_synced(delivery: Delivery) -> Iterator[ObjectFinding]:
+def _not_synced(delivery: Delivery) -> Findings:
     """Yields findings about folders that no Application syncs, below the common parent of the synced folders.
 
     The finding is at the first object of the folder.
@@ -129,10 +114,11 @@ def _is_applied_by_users(manifests: list[Manifest]) -> bool:
     )
 
 
-def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Iterator[ObjectFinding]:
+def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Findings:
     """Yields findings about values files in another source, such as "$values/out/prod-use1/kueue/values.yaml"."""
     if dig(source.value, "helm", "ignoreMissingValueFiles") is True:
         return
+    known = objects.value_files if objects.is_complete else None
     for number, text in items(dig(source.value, "helm", "valueFiles")):
         if not isinstance(text, str) or not text.startswith("$") or "/" not in text:
             continue
@@ -143,13 +129,10 @@ def _values(source: Source, delivery: Delivery, objects: ObjectSet) -> Iterator[
         if other is None and len(siblings) > 1:
             message = f'no source of this Application has ref "{name}"'
             yield ObjectFinding(NO_VALUES, source.application, file_path, message)
-        elif other is not None and _is_missing(file, other, delivery, objects):
-            suggestion = misspelt(file, objects.value_files or ())
+        elif other is None or known is None or other.repository not in delivery.repositories:
+            continue
+        elif "*" not in file and file not in known:
+            suggestion = misspelt(file, known)
             message = missing("the file", file, (), suggestion)
             fix = write(f"${name}/{suggestion}" if suggestion else "")
             yield ObjectFinding(NO_VALUES, source.application, file_path, message, fix)
-
-
-def _is_missing(file: str, source: Source, delivery: Delivery, objects: ObjectSet) -> bool:
-    is_known = objects.is_complete and objects.value_files is not None and source.repository in delivery.repositories
-    return is_known and "*" not in file and file not in (objects.value_files or ())

@@ -1,5 +1,3 @@
-"""Configurations of the GPU operator, and the node labels that select a configuration by name."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,21 +15,17 @@ from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.operator_values import CHART, config_maps, policy_values
 
 NO_CONFIGURATION = declare_rule(
-    "REF026",
-    Severity.ERROR,
-    "A node pool selects a GPU operator configuration that does not exist.",
+    "REF026", Severity.ERROR, "A node pool selects a GPU operator configuration that does not exist.",
     "The device plugin fails on every such node before it advertises any GPU. The MIG manager leaves the GPUs as they "
     "are and sets nvidia.com/mig.config.state to failed. The nodes cost money and run no GPU work.",
-    "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); "
-    "mig-parted, cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
-)
+    "k8s-device-plugin v0.20.0, cmd/config-manager/main.go (updateConfigName); mig-parted, "
+    "cmd/nvidia-mig-manager/reconfigure_mig.go (assertValidMIGConfig)",
+)  # fmt: skip
 NO_POLICY = declare_rule(
-    "REF014",
-    Severity.ERROR,
-    "The chart of the GPU operator creates no ClusterPolicy, and the input has none.",
+    "REF014", Severity.ERROR, "The chart of the GPU operator creates no ClusterPolicy, and the input has none.",
     "The operator deploys no device plugin: no node advertises a GPU.",
     "NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates/clusterpolicy.yaml",
-)
+)  # fmt: skip
 DEVICE_PLUGIN: Final = "devicePlugin"
 """The key of the device plugin's settings in the chart's values and in a ClusterPolicy."""
 MIG_MANAGER: Final = "migManager"
@@ -77,22 +71,20 @@ def findings(objects: ObjectSet) -> Findings:
             if (suggestion := misspelt(key, _LABELS.values())) and key not in _LABELS.values():
                 message = f'no program reads this label, did you mean "{suggestion}"'
                 yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, key), message, write(suggestion), True)
-    for part, label in _LABELS.items():
-        for settings, policy in operators(index):
-            if dig(settings, part, "enabled") is False:
-                yield from _unread(index, part, label, policy)
+    off = [
+        (part, label, f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator")
+        for part, label in _LABELS.items()
+        for settings, policy in operators(index)
+        if dig(settings, part, "enabled") is False
+    ]
+    for part, label, place in off:
+        for pool in index.nodes.pools:
+            if dig(pool.manifest.body, *LABELS, label) is not None:
+                message = f"no program reads this label: {part}.enabled is false in {place}"
+                yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, label), message, on_key=True)
 
 
-def _unread(index: Index, part: str, label: str, policy: Manifest | None) -> Iterator[ObjectFinding]:
-    """Yields findings about node labels for a part of the operator that is switched off."""
-    settings = f"ClusterPolicy {policy.name}" if policy else "the values of the GPU operator"
-    for pool in index.nodes.pools:
-        if dig(pool.manifest.body, *LABELS, label) is not None:
-            message = f"no program reads this label: {part}.enabled is false in {settings}"
-            yield ObjectFinding(NO_CONFIGURATION, pool.manifest, (*LABELS, label), message, on_key=True)
-
-
-def _without_policy(index: Index) -> Iterator[ObjectFinding]:
+def _without_policy(index: Index) -> Findings:
     values = index.tree.values.get(CHART)
     if not index.tree.is_complete or values is None or next(operators(index), None) is not None:
         return
@@ -117,8 +109,9 @@ def configurations(index: Index) -> Iterator[Configurations]:
             config = dig(spec, part, "config")
             if dig(spec, part, "enabled") is False or not isinstance(config, dict):
                 continue
-            data, source = _data(config, part, index, is_chart=policy is None)
-            texts = data if part == DEVICE_PLUGIN else _layouts(data, index)
+            texts, source = _data(config, part, index, is_chart=policy is None)
+            if part == MIG_MANAGER:
+                texts = dict(pairs(dig(document(index.tree, texts.get(_MIG_FILE)), "mig-configs")))
             default = dig(config, "default")
             if texts:
                 yield Configurations(part, source, texts, default if isinstance(default, str) else "", policy)
@@ -143,11 +136,7 @@ def _data(config: Any, part: str, index: Index, *, is_chart: bool) -> tuple[dict
     return named[0] if len(named) == 1 else {}, f"ConfigMap {target}"
 
 
-def _layouts(data: dict[str, Any], index: Index) -> dict[str, Any]:
-    return dict(pairs(dig(document(index.tree, data.get(_MIG_FILE)), "mig-configs")))
-
-
-def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -> Iterator[ObjectFinding]:
+def _unknown(manifest: Manifest, path: Path, name: Any, known: Configurations) -> Findings:
     if isinstance(name, str) and name and name not in known.texts:
         suggestion = misspelt(name, known.texts)
         message = f"in {known.source}: {missing('the configuration', name, known.texts, suggestion)}"

@@ -1,5 +1,3 @@
-"""MIG layouts that need more slices than any GPU model has."""
-
 from __future__ import annotations
 
 import re
@@ -13,12 +11,10 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 NO_ROOM = declare_rule(
-    "REF035",
-    Severity.ERROR,
-    "A MIG layout needs more slices than any GPU has.",
+    "REF035", Severity.ERROR, "A MIG layout needs more slices than any GPU has.",
     "The MIG manager fails on every node that selects the layout, and the GPUs keep their previous layout.",
     "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html",
-)
+)  # fmt: skip
 _PROFILE = re.compile(r"([12347])g\.\d+gb(?:\+[a-z.]+)?")
 _COMPUTE, _MEMORY = 7, 8
 """Compute slices and memory slices of a GPU. Smaller models have fewer profiles."""

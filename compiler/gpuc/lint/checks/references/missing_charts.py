@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import chain
 
 from gpuc.catalog import load
 from gpuc.cluster.application import Delivery
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.lint.checks import Findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, group
+from gpuc.objects.object_set import dig, group
 
 NO_CHART = declare_rule(
-    "DLV004",
-    Severity.ERROR,
+    "DLV004", Severity.ERROR,
     "No Application installs a chart that objects or resources need, although Applications install other charts.",
     "Without the chart's CRDs the sync fails. Without its controller the objects have no effect. Without its device "
     "plugin no node has the resource.",
     "Argo CD v3.5, docs/user-guide/helm.md",
-)
-
-FURTHER_GROUPS: dict[str, tuple[str, ...]] = {
-    "jobset": ("jobset.x-k8s.io",),
-    "lws": ("leaderworkerset.x-k8s.io",),
-}
+)  # fmt: skip
+FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"jobset": ("jobset.x-k8s.io",), "lws": ("leaderworkerset.x-k8s.io",)}
 """API groups by chart, for charts that are not in catalog/releases.json.
 
 Source: charts of jobset v0.12 and lws v0.9
@@ -44,18 +40,15 @@ _KINDS_MAX = 4
 _KARPENTER, _KARPENTER_CRD = "karpenter", "karpenter-crd"
 
 
-def missing_charts(index: Index, delivery: Delivery) -> Iterator[ObjectFinding]:
+def missing_charts(index: Index, delivery: Delivery) -> Findings:
     """Yields findings about charts that are needed and not installed, if Applications install other charts."""
     if not delivery.charts:
         return
     yield from _karpenter_crd(delivery)
-    groups: dict[str, list[Manifest]] = {}
-    for manifest in index.tree.manifests:
-        groups.setdefault(group(manifest), []).append(manifest)
     needed = {**load().chart_groups, **FURTHER_GROUPS}
     del needed[_KARPENTER_CRD]
     for chart, names in needed.items():
-        users = [manifest for name in names for manifest in groups.get(name, ())]
+        users = [manifest for name in names for manifest in index.tree.manifests if group(manifest) == name]
         if users and chart not in delivery.charts:
             message = f"{_summary(users)} need chart {chart}, but no Application installs the chart"
             yield ObjectFinding(NO_CHART, users[0], ("apiVersion",), message)
@@ -71,7 +64,7 @@ def _summary(manifests: list[Manifest]) -> str:
     return f"{len(manifests)} objects ({named})"
 
 
-def _karpenter_crd(delivery: Delivery) -> Iterator[ObjectFinding]:
+def _karpenter_crd(delivery: Delivery) -> Findings:
     """Yields findings about sources with Karpenter's chart and skipCrds, if the chart karpenter-crd is missing."""
     if _KARPENTER_CRD in delivery.charts:
         return
@@ -87,24 +80,13 @@ def _runs(index: Index, image: str) -> bool:
     return any(isinstance(text := dig(container, "image"), str) and image in text for container in containers)
 
 
-def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Iterator[ObjectFinding]:
+def _resource(index: Index, prefix: str, charts: tuple[str, ...]) -> Findings:
     """Yields a finding at the first ClusterQueue that covers a resource without a chart, or else at the first pods."""
-    first = next(_covering(index.tree, prefix), None) or next(_requesting(index, prefix), None)
-    if first is not None:
-        manifest, path, name = first
-        message = f"no node has {name}, because no Application installs chart {' or '.join(charts)}"
-        yield ObjectFinding(NO_CHART, manifest, path, message)
-
-
-def _covering(objects: ObjectSet, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
-    for queue in from_objects(objects).by_name.values():
-        for name in queue.covered:
-            if name.startswith(prefix) and queue.manifest:
-                yield queue.manifest, queue.covered_path(name), name
-
-
-def _requesting(index: Index, prefix: str) -> Iterator[tuple[Manifest, Path, str]]:
-    for pods in index.pods:
-        for path, name in pods.resources():
-            if isinstance(name, str) and name.startswith(prefix):
-                yield pods.manifest, path, name
+    queues = from_objects(index.tree).by_name.values()
+    covering = ((queue.manifest, queue.covered_path(name), name) for queue in queues for name in queue.covered)
+    requesting = ((pods.manifest, path, name) for pods in index.pods for path, name in pods.resources())
+    for manifest, path, name in chain(covering, requesting):
+        if manifest and isinstance(name, str) and name.startswith(prefix):
+            message = f"no node has {name}, because no Application installs chart {' or '.join(charts)}"
+            yield ObjectFinding(NO_CHART, manifest, path, message)
+            return

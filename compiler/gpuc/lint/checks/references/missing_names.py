@@ -1,8 +1,4 @@
-"""Names of namespaces, Services and cohorts that do not exist, or are misspelt."""
-
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from gpuc.cluster.index import Index
 from gpuc.cluster.namespace import ALWAYS
@@ -14,35 +10,27 @@ from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group
-from gpuc.objects.pods import Pods
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES, is_name
 
 NO_NAMESPACE = declare_rule(
-    "REF040",
-    Severity.ERROR,
-    "No object and no Application creates the namespace of an object.",
+    "REF040", Severity.ERROR, "No object and no Application creates the namespace of an object.",
     "The API server refuses the object: namespace not found.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/",
-)
-
+)  # fmt: skip
 _DELIVERY = ("argoproj.io", "toolkit.fluxcd.io")
 NO_SUBDOMAIN = declare_rule(
-    "REF033",
-    Severity.ERROR,
-    "No Service has the name of the pods' subdomain.",
+    "REF033", Severity.ERROR, "No Service has the name of the pods' subdomain.",
     "The DNS names of the pods do not resolve: ranks that wait for pod-0.subdomain time out.",
     "kubernetes v1.35, staging/src/k8s.io/endpointslice/util/controller_utils.go (ShouldSetHostname)",
-)
+)  # fmt: skip
 _WITH_OWN_SERVICE = ("jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "kubeflow.org", "ray.io", "serving.knative.dev")
 """API groups whose controllers create the Service for their pods."""
 MISSPELT_COHORT = declare_rule(
-    "REF011",
-    Severity.WARNING,
-    "A cohort name that only one object uses is probably a misspelling of another cohort.",
+    "REF011", Severity.WARNING, "A cohort name that only one object uses is probably a misspelling of another cohort.",
     "Kueue creates a cohort for any name. The ClusterQueue or Cohort is the only member of its cohort, so it neither "
     "lends nor borrows quota.",
     "Kueue v0.19.2, apis/kueue/v1beta2/cohort_types.go (parentName), clusterqueue_types.go (cohortName)",
-)
+)  # fmt: skip
 
 
 @check(NO_NAMESPACE, NO_SUBDOMAIN, MISSPELT_COHORT)
@@ -54,7 +42,7 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _cohorts(index)
 
 
-def _namespaces(index: Index) -> Iterator[ObjectFinding]:
+def _namespaces(index: Index) -> Findings:
     """Yields findings about objects in a namespace that neither an object nor an Application creates.
 
     Partial input is checked only if it has Namespace objects. The finding is at the first object of the namespace.
@@ -73,35 +61,28 @@ def _namespaces(index: Index) -> Iterator[ObjectFinding]:
         reported.add(name)
         suggestion = misspelt(name, known.named)
         rule = NO_NAMESPACE if is_complete or suggestion else NOT_IN_THESE_FILES
-        yield ObjectFinding(
-            rule,
-            manifest,
-            ("metadata", "namespace"),
-            missing("the namespace", name, known.named - ALWAYS, suggestion),
-            write(suggestion),
-        )
+        message = missing("the namespace", name, known.named - ALWAYS, suggestion)
+        yield ObjectFinding(rule, manifest, ("metadata", "namespace"), message, write(suggestion))
 
 
-def _subdomains(index: Index) -> Iterator[ObjectFinding]:
+def _subdomains(index: Index) -> Findings:
     """Yields findings about pods whose subdomain is not the name of a Service in their namespace."""
+    kind, is_complete = ("", "Service"), index.tree.is_complete
     for pods in index.pods:
-        name = dig(pods.spec, "subdomain")
-        if is_name(name) and group(pods.manifest) not in _WITH_OWN_SERVICE:
-            yield from _subdomain(pods, name, index)
+        name, namespace = dig(pods.spec, "subdomain"), pods.manifest.namespace
+        if not is_name(name) or group(pods.manifest) in _WITH_OWN_SERVICE:
+            continue
+        services = index.symbols.names_in(kind, namespace)
+        if not index.symbols.has(kind, name, namespace) and (is_complete or services):
+            suggestion = misspelt(name, services)
+            rule = NO_SUBDOMAIN if is_complete or suggestion else NOT_IN_THESE_FILES
+            message = (
+                f"{missing('the Service', name, services, suggestion)}, so the DNS names of these pods do not resolve"
+            )
+            yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "subdomain"), message, write(suggestion))
 
 
-def _subdomain(pods: Pods, name: str, index: Index) -> Iterator[ObjectFinding]:
-    kind, namespace = ("", "Service"), pods.manifest.namespace
-    services = index.symbols.names_in(kind, namespace)
-    if index.symbols.has(kind, name, namespace) or not (index.tree.is_complete or services):
-        return
-    suggestion = misspelt(name, services)
-    rule = NO_SUBDOMAIN if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
-    message = missing("the Service", name, services, suggestion) + ", so the DNS names of these pods do not resolve"
-    yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "subdomain"), message, write(suggestion))
-
-
-def _cohorts(index: Index) -> Iterator[ObjectFinding]:
+def _cohorts(index: Index) -> Findings:
     """Yields findings about cohorts with one member and no Cohort object, if another cohort has a similar name.
 
     The other cohort must have a Cohort object, or more than one member.
@@ -112,10 +93,7 @@ def _cohorts(index: Index) -> Iterator[ObjectFinding]:
             members.setdefault(member.parent_name, []).append((member.manifest, ("spec", parent(member.manifest)[0])))
     objects = {cohort.name for cohort in index.tree.of(GROUP, "Cohort")}
     for name, uses in members.items():
-        if len(uses) == 1 and name not in objects and (suggestion := misspelt(name, {*members, *objects})):
-            manifest, path = uses[0]
-            is_single_too = suggestion not in objects and len(members[suggestion]) == 1
-            if not is_single_too:
-                yield ObjectFinding(
-                    MISSPELT_COHORT, manifest, path, missing("the Cohort", name, (), suggestion), write(suggestion)
-                )
+        suggestion = misspelt(name, {*members, *objects}) if len(uses) == 1 and name not in objects else ""
+        if suggestion in objects or len(members.get(suggestion, ())) > 1:
+            message = missing("the Cohort", name, (), suggestion)
+            yield ObjectFinding(MISSPELT_COHORT, *uses[0], message, write(suggestion))

@@ -1,8 +1,5 @@
-"""Node labels that flavors, pods and topologies name, and that no node pool sets."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.cluster.flavors import ResourceFlavor, every_flavor
@@ -21,27 +18,21 @@ from gpuc.objects.selectors import NODE_TERMS, valid_requirements
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 FLAVOR_WITHOUT_NODES = declare_rule(
-    "REF020",
-    Severity.ERROR,
-    "A ResourceFlavor selects a node label that no node pool sets.",
+    "REF020", Severity.ERROR, "A ResourceFlavor selects a node label that no node pool sets.",
     "Kueue admits work to the flavor. Karpenter starts no node for the pods, which stay Pending and occupy the quota. "
     "Labels that agents add to running nodes, such as those of GPU feature discovery, do not count.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
-)
+)  # fmt: skip
 PODS_WITHOUT_NODES = declare_rule(
-    "REF021",
-    Severity.ERROR,
-    "Pods select a node label that no node pool sets.",
+    "REF021", Severity.ERROR, "Pods select a node label that no node pool sets.",
     "Karpenter starts no node for the pods, and they stay Pending.",
     "Karpenter v1.14.1, pkg/scheduling/requirements.go (Compatible)",
-)
+)  # fmt: skip
 MISSPELT_LEVEL = declare_rule(
-    "REF034",
-    Severity.WARNING,
-    "The node label of a topology level is probably a misspelt label of a node pool.",
+    "REF034", Severity.WARNING, "The node label of a topology level is probably a misspelt label of a node pool.",
     "Kueue finds no node in the topology and admits no work to its flavors.",
     "kueue v0.19.2 pkg/cache/scheduler/tas_flavor_snapshot.go",
-)
+)  # fmt: skip
 _NOT_TOGETHER = "node pools set each of these labels, but no node pool sets all of them"
 
 
@@ -60,34 +51,30 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _affinity(pods, index)
 
 
-def _flavor(flavor: ResourceFlavor, index: Index) -> Iterator[ObjectFinding]:
-    nodes, is_complete = index.nodes, index.tree.is_complete
-    path: Path = ("spec", "nodeLabels")
+def _flavor(flavor: ResourceFlavor, index: Index) -> Findings:
+    nodes = index.nodes
     for key, value in _unmet(flavor.labels, nodes):
         message, suggestion, on_key = _nothing_gives(key, [value], nodes) if key else (_NOT_TOGETHER, "", False)
         if suggestion or nodes.is_complete:
-            rule = FLAVOR_WITHOUT_NODES if is_complete or suggestion else NOT_IN_THESE_FILES
-            yield ObjectFinding(
-                rule, flavor.manifest, (*path, key) if key else path, message, write(suggestion), on_key
-            )
+            rule = FLAVOR_WITHOUT_NODES if index.tree.is_complete or suggestion else NOT_IN_THESE_FILES
+            path: Path = ("spec", "nodeLabels", *filter(None, [key]))
+            yield ObjectFinding(rule, flavor.manifest, path, message, write(suggestion), on_key)
 
 
-def _levels(index: Index) -> Iterator[ObjectFinding]:
+def _levels(index: Index) -> Findings:
     """Yields findings about levels whose label no node pool sets, but is similar to a label of a node pool."""
     known = index.nodes.keys
     for topology in index.tree.of("kueue.x-k8s.io", "Topology"):
         for number, level in items(dig(topology.body, "spec", "levels")):
             key = dig(level, "nodeLabel")
-            if not isinstance(key, str) or normal(key) in known:
-                continue
-            if suggestion := misspelt(key, known):
+            suggestion = misspelt(key, known) if isinstance(key, str) and normal(key) not in known else ""
+            if suggestion:
                 message = f'no node pool has the label "{key}", did you mean "{suggestion}"'
-                yield ObjectFinding(
-                    MISSPELT_LEVEL, topology, ("spec", "levels", number, "nodeLabel"), message, write(suggestion)
-                )
+                path = ("spec", "levels", number, "nodeLabel")
+                yield ObjectFinding(MISSPELT_LEVEL, topology, path, message, write(suggestion))
 
 
-def _selector(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _selector(pods: Pods, index: Index) -> Findings:
     path: Path = (*pods.path, "spec", "nodeSelector")
     for key, value in _unmet(dig(pods.spec, "nodeSelector"), index.nodes):
         if key:
@@ -105,32 +92,23 @@ def _unmet(raw: Any, nodes: Pools) -> list[tuple[str, str]]:
     return [label for label in wanted.items() if not nodes.giving(*label)] or [("", "")]
 
 
-def _affinity(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _affinity(pods: Pods, index: Index) -> Findings:
     unmet: list[tuple[Path, Any]] = []
     for number, term in items(dig(pods.spec, *NODE_TERMS)):
         path: Path = (*pods.path, "spec", *NODE_TERMS, number, "matchExpressions")
-        failing = (
-            (position, requirement)
-            for position, requirement in items(dig(term, "matchExpressions"))
-            if not _is_met(requirement, index)
-        )
-        if (first := next(failing, None)) is None:
+        for position, row in items(dig(term, "matchExpressions")):
+            # An invalid requirement counts as met, because the check of schemas reports the requirement.
+            if not all(index.nodes.meeting((wanted,)) for wanted in valid_requirements([row], NODE_OPERATORS)):
+                unmet.append(((*path, position), row))
+                break
+        else:
             return
-        unmet.append(((*path, first[0]), first[1]))
     for path, requirement in unmet:
         values = [value for _, value in items(dig(requirement, "values")) if isinstance(value, str)]
         yield from _unmatched(pods, path, str(dig(requirement, "key")), values, index)
 
 
-def _is_met(expression: Any, index: Index) -> bool:
-    """Returns whether a node pool meets a requirement.
-
-    An invalid requirement counts as met, because the check of schemas reports the requirement.
-    """
-    return all(index.nodes.meeting((wanted,)) for wanted in valid_requirements([expression], NODE_OPERATORS))
-
-
-def _unmatched(pods: Pods, path: Path, key: str, values: list[str], index: Index) -> Iterator[ObjectFinding]:
+def _unmatched(pods: Pods, path: Path, key: str, values: list[str], index: Index) -> Findings:
     message, suggestion, on_key = _nothing_gives(key, values, index.nodes)
     if not suggestion and not _is_for_pools(pods, index):
         return

@@ -1,9 +1,6 @@
-"""Devices in the capacity of node overlays that differ from the devices that the device plugin advertises."""
-
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
@@ -24,14 +21,13 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 WRONG_DEVICES = declare_rule(
-    "REF054",
-    Severity.ERROR,
-    "The devices in a node overlay do not match the device plugin's configuration.",
+    "REF054", Severity.ERROR, "The devices in a node overlay do not match the device plugin's configuration.",
     "Karpenter plans with the devices of the overlay: it starts too few nodes, or nodes on which pods stay Pending.",
     "k8s-device-plugin v0.20.0, README.md (Shared Access to GPUs, migStrategy)",
-)
+)  # fmt: skip
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?(\d)g\.\d+gb(?:\.[a-z.+-]+)?")
-_DIGITS_MAX = 18
+_AMOUNT = re.compile("(?!0+$)[0-9]{1,18}")
+"""An amount above zero."""
 _SLICES = 7
 """Compute slices of one GPU; the first number of a MIG profile is the number of its compute slices."""
 
@@ -50,10 +46,7 @@ class Sharing(NamedTuple):
     """The MIG layout of the MIG manager: groups of GPUs and their MIG devices; None if unknown."""
 
     def limit(self, resource: str, gpus: int) -> tuple[int, bool] | None:
-        """Returns the largest amount of a resource on a node with some GPUs, and whether the amount is exact.
-
-        The result is None if the amount is unknown.
-        """
+        """Returns the largest amount of a resource on a node with some GPUs, and whether it is exact; or None."""
         base = resource.removesuffix(SHARED)
         times = self.replicas.get(base, 1)
         if (base in self.replicas and self.renames) is not (base != resource):
@@ -62,9 +55,8 @@ class Sharing(NamedTuple):
             if self.strategy != "mixed":
                 return 0, True
             count = _created(self.layout, base, gpus)
-            return (
-                (gpus * (_SLICES // max(int(slice_[1]), 1)) * times, False) if count is None else (count * times, True)
-            )
+            most = gpus * (_SLICES // max(int(slice_[1]), 1))
+            return (most * times, False) if count is None else (count * times, True)
         if base != GPU or self.strategy == "single":
             return None
         count = _created(self.layout, base, gpus) if self.strategy == "mixed" else gpus
@@ -94,7 +86,7 @@ def findings(objects: ObjectSet) -> Findings:
             yield from _pool(pool, sharing)
 
 
-def _pool(pool: Pool, sharing: Sharing) -> Iterator[ObjectFinding]:
+def _pool(pool: Pool, sharing: Sharing) -> Findings:
     for name in pool.listed_types:
         instance = pool.catalog.instances.get(name)
         if instance is None or not instance.gpu or not instance.gpu_count:
@@ -102,7 +94,7 @@ def _pool(pool: Pool, sharing: Sharing) -> Iterator[ObjectFinding]:
         effective = {resource: overlay for overlay in pool.overlays(name) for resource in overlay.capacity}
         for resource, overlay in effective.items():
             amount, limit = overlay.capacity[resource], sharing.limit(resource, instance.gpu_count)
-            if limit is None or not _is_positive(amount) or not overlay.is_sure:
+            if limit is None or not _AMOUNT.fullmatch(str(amount)) or not overlay.is_sure:
                 continue
             maximum, is_exact = limit
             if int(amount) > maximum or (is_exact and int(amount) != maximum):
@@ -138,11 +130,7 @@ def _sharing(name: str, document: Any, strategy: Any, layout: Any) -> Sharing | 
 
 
 def _created(layout: Any, resource: str, gpus: int) -> int | None:
-    """Returns the number of devices of a resource that a MIG layout creates on a node; None if unknown.
-
-    Args:
-        gpus: the number of GPUs of the node.
-    """
+    """Returns the number of devices of a resource that a MIG layout creates on a node with some GPUs; else None."""
     if not isinstance(layout, list) or not layout:
         return None
     total = 0
@@ -158,8 +146,3 @@ def _created(layout: Any, resource: str, gpus: int) -> int | None:
             is_wanted = f"nvidia.com/mig-{str(profile).replace('+', '.')}" == resource
             total += count * number if is_wanted and isinstance(number, int) else 0
     return total
-
-
-def _is_positive(amount: Any) -> bool:
-    text = str(amount)
-    return text.isascii() and text.isdigit() and 0 < len(text) <= _DIGITS_MAX and int(text) > 0

@@ -1,34 +1,26 @@
-"""Node overlays that give a resource to only some instance types of a node pool."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpuc.cluster.index import Index
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import REQUIREMENTS
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, PODS
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
+from gpuc.trace.node_capacity import DEVICES_OF_PROVIDER
 
 PARTIAL_OVERLAY = declare_rule(
-    "REF053",
-    Severity.WARNING,
-    "Node overlays give a resource to only some instance types of a node pool.",
+    "REF053", Severity.WARNING, "Node overlays give a resource to only some instance types of a node pool.",
     "Karpenter assumes that the other types lack the resource. It never starts them for pods that request the "
     "resource, even if the types with the resource are more expensive or not available.",
     "Karpenter v1.14.1, pkg/controllers/nodeoverlay",
-)
-_SET_BY_PROVIDER = frozenset(
-    (
-        "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "cpu", "ephemeral-storage",
-        "habana.ai/gaudi", "memory", "nvidia.com/gpu", "pods", "vpc.amazonaws.com/efa", "vpc.amazonaws.com/pod-eni",
-    )
 )  # fmt: skip
+_SET_BY_PROVIDER = (*DEVICES_OF_PROVIDER, CPU, MEMORY, EPHEMERAL_STORAGE, PODS)
 """Resources that Karpenter's provider sets itself (karpenter-provider-aws v1.14.1, pkg/providers/instancetype)."""
 
 
@@ -72,7 +64,7 @@ def _declared(pool: Pool, name: str) -> Declared:
     return declared
 
 
-def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, Declared]) -> Iterator[ObjectFinding]:
+def _partial(pool: Pool, resource: str, without: list[str], declared: dict[str, Declared]) -> Findings:
     having = [name for name, resources in declared.items() if resource in resources.has]
     given = f"{resource} to instance type {', '.join(having)} of NodePool {pool.name}, but not to {', '.join(without)}"
     message = f"overlays give {given}, which Karpenter does not start for pods that request the resource"

@@ -1,13 +1,12 @@
-"""Repositories, destinations and objects of Applications that their AppProject does not permit."""
-
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from gpuc.cluster.application import Application, Source
+from gpuc.cluster.application import Application
 from gpuc.cluster.index import Index
 from gpuc.cluster.project import KindName, Project, project_of
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.kubernetes.api_groups import CONSTRAINTS, TEMPLATES
 from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -15,19 +14,16 @@ from gpuc.objects.object_set import ObjectSet, group
 from gpuc.objects.symbol_table import CLUSTER_SCOPED
 
 NOT_PERMITTED = declare_rule(
-    "REF012",
-    Severity.ERROR,
-    "The project of an Application does not permit its repository or destination.",
+    "REF012", Severity.ERROR, "The project of an Application does not permit its repository or destination.",
     "Argo CD reports InvalidSpecError and does not sync the Application.",
     "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsSourcePermitted, IsDestinationPermitted)",
-)
+)  # fmt: skip
 KIND_NOT_PERMITTED = declare_rule(
-    "REF013",
-    Severity.ERROR,
+    "REF013", Severity.ERROR,
     "The project of an Application does not permit the kind or namespace of an object in its folder.",
     "The sync fails (resource is not permitted in project). Argo CD does not apply this sync wave and later waves.",
     "Argo CD v3.5, pkg/apis/application/v1alpha1/app_project_types.go (IsGroupKindPermitted)",
-)
+)  # fmt: skip
 
 
 @check(NOT_PERMITTED, KIND_NOT_PERMITTED)
@@ -42,20 +38,16 @@ def findings(objects: ObjectSet) -> Findings:
             message = f"AppProject {project.name} does not permit namespace {name} on the server of this destination"
             yield ObjectFinding(NOT_PERMITTED, application.manifest, ("spec", "destination", "namespace"), message)
         for source in application.sources:
-            yield from _repository(source, project)
+            if source.url and not project.permits_repository(source.url):
+                permitted = ", ".join(project.repositories) or "none"
+                message = f"AppProject {project.name} does not permit the repository {source.url}; sourceRepos has "
+                yield ObjectFinding(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message + permitted)
             folders = index.delivery.synced_folders(source)
             manifests = (manifest for folder in folders for manifest in index.delivery.objects[folder])
             yield from _objects(manifests, application, project)
 
 
-def _repository(source: Source, project: Project) -> Iterator[ObjectFinding]:
-    if source.url and not project.permits_repository(source.url):
-        permitted = ", ".join(project.repositories) or "none"
-        message = f"AppProject {project.name} does not permit the repository {source.url}; sourceRepos has {permitted}"
-        yield ObjectFinding(NOT_PERMITTED, source.application, (*source.path, "repoURL"), message)
-
-
-def _objects(manifests: Iterable[Manifest], application: Application, project: Project) -> Iterator[ObjectFinding]:
+def _objects(manifests: Iterable[Manifest], application: Application, project: Project) -> Findings:
     """Yields findings about objects of a source that the project does not permit: one for every kind and namespace."""
     reported: set[tuple[str, str]] = set()
     checked: set[tuple[KindName, str]] = set()
@@ -75,16 +67,6 @@ def _objects(manifests: Iterable[Manifest], application: Application, project: P
 
 def _permits_kind(project: Project, kind: KindName, namespace: str) -> bool:
     """Returns whether a project permits a kind. An object without a namespace may get the Application's namespace."""
-    may_have_namespace = namespace or not _is_of_cluster(kind[:2])
-    return (bool(may_have_namespace) and project.permits_kind(kind, namespaced=True)) or (
-        not namespace and project.permits_kind(kind, namespaced=False)
-    )
-
-
-def _is_of_cluster(kind: tuple[str, str]) -> bool:
-    """Returns whether objects of a kind certainly have no namespace."""
-    return (
-        kind in CLUSTER_SCOPED
-        or kind[0] in ("constraints.gatekeeper.sh", "templates.gatekeeper.sh")
-        or kind[1].startswith("Cluster")
-    )
+    is_of_cluster = kind[:2] in CLUSTER_SCOPED or kind[0] in (CONSTRAINTS, TEMPLATES) or kind[1].startswith("Cluster")
+    scopes = (True,) if namespace else (False,) if is_of_cluster else (True, False)
+    return any(project.permits_kind(kind, namespaced=namespaced) for namespaced in scopes)

@@ -1,9 +1,7 @@
-"""Names of resources that differ between ClusterQueues, ResourceQuotas, node pools and pods."""
-
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from gpuc.cluster.flavors import FlavorCapacity, resource_flavors
 from gpuc.cluster.index import Index
@@ -17,27 +15,21 @@ from gpuc.objects.object_set import ObjectSet, dig, pairs
 from gpuc.objects.paths import matching_values, pattern
 
 NOT_COVERED = declare_rule(
-    "REF050",
-    Severity.WARNING,
+    "REF050", Severity.WARNING,
     "A ClusterQueue does not cover a resource of its nodes or of the quota of its namespaces.",
     "Kueue admits no work that requests a resource which the ClusterQueue does not cover.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (resource unavailable in ClusterQueue)",
-)
+)  # fmt: skip
 USELESS_QUOTA_KEY = declare_rule(
-    "REF051",
-    Severity.ERROR,
-    "A ResourceQuota has a key that Kubernetes refuses or never counts.",
+    "REF051", Severity.ERROR, "A ResourceQuota has a key that Kubernetes refuses or never counts.",
     "Extended resources are counted only by the key requests.<name>. Other keys do not limit the namespace.",
     "kubernetes v1.35, pkg/quota/v1/evaluator/core/pods.go (isExtendedResourceNameForQuota), pkg/apis/core/validation",
-)
+)  # fmt: skip
 MISSPELT_RESOURCE = declare_rule(
-    "REF052",
-    Severity.ERROR,
-    "The name of a resource is probably a misspelt device name.",
+    "REF052", Severity.ERROR, "The name of a resource is probably a misspelt device name.",
     "No node has the resource: pods that request it stay Pending, and a quota for it limits nothing.",
     "https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/#extended-resources",
-)
-
+)  # fmt: skip
 NAMED: tuple[tuple[str, str], ...] = (
     ("ResourceQuota", "spec.hard"),
     ("LimitRange", "spec.limits[].default"),
@@ -61,17 +53,12 @@ _STANDARD = frozenset(
 )  # fmt: skip
 """kubernetes v1.35, pkg/apis/core/helper/helpers.go (standardQuotaResources)."""
 _COUNTED_WITH_SLASH = (
-    "count/",
-    ".storageclass.storage.k8s.io/",
-    ".volumeattributesclass.storage.k8s.io/",
+    "count/", "kubernetes.io/", ".storageclass.storage.k8s.io/", ".volumeattributesclass.storage.k8s.io/",
     ".deviceclass.resource.k8s.io/",
-    "kubernetes.io/",
-)
-
+)  # fmt: skip
 _MIG = re.compile(r"nvidia\.com/mig-(?:\d+c\.)?\d+g\.\d+gb(?:\.[a-z.+-]+)?")
 """Names of MIG devices under the mixed strategy (k8s-device-plugin v0.20.0, README.md)."""
 _MISSPELT_MIG = re.compile(r"nvidia\.com/mig[-_.]?(\d+)g[-_.]?(\d+)g(?:b|i|ib)?(\.shared)?", re.IGNORECASE)
-
 _DEVICES = frozenset(
     (
         "amd.com/gpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "aws.amazon.com/neurondevice",
@@ -92,40 +79,38 @@ def findings(objects: ObjectSet) -> Findings:
     for quota in index.tree.of("", "ResourceQuota"):
         yield from _quota_keys(quota)
     yield from _misspelt_names(index)
-    if not _excludes(index):
+    # A configuration of Kueue can exclude resources from quota.
+    if not any("excludeResourcePrefixes" in text and "kueue" in text for text in _config_texts(index)):
         yield from _nodes_covered(index)
         yield from _quotas_covered(index)
 
 
-def _quota_keys(quota: Manifest) -> Iterator[ObjectFinding]:
+def _quota_keys(quota: Manifest) -> Findings:
     for key, _ in pairs(dig(quota.body, "spec", "hard")):
         if key in _STANDARD or key.startswith(("hugepages-", "requests.hugepages-")):
             continue
-        path: Path = ("spec", "hard", key)
-        if "/" not in key:
-            if not key.startswith("count/"):
-                hint = f"requests.{key.removeprefix('limits.')}" if "hugepages-" in key else ""
-                message = "Kubernetes has no quota with this key and refuses the ResourceQuota"
-                yield ObjectFinding(USELESS_QUOTA_KEY, quota, path, message, write(hint), True)
-        elif not key.startswith("requests.") and not any(part in key for part in _COUNTED_WITH_SLASH):
-            name = key.removeprefix("limits.")
-            message = (
-                "Kubernetes accepts this key but never counts it; extended resources are counted as requests.<name>"
-            )
-            yield ObjectFinding(USELESS_QUOTA_KEY, quota, path, message, write(f"requests.{name}"), True)
+        message = hint = ""
+        if "/" not in key and not key.startswith("count/"):
+            hint = f"requests.{key.removeprefix('limits.')}" if "hugepages-" in key else ""
+            message = "Kubernetes has no quota with this key and refuses the ResourceQuota"
+        elif "/" in key and not key.startswith("requests.") and not any(part in key for part in _COUNTED_WITH_SLASH):
+            message = "Kubernetes accepts this key but never counts it; extended resources are counted as "
+            message, hint = f"{message}requests.<name>", f"requests.{key.removeprefix('limits.')}"
+        if message:
+            yield ObjectFinding(USELESS_QUOTA_KEY, quota, ("spec", "hard", key), message, write(hint), True)
 
 
-def _misspelt_names(index: Index) -> Iterator[ObjectFinding]:
+def _misspelt_names(index: Index) -> Findings:
     offered = {name for overlay in index.tree.of("karpenter.sh", "NodeOverlay") for name in _capacity(overlay)}
     offered = {name for name in offered if not intended_resource(name, ())}
     for kind, field_path in NAMED:
         api_group, _, name = kind.rpartition("/")
         for manifest in index.tree.of(api_group, name):
             for path, value in matching_values(manifest.body, pattern(field_path)):
-                names = [(path, value)] if isinstance(value, str) else [((*path, key), key) for key, _ in pairs(value)]
-                for name_path, text in names:
-                    is_map = isinstance(value, dict)
-                    yield from _misspelt_name(manifest, name_path, text, offered, index, on_key=is_map)
+                if isinstance(value, str):
+                    yield from _misspelt_name(manifest, path, value, offered, index, on_key=False)
+                for key, _ in pairs(value):
+                    yield from _misspelt_name(manifest, (*path, key), key, offered, index, on_key=True)
     for pods in index.pods:
         for path, text in pods.resources():
             yield from _misspelt_name(pods.manifest, path, text, offered, index, on_key=True)
@@ -133,21 +118,19 @@ def _misspelt_names(index: Index) -> Iterator[ObjectFinding]:
 
 def _misspelt_name(
     manifest: Manifest, path: Path, text: str, offered: set[str], index: Index, *, on_key: bool
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     prefix = next((start for start in _PREFIXES if text.startswith(start)), "")
     name = text[len(prefix) :]
     suggestion = intended_resource(name, offered)
-    if suggestion and not _is_renamed(name, index):
+    if suggestion and not any(name in text for text in _config_texts(index)):
         message = f'no device has the name "{name}", did you mean "{suggestion}"'
         yield ObjectFinding(MISSPELT_RESOURCE, manifest, path, message, write(f"{prefix}{suggestion}"), on_key)
 
 
-def _is_renamed(name: str, index: Index) -> bool:
-    """Returns whether a ConfigMap mentions the name. The configuration of a device plugin may rename devices."""
+def _config_texts(index: Index) -> list[str]:
+    """Returns the texts of all ConfigMaps, for example configurations of device plugins, which may rename devices."""
     maps = index.tree.of("", "ConfigMap")
-    return any(
-        name in text for config_map in maps for _, text in pairs(dig(config_map.body, "data")) if isinstance(text, str)
-    )
+    return [text for row in maps for _, text in pairs(dig(row.body, "data")) if isinstance(text, str)]
 
 
 def _capacity(overlay: Manifest) -> list[str]:
@@ -155,16 +138,7 @@ def _capacity(overlay: Manifest) -> list[str]:
     return [key for key, value in pairs(dig(overlay.body, "spec", "capacity")) if str(value).strip() not in ("0", "")]
 
 
-def _excludes(index: Index) -> bool:
-    """Returns whether a configuration of Kueue in the input excludes resources from quota."""
-    for config_map in index.tree.of("", "ConfigMap"):
-        for _, text in pairs(dig(config_map.body, "data")):
-            if isinstance(text, str) and "excludeResourcePrefixes" in text and "kueue" in text:
-                return True
-    return False
-
-
-def _nodes_covered(index: Index) -> Iterator[ObjectFinding]:
+def _nodes_covered(index: Index) -> Findings:
     """Yields findings about resources of nodes that the ClusterQueue of the nodes' flavor does not cover."""
     resources = _overlay_resources(index)
     if not resources:
@@ -196,7 +170,7 @@ def _overlay_resources(index: Index) -> dict[str, list[str]]:
     return {name: list(dict.fromkeys(names)) for name, names in by_pool.items()}
 
 
-def _quotas_covered(index: Index) -> Iterator[ObjectFinding]:
+def _quotas_covered(index: Index) -> Findings:
     """Yields findings about resources of a ResourceQuota that the ClusterQueues of its namespace do not cover.
 
     Resources of node pools without a ResourceFlavor are left out: pods outside of Kueue use these resources.
@@ -216,20 +190,13 @@ def _quotas_covered(index: Index) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(NOT_COVERED, quota, ("spec", "hard", key), message, on_key=True)
 
 
-def _is_device(name: str) -> bool:
-    """Returns whether a device plugin provides a resource of this name."""
-    return name in _DEVICES or _MIG.fullmatch(name) is not None
-
-
 def intended_resource(name: str, offered: Collection[str]) -> str:
-    """Returns the resource that a misspelt name most likely means.
-
-    The result is an empty string if the name is correct, or similar to no known resource.
+    """Returns the resource that a misspelt name most likely means; empty if the name is correct, or unknown.
 
     Args:
         offered: names of further resources that objects of the input add to nodes.
     """
-    if "/" not in name or _is_device(name) or name in offered:
+    if "/" not in name or name in offered or name in _DEVICES or _MIG.fullmatch(name):
         return ""
     if match := _MISSPELT_MIG.fullmatch(name):
         return f"nvidia.com/mig-{match[1]}g.{match[2]}gb{match[3] or ''}"

@@ -1,15 +1,12 @@
-"""Label selectors over namespaces, services and pods that match nothing."""
-
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from gpuc.cluster.index import Index
-from gpuc.cluster.monitor import Monitor, Wanted, monitors
+from gpuc.cluster.monitor import Wanted, monitors
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.cluster.queue import cluster_queue, from_objects
-from gpuc.diagnostics.finding import Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Path, Rule, Severity, declare_rule
 from gpuc.diagnostics.spelling import alternatives, missing, misspelt, write
 from gpuc.kubernetes.selector import Selector, matches
 from gpuc.lint.checks import Findings, check
@@ -19,33 +16,28 @@ from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, group, home_names
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
+from gpuc.objects.symbol_table import kind_of
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 NO_NAMESPACE = declare_rule(
-    "REF030",
-    Severity.ERROR,
-    "A label selector matches no namespace.",
+    "REF030", Severity.ERROR, "A label selector matches no namespace.",
     "The policy applies to no namespace, the network rule allows no traffic, or the ClusterQueue admits no work. No "
     "error is reported.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
-)
+)  # fmt: skip
 CLOSED_QUEUE = declare_rule(
-    "REF031",
-    Severity.ERROR,
-    "A ClusterQueue does not select the namespace of its LocalQueue.",
+    "REF031", Severity.ERROR, "A ClusterQueue does not select the namespace of its LocalQueue.",
     "Kueue marks all work of the LocalQueue as inadmissible. A ClusterQueue without a namespaceSelector selects no "
     "namespace.",
     "Kueue v0.19.2, apis/kueue/v1beta2/clusterqueue_types.go (namespaceSelector)",
-)
+)  # fmt: skip
 NO_PODS = declare_rule(
-    "REF032",
-    Severity.WARNING,
+    "REF032", Severity.WARNING,
     "A label selector matches no pod or service, although pods or services have its label keys.",
     "The Service has no endpoints, the PodDisruptionBudget or NetworkPolicy protects no pod, or Prometheus scrapes "
     "nothing.",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
-)
-
+)  # fmt: skip
 NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
     ("kueue.x-k8s.io/ClusterQueue", "spec.namespaceSelector"),
     ("networking.k8s.io/NetworkPolicy", "spec.ingress[].from[].namespaceSelector"),
@@ -55,7 +47,6 @@ NAMESPACE_SELECTORS: tuple[tuple[str, str], ...] = (
     ("admissionregistration.k8s.io/ValidatingAdmissionPolicyBinding", "spec.matchResources.namespaceSelector"),
 )
 """Kinds and paths of label selectors over namespaces."""
-
 POD_SELECTORS: tuple[tuple[str, str], ...] = (
     ("Service", "spec.selector"),
     ("policy/PodDisruptionBudget", "spec.selector"),
@@ -79,7 +70,8 @@ def findings(objects: ObjectSet) -> Findings:
     if index.namespaces.has_objects:
         for manifest in index.tree.manifests:
             for kind, field_path in NAMESPACE_SELECTORS:
-                if _is(manifest, kind):
+                api_group, name = kind_of(kind)
+                if group(manifest) == api_group and name in ("*", manifest.kind):
                     for path, raw in matching_values(manifest.body, pattern(field_path)):
                         yield from _namespaces(manifest, path, raw, index)
         yield from _queues(index)
@@ -87,12 +79,7 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _monitors(index)
 
 
-def _is(manifest: Manifest, kind: str) -> bool:
-    api_group, _, name = kind.rpartition("/")
-    return group(manifest) == api_group and name in ("*", manifest.kind)
-
-
-def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Iterator[ObjectFinding]:
+def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Findings:
     known = index.namespaces
     if not isinstance(raw, dict) or not raw or known.index.select(selector(raw)):
         return
@@ -101,10 +88,7 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
         if any(value in existing for value in values):
             continue
         if not existing and (suggestion := misspelt(key, known.keys)):
-            is_key = label_path[-1] == key
-            message = f'no namespace has the label "{key}"{alternatives((), suggestion)}'
-            fix = write(suggestion) if is_key else ""
-            yield ObjectFinding(NO_NAMESPACE, manifest, label_path, message, fix, is_key)
+            yield _misspelt_key(NO_NAMESPACE, manifest, label_path, key, "no namespace", suggestion)
             continue
         suggestion = misspelt(values[0], existing) if len(values) == 1 else ""
         # Namespaces of other files may have the name.
@@ -114,7 +98,7 @@ def _namespaces(manifest: Manifest, path: Path, raw: Any, index: Index) -> Itera
             yield ObjectFinding(rule, manifest, label_path, message, write(suggestion))
 
 
-def _queues(index: Index) -> Iterator[ObjectFinding]:
+def _queues(index: Index) -> Findings:
     for local in index.tree.of("kueue.x-k8s.io", "LocalQueue"):
         name = cluster_queue(local)
         queue, own = from_objects(index.tree).by_name.get(name), index.tree.namespaces.get(local.namespace)
@@ -141,7 +125,7 @@ class _Candidates(NamedTuple):
     """Whether the input has all objects that the selector can match."""
 
 
-def _pods(index: Index) -> Iterator[ObjectFinding]:
+def _pods(index: Index) -> Findings:
     by_namespace: dict[str, list[dict[str, str]]] = {}
     for pods in index.pods:
         by_namespace.setdefault(home_namespace(pods.manifest), []).append(pods.labels)
@@ -149,7 +133,7 @@ def _pods(index: Index) -> Iterator[ObjectFinding]:
     for manifest in index.tree.manifests:
         kinds.setdefault(home_namespace(manifest), set()).add((group(manifest), manifest.kind))
     for kind, field_path in POD_SELECTORS:
-        for manifest in index.tree.of(*_kind(kind)):
+        for manifest in index.tree.of(*kind_of(kind)):
             namespace = home_namespace(manifest)
             is_shared = namespace in ALWAYS - {"default"} and not index.tree.is_complete
             own = by_namespace.get(namespace, []) if not is_shared else []  # other programs run there
@@ -174,14 +158,9 @@ def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
     return _OF_JOBSETS | _OF_JOBS
 
 
-def _kind(text: str) -> tuple[str, str]:
-    api_group, _, kind = text.rpartition("/")
-    return api_group, kind
-
-
 def _labelled(
     manifest: Manifest, selected_labels: list[Wanted], selected: Selector, candidates: _Candidates
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     """Yields findings about labels of a selector whose value no candidate has, if candidates have all keys."""
     wanted = [
         label
@@ -204,18 +183,22 @@ def _labelled(
             yield ObjectFinding(NO_PODS, manifest, path, message, write(suggestion))
 
 
-def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candidates) -> Iterator[ObjectFinding]:
+def _misspelt_keys(manifest: Manifest, wanted: list[Wanted], candidates: _Candidates) -> Findings:
     """Yields findings about keys that no candidate has, if a candidate has the wanted value under a similar key."""
     keys = {key for own in candidates.labels for key in own}
     for path, key, values in wanted:
         suggestion = misspelt(key, keys) if key not in keys else ""
         if suggestion and any(own.get(suggestion) in values for own in candidates.labels):
-            is_key = path[-1] == key
-            message = f'none of the {candidates.noun} has the label "{key}"{alternatives((), suggestion)}'
-            yield ObjectFinding(NO_PODS, manifest, path, message, write(suggestion) if is_key else "", is_key)
+            yield _misspelt_key(NO_PODS, manifest, path, key, f"none of the {candidates.noun}", suggestion)
 
 
-def _monitors(index: Index) -> Iterator[ObjectFinding]:
+def _misspelt_key(rule: Rule, manifest: Manifest, path: Path, key: str, nothing: str, suggestion: str) -> ObjectFinding:
+    is_key = path[-1] == key
+    message = f'{nothing} has the label "{key}"{alternatives((), suggestion)}'
+    return ObjectFinding(rule, manifest, path, message, write(suggestion) if is_key else "", is_key)
+
+
+def _monitors(index: Index) -> Findings:
     known = {
         "services": [(home_namespace(service), labels(service.labels)) for service in index.tree.of("", "Service")],
         "pods": [(home_namespace(pods.manifest), pods.labels) for pods in index.pods],
@@ -224,12 +207,8 @@ def _monitors(index: Index) -> Iterator[ObjectFinding]:
         targets = [own for namespace, own in known[monitor.targets] if monitor.reads(namespace)]
         candidates = _Candidates(monitor.targets, targets)
         yield from _labelled(monitor.manifest, monitor.wanted, monitor.selector, candidates)
-        yield from _match_names(monitor, index.namespaces.mentioned)
-
-
-def _match_names(monitor: Monitor, known: Collection[str]) -> Iterator[ObjectFinding]:
-    for path, name in monitor.named:
-        suggestion = misspelt(name, known) if name not in known else ""
-        if suggestion:
-            message = missing("the namespace", name, (), suggestion)
-            yield ObjectFinding(NO_NAMESPACE, monitor.manifest, path, message, write(suggestion))
+        namespaces = index.namespaces.mentioned
+        for path, name in monitor.named:
+            if name not in namespaces and (suggestion := misspelt(name, namespaces)):
+                message = missing("the namespace", name, (), suggestion)
+                yield ObjectFinding(NO_NAMESPACE, monitor.manifest, path, message, write(suggestion))

@@ -1,7 +1,6 @@
-"""Requests of a container for more than one shared GPU, which the device plugin refuses."""
-
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,14 +13,14 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 
 MORE_THAN_ONE = declare_rule(
-    "REF083",
-    Severity.ERROR,
+    "REF083", Severity.ERROR,
     "A container requests more than one replica of a shared GPU, which the device plugin is configured to refuse.",
     "The kubelet fails the pod with UnexpectedAdmissionError. Its controller creates another pod, which fails too.",
     "k8s-device-plugin v0.20.0, README.md (failRequestsGreaterThanOne)",
-)
+)  # fmt: skip
 SHARED = ".shared"
 _KINDS = ("timeSlicing", "mps")
+_MORE_THAN_ONE = re.compile("0*(?:[2-9]|[1-9][0-9]+)")
 
 
 @check(MORE_THAN_ONE)
@@ -36,13 +35,11 @@ def findings(objects: ObjectSet) -> Findings:
                 name: (*path, "resources", field, name)
                 for field in ("requests", "limits")
                 for name, amount in pairs(dig(container, "resources", field))
-                if name in refused and _is_more_than_one(amount)
+                if name in refused and _MORE_THAN_ONE.fullmatch(str(amount))
             }
             for name, amount_path in amounts.items():
-                message = (
-                    f"the container requests more than one {name}, but the device plugin's configuration allows one"
-                )
-                yield ObjectFinding(MORE_THAN_ONE, pods.manifest, amount_path, message)
+                message = f"the container requests more than one {name}, but the device plugin's configuration "
+                yield ObjectFinding(MORE_THAN_ONE, pods.manifest, amount_path, f"{message}allows one")
 
 
 def _refused(index: Index) -> set[str]:
@@ -54,14 +51,10 @@ def _refused(index: Index) -> set[str]:
         config = document(index.tree, text)
         for kind in _KINDS:
             sharing = dig(config, "sharing", kind)
-            (strict if _is_limited_to_one(sharing, kind) else lenient).update(_names(sharing))
+            setting = dig(sharing, "failRequestsGreaterThanOne")
+            is_strict = setting is True or (setting is None and kind == "mps")  # the default with MPS
+            (strict if is_strict else lenient).update(_names(sharing))
     return strict - lenient
-
-
-def _is_limited_to_one(sharing: Any, kind: str) -> bool:
-    """Returns whether the device plugin refuses requests above one, which is the default with MPS."""
-    setting = dig(sharing, "failRequestsGreaterThanOne")
-    return setting is True or (setting is None and kind == "mps")
 
 
 def _names(sharing: Any) -> Iterator[str]:
@@ -72,8 +65,3 @@ def _names(sharing: Any) -> Iterator[str]:
             yield new_name
         elif isinstance(name, str) and dig(sharing, "renameByDefault") is True:
             yield f"{name}{SHARED}"
-
-
-def _is_more_than_one(amount: Any) -> bool:
-    text = str(amount)
-    return text.isascii() and text.isdigit() and text.lstrip("0") not in ("", "1")

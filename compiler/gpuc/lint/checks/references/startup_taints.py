@@ -1,12 +1,9 @@
-"""Startup taints of node pools, and the agents that remove them."""
-
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
 from gpuc.cluster.index import Index
-from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import STARTUP_TAINTS
 from gpuc.cluster.taint_removal import removing_agent
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
@@ -18,20 +15,16 @@ from gpuc.objects.object_set import ObjectSet, dig, items, labels
 from gpuc.objects.pods import Pods
 
 UNREMOVED_TAINT = declare_rule(
-    "REF025",
-    Severity.ERROR,
-    "No known agent and no pods of the input remove a startup taint of a node pool.",
+    "REF025", Severity.ERROR, "No known agent and no pods of the input remove a startup taint of a node pool.",
     "Karpenter waits for the node forever. The node is never initialised and runs no work, but costs money.",
     "Karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle/initialization.go",
-)
+)  # fmt: skip
 IDLE_REMOVER = declare_rule(
-    "REF081",
-    Severity.WARNING,
-    "A node pool lacks the startup taint that a DaemonSet on its nodes removes.",
+    "REF081", Severity.WARNING, "A node pool lacks the startup taint that a DaemonSet on its nodes removes.",
     "Pods start before the DaemonSet has prepared the node, and the command of the DaemonSet fails: kubectl finds no "
     "such taint.",
     "kubectl v0.35.4, pkg/cmd/taint/utils.go (deleteTaints)",
-)
+)  # fmt: skip
 _REMOVED = re.compile(r"([\w.-]+/[\w.-]*\w)(?:=[^\s:]*)?(?::\w+)?-")
 
 
@@ -42,21 +35,16 @@ def findings(objects: ObjectSet) -> Findings:
     if index.tree.is_complete and index.nodes.pools:
         for pods in index.pods:
             yield from _idle(pods, index)
-    for pool in index.nodes.pools:
-        yield from _unremoved(pool, index.tree)
-
-
-def _unremoved(pool: Pool, objects: ObjectSet) -> Iterator[ObjectFinding]:
-    for taint in pool.startup_taints:
+    tainted = [(pool, taint) for pool in index.nodes.pools for taint in pool.startup_taints]
+    for pool, taint in tainted:
         suggestion = misspelt(taint.key, AGENTS)
-        if not (suggestion or objects.is_complete) or removing_agent(objects, pool, taint):
-            continue
-        path: Path = (*STARTUP_TAINTS, taint.index, "key")
-        message = f"no known agent and no pods remove the taint {taint}{alternatives((), suggestion)}"
-        yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
+        if (suggestion or index.tree.is_complete) and not removing_agent(index.tree, pool, taint):
+            path: Path = (*STARTUP_TAINTS, taint.index, "key")
+            message = f"no known agent and no pods remove the taint {taint}{alternatives((), suggestion)}"
+            yield ObjectFinding(UNREMOVED_TAINT, pool.manifest, path, message, write(suggestion))
 
 
-def _idle(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _idle(pods: Pods, index: Index) -> Findings:
     """Yields findings about node pools without the startup taint that a DaemonSet on their nodes removes."""
     wanted = labels(dig(pods.spec, "nodeSelector"))
     if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in wanted):

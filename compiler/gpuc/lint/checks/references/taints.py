@@ -1,5 +1,3 @@
-"""Taints of node pools and tolerations that do not fit: of flavors, pods and the GPU operator."""
-
 from __future__ import annotations
 
 import re
@@ -32,63 +30,49 @@ from gpuc.objects.pods import Pods
 from gpuc.objects.selectors import tolerations
 
 FLAVOR_KEPT_OFF = declare_rule(
-    "REF022",
-    Severity.ERROR,
-    "A ResourceFlavor neither tolerates nor lists a taint of the nodes that it selects.",
+    "REF022", Severity.ERROR, "A ResourceFlavor neither tolerates nor lists a taint of the nodes that it selects.",
     "Kueue admits pods that do not tolerate the taint: the pods stay Pending and occupy the quota.",
     "Kueue v0.19.2, pkg/scheduler/flavorassigner/flavorassigner.go (FindMatchingUntoleratedTaint)",
-)
+)  # fmt: skip
 LEFT_TO_ADMISSION = declare_rule(
-    "REF084",
-    Severity.WARNING,
+    "REF084", Severity.WARNING,
     "A ResourceFlavor relies on an admission plugin to add the toleration of a device's taint.",
     "With the admission plugin ExtendedResourceToleration, as on EKS, pods that request the device get the "
     "toleration. Without the plugin Kueue admits the pods, and the pods stay Pending.",
     "k8s.io/kubernetes v1.35.4 plugin/pkg/admission/extendedresourcetoleration/admission.go",
-)
+)  # fmt: skip
 UNKNOWN_NODE_TAINT = declare_rule(
-    "REF023",
-    Severity.WARNING,
-    "A ResourceFlavor lists a node taint that none of its nodes has.",
+    "REF023", Severity.WARNING, "A ResourceFlavor lists a node taint that none of its nodes has.",
     "Kueue does not admit work without the toleration to the flavor, although its nodes would accept the pods.",
     "Kueue v0.19.2, apis/kueue/v1beta2/resourceflavor_types.go (nodeTaints)",
-)
+)  # fmt: skip
 PODS_KEPT_OFF = declare_rule(
-    "REF024",
-    Severity.ERROR,
-    "Pods do not tolerate a taint that all nodes of their node selector have.",
+    "REF024", Severity.ERROR, "Pods do not tolerate a taint that all nodes of their node selector have.",
     "None of these nodes accepts the pods: a DaemonSet does not run on the nodes, and other pods stay Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
+)  # fmt: skip
 MISSPELT_TAINT = declare_rule(
-    "REF082",
-    Severity.WARNING,
-    "The key of a toleration is probably a misspelt taint of a node pool.",
+    "REF082", Severity.WARNING, "The key of a toleration is probably a misspelt taint of a node pool.",
     "The pods do not tolerate the taint: a DaemonSet does not run on the nodes, and other pods stay Pending.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
+)  # fmt: skip
 OTHER_NODES_POSSIBLE = declare_rule(
-    "REF085",
-    Severity.WARNING,
+    "REF085", Severity.WARNING,
     "Pods or a ResourceFlavor do not tolerate a taint of the node pools with the selected labels.",
     "The pods stay Pending, unless the cluster has other nodes with the labels, for example of a managed node group.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/",
-)
+)  # fmt: skip
 MISSING_TAINT = declare_rule(
-    "REF028",
-    Severity.WARNING,
-    "A node pool lacks a taint that its flavor or its pods tolerate.",
+    "REF028", Severity.WARNING, "A node pool lacks a taint that its flavor or its pods tolerate.",
     "Pods without GPUs may run on these nodes and use up cpu and memory, so that GPUs stay idle. Karpenter may also "
     "start expensive nodes for such pods.",
     "https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/#example-use-cases",
-)
+)  # fmt: skip
 OPERATOR_KEPT_OFF = declare_rule(
-    "REF015",
-    Severity.ERROR,
-    "The pods of the GPU operator do not tolerate a taint of a node pool with GPUs.",
+    "REF015", Severity.ERROR, "The pods of the GPU operator do not tolerate a taint of a node pool with GPUs.",
     "The device plugin never runs on these nodes. They advertise no GPU, and pods that request a GPU stay Pending.",
     "NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (applyCommonDaemonsetConfig)",
-)
+)  # fmt: skip
 _ON_ALL_NODES = frozenset((*WELL_KNOWN, HOSTNAME)) - {NODE_POOL, INSTANCE_TYPE}
 """Labels that nodes outside of the node pools have too, so that these labels select no node pool."""
 _OF_OTHERS = re.compile(r"(?:[\w.-]+\.)?(?:kubernetes\.io|k8s\.io|karpenter\.sh|azure\.com|google\.com)/.*")
@@ -102,15 +86,8 @@ _TOLERATIONS: Path = ("spec", "daemonsets", "tolerations")
 
 
 @check(
-    
-    FLAVOR_KEPT_OFF,
-    LEFT_TO_ADMISSION,
-    UNKNOWN_NODE_TAINT,
-    PODS_KEPT_OFF,
-    MISSPELT_TAINT,
-    OTHER_NODES_POSSIBLE,
-    MISSING_TAINT,
-    OPERATOR_KEPT_OFF,
+    FLAVOR_KEPT_OFF, LEFT_TO_ADMISSION, UNKNOWN_NODE_TAINT, PODS_KEPT_OFF, MISSPELT_TAINT, OTHER_NODES_POSSIBLE,
+    MISSING_TAINT, OPERATOR_KEPT_OFF,
 )  # fmt: skip
 def findings(objects: ObjectSet) -> Findings:
     """Yields findings about taints that are not tolerated, and tolerated or listed taints that no node has."""
@@ -121,7 +98,9 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _kept_off_operator(index)
     queues = () if index.tree.is_complete else from_objects(index.tree).by_name.values()
     devices = frozenset(resource for queue in queues for resource in queue.covered)
-    added = [] if index.tree.is_complete else [toleration for pods in index.pods for toleration in _with_key(pods)]
+    # DaemonSets are agents of nodes.
+    work = () if index.tree.is_complete else (pods for pods in index.pods if pods.manifest.kind != "DaemonSet")
+    added = [toleration for pods in work for toleration in pods.tolerations if toleration.key]
     for flavor in index.tree.once(every_flavor):
         if flavor.labels and (pools := index.nodes.matching(flavor.labels)):
             if rule := _flavor_rule(flavor, index):
@@ -157,34 +136,20 @@ def _rule(keys: Iterable[str], certain: Rule, index: Index) -> Rule | None:
 
 def _flavor(
     flavor: ResourceFlavor, pools: list[Pool], added: Iterable[Toleration], devices: frozenset[str], certain: Rule
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     accepted = (*flavor.tolerations, *added)
     listed = set(map(str, flavor.taints))
-    unmet_taints: list[tuple[Pool, Taint]] = []
-    for pool in pools:
-        unmet = [taint for taint in _unmet(pool, accepted) if str(taint) not in listed]
-        if not unmet:
-            return
-        unmet_taints += [(pool, taint) for taint in unmet]
-    first = unmet_taints[0][0]
-    for pool, taint in unmet_taints:
-        if pool is first:
-            message = (
-                f"nodes of NodePool {pool.name} have the taint {taint}, which the flavor neither tolerates nor lists"
-            )
-            path, fix = _intended(dig(flavor.manifest.body, "spec", "tolerations"), taint)
-            is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
-            rule = LEFT_TO_ADMISSION if is_device_taint else certain
-            yield ObjectFinding(rule, flavor.manifest, ("spec", *path), message, fix)
+    unmet = [[taint for taint in _unmet(pool, accepted) if str(taint) not in listed] for pool in pools]
+    for taint in unmet[0] if all(unmet) else ():
+        message = f"nodes of NodePool {pools[0].name} have the taint {taint}, which the flavor neither tolerates nor "
+        path, fix = _intended(dig(flavor.manifest.body, "spec", "tolerations"), taint)
+        is_device_taint = taint.key in devices and taint.effect == "NoSchedule" and not fix
+        rule = LEFT_TO_ADMISSION if is_device_taint else certain
+        yield ObjectFinding(rule, flavor.manifest, ("spec", *path), f"{message}lists", fix)
 
 
 def _unmet(pool: Pool, accepted: Sequence[Toleration]) -> list[Taint]:
     return [taint for taint in pool.taints if taint.keeps_off and not tolerated(taint, accepted)]
-
-
-def _with_key(pods: Pods) -> list[Toleration]:
-    """Returns the tolerations of pods that have a key; an empty list for DaemonSets, which are agents of nodes."""
-    return [toleration for toleration in pods.tolerations if toleration.key and pods.manifest.kind != "DaemonSet"]
 
 
 def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
@@ -199,7 +164,7 @@ def _intended(raw: Any, taint: Taint) -> tuple[Path, str]:
     return ("tolerations",), ""
 
 
-def _unknown_taints(flavor: ResourceFlavor, pools: list[Pool]) -> Iterator[ObjectFinding]:
+def _unknown_taints(flavor: ResourceFlavor, pools: list[Pool]) -> Findings:
     """Yields findings about taints in nodeTaints that no node of the flavor has."""
     existing = sorted({str(taint) for pool in pools for taint in (*pool.taints, *pool.startup_taints)})
     names = ", ".join(pool.name for pool in pools[:3])
@@ -210,7 +175,7 @@ def _unknown_taints(flavor: ResourceFlavor, pools: list[Pool]) -> Iterator[Objec
             yield ObjectFinding(UNKNOWN_NODE_TAINT, flavor.manifest, ("spec", "nodeTaints", taint.index), message)
 
 
-def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
+def _pods(pods: Pods, index: Index) -> Findings:
     selector = dict(pairs(dig(pods.spec, "nodeSelector")))
     keys = {normal(key) for key in selector if isinstance(key, str)}
     rule = _rule(keys & index.nodes.values.keys(), PODS_KEPT_OFF, index)
@@ -225,7 +190,7 @@ def _pods(pods: Pods, index: Index) -> Iterator[ObjectFinding]:
         yield ObjectFinding(rule, pods.manifest, (*pods.path, "spec", "tolerations"), message)
 
 
-def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
+def _misspelt_keys(pods: Pods, keys: set[str]) -> Findings:
     """Yields findings about tolerations with a misspelt key, unless the pods tolerate the correct key too."""
     rows = items(dig(pods.spec, "tolerations"))
     tolerations = [(number, key) for number, row in rows if (key := dig(row, "key"))]
@@ -237,7 +202,7 @@ def _misspelt_keys(pods: Pods, keys: set[str]) -> Iterator[ObjectFinding]:
             yield ObjectFinding(MISSPELT_TAINT, pods.manifest, path, message, write(suggestion))
 
 
-def _pools_without_taint(index: Index) -> Iterator[ObjectFinding]:
+def _pools_without_taint(index: Index) -> Findings:
     """Yields findings about node pools without a taint that flavors or pods tolerate."""
     reported: set[tuple[str, str]] = set()
     for flavor in index.tree.once(every_flavor):
@@ -249,7 +214,7 @@ def _pools_without_taint(index: Index) -> Iterator[ObjectFinding]:
 
 def _lacking(
     user: Manifest, selector: Any, accepted: Tolerations, index: Index, reported: set[tuple[str, str]]
-) -> Iterator[ObjectFinding]:
+) -> Findings:
     if not any(key in index.nodes.values for key in labels(selector)) or not index.nodes.is_complete:
         return
     pools = index.nodes.matching(selector)
@@ -262,14 +227,10 @@ def _lacking(
         for pool in pools:
             if (pool.name, key) not in reported and not _is_in_user_data(key, pool, index):
                 reported.add((pool.name, key))
-                yield ObjectFinding(MISSING_TAINT, pool.manifest, TAINTS, _message(user, key, pool))
-
-
-def _message(user: Manifest, key: str, pool: Pool) -> str:
-    remaining = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
-    others = f"pods that tolerate {remaining}" if remaining else "all pods"
-    message = f"{user} tolerates the taint {key}, which nodes of NodePool {pool.name} do not have"
-    return f"{message}; {others} may run on these nodes"
+                remaining = ", ".join(str(taint) for taint in pool.taints if taint.keeps_off)
+                others = f"pods that tolerate {remaining}" if remaining else "all pods"
+                message = f"{user} tolerates the taint {key}, which nodes of NodePool {pool.name} do not have; {others}"
+                yield ObjectFinding(MISSING_TAINT, pool.manifest, TAINTS, f"{message} may run on these nodes")
 
 
 def _missing(accepted: Tolerations, pools: list[Pool]) -> Iterator[str]:
@@ -300,7 +261,7 @@ def _is_in_user_data(key: str, pool: Pool, index: Index) -> bool:
     return key in str(dig(node_class.body, "spec", "userData")) if node_class else False
 
 
-def _kept_off_operator(index: Index) -> Iterator[ObjectFinding]:
+def _kept_off_operator(index: Index) -> Findings:
     """Yields a finding about the first taint of every pool that the only ClusterPolicy does not tolerate."""
     policies = index.tree.of("nvidia.com", "ClusterPolicy")
     raw = dig(policies[0].body, *_TOLERATIONS) if len(policies) == 1 else None
@@ -309,13 +270,7 @@ def _kept_off_operator(index: Index) -> Iterator[ObjectFinding]:
     accepted = tolerations(raw)
     for pool in index.nodes.pools:
         taint = untolerated(pool.taints, accepted)
-        if taint and _serves_gpus(pool):
+        has_gpus = any(instance.gpu for name in pool.listed_types if (instance := pool.catalog.instances.get(name)))
+        if taint and has_gpus and pool.labels.get(OPERANDS_LABEL) != "false":
             message = f"nodes of NodePool {pool.name} have the taint {taint}, which these tolerations do not match"
             yield ObjectFinding(OPERATOR_KEPT_OFF, policies[0], _TOLERATIONS, message)
-
-
-def _serves_gpus(pool: Pool) -> bool:
-    """Returns whether the pool's nodes have GPUs and the operator runs pods on these nodes."""
-    instances = [pool.catalog.instances.get(name) for name in pool.listed_types]
-    has_gpus = any(instance is not None and instance.gpu for instance in instances)
-    return pool.labels.get(OPERANDS_LABEL) != "false" and has_gpus

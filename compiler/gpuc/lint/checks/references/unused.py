@@ -1,8 +1,5 @@
-"""Objects that have no effect, because no other object refers to them."""
-
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpuc.cluster.flavors import FlavorCapacity
@@ -17,49 +14,42 @@ from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Kind
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
-from gpuc.objects.symbol_table import kind_of
 from gpuc.rules.queues.capacity import capacity_without_queue, without_quota
 from gpuc.verify.references.names import object_references
 
 UNUSED_CAPACITY = declare_rule(
-    "REF060",
-    Severity.WARNING,
-    "No object refers to a ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
+    "REF060", Severity.WARNING, "No object refers to a ResourceFlavor, ClusterQueue, Cohort or EC2NodeClass.",
     "No work can use the object. Often the reference to the object is misspelt.",
-)
+)  # fmt: skip
 UNUSED = declare_rule(
-    "REF061",
-    Severity.INFO,
+    "REF061", Severity.INFO,
     "No object refers to a Topology, AdmissionCheck, WorkloadPriorityClass, ConstraintTemplate or ConfigMap.",
     "The object has no effect until other objects, such as later work, refer to it. The object may be left over.",
-)
+)  # fmt: skip
 
 
 class Unused(NamedTuple):
     """A kind whose objects have no effect unless an object of another kind refers to the objects."""
 
     kind: Kind
-    user: str
+    user: Kind
     """The kind of the objects that refer to the unused kind. Input without such objects is not checked."""
     rule: Rule
     message: str
 
 
-KINDS: tuple[Unused, ...] = tuple(
-    Unused(kind_of(kind), user, rule, message)
-    for kind, user, rule, message in (
-        (f"{GROUP}/ResourceFlavor", f"{GROUP}/ClusterQueue", UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
-        (f"{GROUP}/ClusterQueue", f"{GROUP}/LocalQueue", UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
-        (f"{GROUP}/Topology", f"{GROUP}/ResourceFlavor", UNUSED, "no ResourceFlavor names this topology"),
-        (f"{GROUP}/AdmissionCheck", f"{GROUP}/ClusterQueue", UNUSED, "no ClusterQueue names this check"),
-        (
-            f"{KARPENTER_AWS}/EC2NodeClass",
-            f"{KARPENTER}/NodePool",
-            UNUSED_CAPACITY,
-            "no NodePool names this node class",
-        ),
-        (f"{TEMPLATES}/ConstraintTemplate", f"{CONSTRAINTS}/*", UNUSED, "no constraint has the kind of this template"),
-    )
+_FLAVOR, _QUEUE = (GROUP, "ResourceFlavor"), (GROUP, "ClusterQueue")
+KINDS = (
+    Unused(_FLAVOR, _QUEUE, UNUSED_CAPACITY, "no ClusterQueue has this flavor"),
+    Unused(_QUEUE, (GROUP, "LocalQueue"), UNUSED_CAPACITY, "no LocalQueue names this ClusterQueue"),
+    Unused((GROUP, "Topology"), _FLAVOR, UNUSED, "no ResourceFlavor names this topology"),
+    Unused((GROUP, "AdmissionCheck"), _QUEUE, UNUSED, "no ClusterQueue names this check"),
+    Unused(
+        (KARPENTER_AWS, "EC2NodeClass"), (KARPENTER, "NodePool"), UNUSED_CAPACITY, "no NodePool names this node class"
+    ),
+    Unused(
+        (TEMPLATES, "ConstraintTemplate"), (CONSTRAINTS, "*"), UNUSED, "no constraint has the kind of this template"
+    ),
 )
 
 
@@ -70,8 +60,7 @@ def findings(objects: ObjectSet) -> Findings:
     objects, used = index.tree, {(use.kind, use.name) for use in object_references(index)}
     groups = {group(manifest) for manifest in objects.manifests}
     for row in KINDS:
-        api_group, user = kind_of(row.user)
-        if (user == "*" and api_group in groups) or objects.has(api_group, user):
+        if (row.user[1] == "*" and row.user[0] in groups) or objects.has(*row.user):
             for manifest in objects.of(*row.kind):
                 name = index.symbols.name_of(manifest)
                 if (row.kind, name) not in used:
@@ -82,7 +71,7 @@ def findings(objects: ObjectSet) -> Findings:
     yield from _config_maps(index, used)
 
 
-def _cohorts(index: Index) -> Iterator[ObjectFinding]:
+def _cohorts(index: Index) -> Findings:
     named = {member.parent_name for member in from_objects(index.tree).members}
     if index.tree.has(GROUP, "ClusterQueue"):
         for cohort in index.tree.of(GROUP, "Cohort"):
@@ -90,7 +79,7 @@ def _cohorts(index: Index) -> Iterator[ObjectFinding]:
                 yield ObjectFinding(UNUSED_CAPACITY, cohort, (), "no ClusterQueue and no Cohort is in this cohort")
 
 
-def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
+def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Findings:
     """Yields findings about priority classes that no workload names.
 
     Input with LocalQueues is not checked, because users submit further workloads to the LocalQueues.
@@ -103,7 +92,7 @@ def _priorities(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFin
             yield ObjectFinding(UNUSED, manifest, (), "no work in the input names this priority class")
 
 
-def _pools(index: Index) -> Iterator[ObjectFinding]:
+def _pools(index: Index) -> Findings:
     """Yields findings about node pools that neither Kueue nor a ResourceQuota counts."""
     pools = index.tree.once(FlavorCapacity).unqueued
     counted = _counted_by_quotas(index) if pools else set()
@@ -128,7 +117,7 @@ def _counted_by_quotas(index: Index) -> set[str]:
     }
 
 
-def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFinding]:
+def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Findings:
     """Yields findings about ConfigMaps that no pod reads, in namespaces whose pods have volumes.
 
     Namespaces with a LocalQueue are not checked, because workloads that users submit may read the ConfigMaps.
@@ -138,10 +127,6 @@ def _config_maps(index: Index, used: set[tuple[Kind, str]]) -> Iterator[ObjectFi
     kind = ("", "ConfigMap")
     for manifest in index.tree.of(*kind):
         is_candidate = manifest.namespace in reading - queued and not manifest.labels and not manifest.annotations
-        if is_candidate and (kind, manifest.name) not in used and not _is_mentioned(manifest.name, index):
+        is_mentioned = is_candidate and any(manifest.name in str(pods.spec) for pods in index.pods)
+        if is_candidate and (kind, manifest.name) not in used and not is_mentioned:
             yield ObjectFinding(UNUSED, manifest, (), "no pods in the input read this ConfigMap")
-
-
-def _is_mentioned(name: str, index: Index) -> bool:
-    """Returns whether the spec of any pods mentions a name."""
-    return any(name in str(pods.spec) for pods in index.pods)

@@ -1,5 +1,3 @@
-"""Gatekeeper constraints that refuse every pod with a resource of a ClusterQueue, in namespaces of its LocalQueues."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -14,6 +12,7 @@ from gpuc.cluster.queue import Member
 from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, quantity_text
+from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POLICIES, QUEUES_AND_POOLS, Findings, check
 from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
 from gpuc.manifest.manifest import Manifest
@@ -37,12 +36,9 @@ WARNED = declare_rule(
     "gatekeeper v3.23.0 website/docs/violations.md (warn enforcement action)",
 )  # fmt: skip
 _PERMITTING = {
-    "GpucGpuLimits": "limits",
-    "GpucGpuQuota": "pools",
-    "GpucGpuResources": "resources",
-    "GpucPoolSelector": "pools",
+    "GpucGpuLimits": "limits", "GpucGpuQuota": "pools", "GpucGpuResources": "resources", "GpucPoolSelector": "pools",
     "GpucQueueRequired": "queues",
-}
+}  # fmt: skip
 """The parameter of a constraint that permits pods, by the kind of the constraint.
 
 The decisions of these constraints depend only on the queue, the node selector and the resources of a pod. Constraints
@@ -92,13 +88,11 @@ def _by_constraint(cluster: ClusterIndex, queue: Member) -> Iterable[list[_Refus
 @lru_cache(maxsize=1)
 def _policies(cluster: ClusterIndex) -> Policies:
     """Returns the policies of the cluster, with the constraints of _PERMITTING only."""
-    others = [
+    manifests = [
         manifest
         for manifest in cluster.objects.manifests
-        if group(manifest) == "constraints.gatekeeper.sh" and manifest.kind not in _PERMITTING
+        if group(manifest) != CONSTRAINTS or manifest.kind in _PERMITTING
     ]
-    left_out = {id(manifest) for manifest in others}
-    manifests = [manifest for manifest in cluster.objects.manifests if id(manifest) not in left_out]
     return Policies(ObjectSet(manifests, is_complete=cluster.objects.is_complete, values=cluster.objects.values))
 
 
@@ -115,14 +109,9 @@ def _violations(
     found: list[Decision] = []
     for node_labels in choices:
         workload = described_workload(cluster, local.namespace, local.name, requests, node_labels)
-        found = [
-            decision
-            for request in _requests(cluster, workload)
-            for decision in policies.decide(request)
-            if decision.manifest is not None
-            and decision.manifest.kind in _PERMITTING
-            and decision.outcome in ("denied", "warned")
-        ]
+        decisions = (row for request in _requests(cluster, workload) for row in policies.decide(request))
+        bad = (row for row in decisions if row.outcome in ("denied", "warned"))
+        found = [row for row in bad if row.manifest is not None and row.manifest.kind in _PERMITTING]
         if not found:
             break
     return [decision for decision in found if decision.outcome == "denied"] or found

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POD_NEEDS, POLICIES, Findings, check
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
 from gpuc.trace.admission_steps import object_steps, pod_steps
@@ -34,15 +33,11 @@ def findings(objects: ObjectSet) -> Findings:
         return
     cluster = objects.once(ClusterIndex)
     for manifest in objects.manifests:
-        if manifest.namespace in objects.namespaces and (workload := workload_of(manifest)) is not None:
-            yield from _of_workload(cluster, manifest, workload)
-
-
-def _of_workload(cluster: ClusterIndex, manifest: Manifest, workload: Workload) -> Iterator[ObjectFinding]:
-    for step in _steps(cluster, workload):
-        if step.failed and step.stage in _STAGES and step.manifest is not None:
-            yield ObjectFinding(REFUSED, manifest, step.field or ("spec",), f"{step.manifest}: {step.message}")
-            return
+        workload = workload_of(manifest) if manifest.namespace in objects.namespaces else None
+        for step in _steps(cluster, workload) if workload else ():
+            if step.failed and step.stage in _STAGES and step.manifest is not None:
+                yield ObjectFinding(REFUSED, manifest, step.field or ("spec",), f"{step.manifest}: {step.message}")
+                break
 
 
 def _steps(cluster: ClusterIndex, workload: Workload) -> Iterator[Step]:

@@ -5,7 +5,6 @@ The checks trace the smallest pod that requests a resource of a ClusterQueue thr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 
 from gpuc.cluster.flavors import FlavorCapacity, ResourceFlavor
@@ -86,15 +85,13 @@ def findings(objects: ObjectSet) -> Findings:
     cluster = objects.once(ClusterIndex)
     if not cluster.quotas:
         return
-    reported: set[tuple[str, int, Path]] = set()
+    first: dict[tuple[str, int, Path], ObjectFinding] = {}
     for finding in chain(*(_of_queue(cluster, queue) for queue in cluster.quotas.values()), _never_starts(cluster)):
-        key = finding.rule.id, id(finding.manifest), finding.path
-        if key not in reported:
-            reported.add(key)
-            yield finding
+        first.setdefault((finding.rule.id, id(finding.manifest), finding.path), finding)
+    yield from first.values()
 
 
-def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
+def _of_queue(cluster: ClusterIndex, queue: Member) -> Findings:
     manifest = queue.manifest
     assert manifest is not None, "queues are objects"
     smallest = smallest_pods(cluster, queue)
@@ -105,11 +102,11 @@ def _of_queue(cluster: ClusterIndex, queue: Member) -> Iterator[ObjectFinding]:
         if not pods and in_queue.resources and (cluster.objects.is_complete or queue.parent is None):
             message = "the flavor has no quota for any resource, and the ClusterQueue can borrow no quota"
             yield ObjectFinding(NO_QUOTA, manifest, in_queue.path, message)
-        yield from _of_flavor(cluster, queue, in_queue.path, flavor, pods)
+        yield from _of_flavor(cluster, queue, flavor, pods)
     yield from _closed_namespaces(cluster, manifest, [pod for _, pods in smallest.values() for pod in pods.values()])
 
 
-def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
+def _never_starts(cluster: ClusterIndex) -> Findings:
     for manifest in cluster.objects.manifests:
         if manifest.labels.get(QUEUE_LABEL) is None or (work := workload_of(manifest)) is None:
             continue
@@ -122,9 +119,7 @@ def _never_starts(cluster: ClusterIndex) -> Iterator[ObjectFinding]:
         yield ObjectFinding(rule, manifest, ("spec",), f"{step.stage.value}{cause}: {step.message}")
 
 
-def _of_flavor(
-    cluster: ClusterIndex, queue: Member, path: Path, flavor: ResourceFlavor, pods: dict[str, Amounts]
-) -> Iterator[ObjectFinding]:
+def _of_flavor(cluster: ClusterIndex, queue: Member, flavor: ResourceFlavor, pods: dict[str, Amounts]) -> Findings:
     if not cluster.nodes.pools or not flavor.labels:
         return
     demand = pod_demand({}, 1, {}, [flavor])
@@ -136,14 +131,9 @@ def _of_flavor(
         yield _no_type(flavor, pools) if is_by_flavor else _no_node(pools[0])
         return
     for name, pod in pods.items():
-        yield from _unadvertised(cluster, queue, path, flavor, pools, name, pod)
-    checks = queue.setting("admissionChecksStrategy")
-    if (
-        cluster.objects.is_complete
-        and flavor.topology
-        and not checks
-        and not any(match.pool.replicas for match in pools)
-    ):
+        yield from _unadvertised(cluster, queue, flavor, pools, name, pod)
+    is_judged = cluster.objects.is_complete and flavor.topology and not queue.setting("admissionChecksStrategy")
+    if is_judged and not any(match.pool.replicas for match in pools):
         names = ", ".join(match.pool.name for match in pools)
         message = not_static(f"NodePool {names}", "spec.replicas")
         yield ObjectFinding(topology_without_static_nodes.rule, flavor.manifest, ("spec", "topologyName"), message)
@@ -151,16 +141,12 @@ def _of_flavor(
 
 def _no_type(flavor: ResourceFlavor, matches: list[MatchingPool]) -> ObjectFinding:
     """Returns the finding about a flavor whose node labels exclude all instance types of its node pools."""
-    path: Path = ("spec", "nodeLabels")
-    wanted = flavor.labels
-    pools = [match.pool for match in matches]
-    excluding = [
-        key for key, value in wanted.items() if not any(pool.types_for([equals(key, value)]) for pool in pools)
-    ]
+    wanted, pools = flavor.labels, [match.pool for match in matches]
+    excluding = [key for key in wanted if not any(pool.types_for([equals(key, wanted[key])]) for pool in pools)]
     names = ", ".join(pool.name for pool in pools)
     shown = ", ".join(f"{key}: {wanted[key]}" for key in excluding or wanted)
     message = f"no instance type that node pool {names} allows has {shown}"
-    return ObjectFinding(FLAVOR_WITHOUT_NODES, flavor.manifest, (*path, *excluding[:1]), message)
+    return ObjectFinding(FLAVOR_WITHOUT_NODES, flavor.manifest, ("spec", "nodeLabels", *excluding[:1]), message)
 
 
 def _no_node(match: MatchingPool) -> ObjectFinding:
@@ -173,14 +159,8 @@ def _no_node(match: MatchingPool) -> ObjectFinding:
 
 
 def _unadvertised(
-    cluster: ClusterIndex,
-    queue: Member,
-    path: Path,
-    flavor: ResourceFlavor,
-    matches: list[MatchingPool],
-    name: str,
-    pod: Amounts,
-) -> Iterator[ObjectFinding]:
+    cluster: ClusterIndex, queue: Member, flavor: ResourceFlavor, matches: list[MatchingPool], name: str, pod: Amounts
+) -> Findings:
     pools = [match.pool for match in matches]
     if not all(pool.is_known for pool in pools) or not name.startswith(_KARPENTER_KNOWS):
         return
@@ -192,10 +172,10 @@ def _unadvertised(
     message = f"ResourceFlavor {flavor.name} has quota for {name}, but no node of NodePool {names} has room for a pod "
     message += f"with {described(pod)}"
     assert queue.manifest is not None, "queues are objects"
-    yield ObjectFinding(UNADVERTISED, queue.manifest, path, message)
+    yield ObjectFinding(UNADVERTISED, queue.manifest, queue.flavors[flavor.name].path, message)
 
 
-def _closed_namespaces(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Iterator[ObjectFinding]:
+def _closed_namespaces(cluster: ClusterIndex, queue: Manifest, smallest: list[Amounts]) -> Findings:
     """Yields findings about namespaces of the ClusterQueue whose limits refuse the smallest pod of every resource."""
     for local in cluster.queues.local_queues.get(queue.name, ()):
         first = None
