@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpuc.emit.gang_restart import NO_PROGRESS_CODE, PROGRAM, RESTARTS, STOPPED_CODE, restart_in_place
+from gpuc.emit.gang_restart import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, program, restart_in_place
 
-WITHOUT_PAUSES = PROGRAM.replace("time.sleep(pause)", "")
+WITHOUT_PAUSES = program().replace("time.sleep(pause)", "")
 NCCL_TIMEOUT_SECONDS = 600
 
 
@@ -31,7 +31,7 @@ def test_a2_a_program_that_always_fails_ends_the_job() -> None:
 
 def test_a2_a_pod_survives_the_time_in_which_the_old_pod_0_waits_for_a_lost_rank() -> None:
     pauses = [min(320, 5 * 2**failure) for failure in range(1, RESTARTS + 1)]
-    assert "pause = min(320, 5 * 2**failures)" in PROGRAM
+    assert "pause = min(320, 5 * 2**failures)" in program()
     assert sum(pauses[:-2]) > NCCL_TIMEOUT_SECONDS
 
 
@@ -47,7 +47,7 @@ def test_a2_failures_after_a_new_checkpoint_do_not_add_up(tmp_path: Path, progre
 def test_a2_a_deleted_pod_ends_with_its_command(command: str, code: int) -> None:
     """The command gets SIGTERM, so that it can write a checkpoint. It is not started again."""
     script = f"trap '{command}' TERM; sleep 0.5; echo started; sleep 30 & wait"
-    arguments = [sys.executable, "-c", PROGRAM, "inf", "sh", "-c", script]
+    arguments = [sys.executable, "-c", program(), "inf", "sh", "-c", script]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdout.readline() == "started\n"
         process.send_signal(signal.SIGTERM)
@@ -55,7 +55,7 @@ def test_a2_a_deleted_pod_ends_with_its_command(command: str, code: int) -> None
 
 
 def test_a2_a_pod_that_is_deleted_in_a_pause_ends_at_once() -> None:
-    arguments = [sys.executable, "-c", PROGRAM, "inf", "false"]
+    arguments = [sys.executable, "-c", program(), "inf", "false"]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout and "failure 1 " in process.stdout.readline()
         process.send_signal(signal.SIGTERM)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.gang_restart import NO_PROGRESS_CODE, PROGRAM, STOPPED_CODE
+from gpuc.emit.gang_restart import NO_PROGRESS_CODE, STOPPED_CODE, program
 from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.workloads import workloads
@@ -240,8 +240,8 @@ def test_a2_a_lost_node_uses_no_retry_of_another_pod(name: str, job: Manifest) -
     assert actions == {(STOPPED_CODE,): "Ignore", (NO_PROGRESS_CODE,): "FailJob"}
     assert "fails 9 times in succession" in usage and "is replaced 3 times" in usage
     (container,) = pod_of(job)["containers"]
-    python, option, program, progress_seconds, torchrun, *_ = container["command"]
-    assert (python, option, program, torchrun) == ("python3", "-c", PROGRAM, "torchrun")
+    python, option, text, progress_seconds, torchrun, *_ = container["command"]
+    assert (python, option, text, torchrun) == ("python3", "-c", program(), "torchrun")
     runs = pool_of(name, job).spec.runs
     assert runs is not None and runs.checkpoint_every is not None
     assert int(progress_seconds) == pods_ready_minutes(example(name)) * 60 + runs.checkpoint_every

@@ -6,6 +6,11 @@ Job cannot distinguish these ends. The ranks of the other pods therefore fail wi
 
 from __future__ import annotations
 
+from functools import cache
+
+from gpuc.emit.cuda_commands import PROGRAMS
+from gpuc.emit.template import render
+
 RESTARTS = 8
 """How often torchrun is started again in succession, if no run between reaches the next checkpoint.
 
@@ -20,41 +25,16 @@ NO_PROGRESS_CODE = 70
 STOPPED_CODE = 143
 """The exit code after SIGTERM, which a pod gets only from outside."""
 
-PROGRAM = f"""\
-import contextlib, os, signal, subprocess, sys, time
 
-progress_seconds = float(sys.argv[1])
-run, stopped, failures = None, False, 0
+@cache
+def program() -> str:
+    """Returns a Python program whose first argument is a time in seconds: a longer run counts as a new checkpoint.
 
-def stop(*_):
-    global stopped
-    stopped = True
-    if run is None or run.poll() is not None:
-        raise SystemExit({STOPPED_CODE})
-    run.terminate()
-
-signal.signal(signal.SIGTERM, stop)
-while True:
-    start = time.monotonic()
-    run = subprocess.Popen(sys.argv[2:])
-    code = run.wait()
-    if code == 0 or stopped:
-        raise SystemExit({STOPPED_CODE} if code else 0)
-    failures = 1 if time.monotonic() - start > progress_seconds else failures + 1
-    if failures > {RESTARTS}:
-        raise SystemExit({NO_PROGRESS_CODE})
-    pause = min(320, 5 * 2**failures)
-    print(f"exit code {{code}}, failure {{failures}} without a new checkpoint, next start in {{pause}} s", flush=True)
-    if os.getpid() == 1:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGKILL)  # processes that ranks have started
-    time.sleep(pause)
-"""
-"""A Python program whose first argument is a time in seconds: a longer run counts as a run with a new checkpoint.
-
-The other arguments are the command. As process 1 of a container, the program forwards SIGTERM, and ends the processes
-that a failed run has left in the container, because they can use GPU memory.
-"""
+    The other arguments are the command. As process 1 of a container, the program forwards SIGTERM, and ends the
+    processes that a failed run has left in the container, because they can use GPU memory.
+    """
+    codes = {"stopped_code": STOPPED_CODE, "no_progress_code": NO_PROGRESS_CODE, "restarts": RESTARTS}
+    return render(PROGRAMS, "restart_in_place.j2", **codes)
 
 
 def restart_in_place(command: list[str], progress_seconds: int | None) -> list[str]:
@@ -62,4 +42,4 @@ def restart_in_place(command: list[str], progress_seconds: int | None) -> list[s
 
     progress_seconds: a longer run counts as a run with a new checkpoint; None if the runs write no checkpoints.
     """
-    return ["python3", "-c", PROGRAM, "inf" if progress_seconds is None else str(progress_seconds), *command]
+    return ["python3", "-c", program(), "inf" if progress_seconds is None else str(progress_seconds), *command]
