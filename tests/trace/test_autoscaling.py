@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from gpuc.cli.main import main
-from tests.trace.test_whole_way import Object, in_the_fleet, job, traced
+from tests.trace.test_whole_way import Object, job, traced
 
-__all__ = ["in_the_fleet"]
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 WEB = yaml.safe_load("""
 apiVersion: apps/v1
 kind: Deployment

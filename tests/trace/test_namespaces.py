@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.trace.test_whole_way import POD, in_the_fleet, job, traced
+from tests.trace.test_whole_way import POD, job, traced
 
-__all__ = ["in_the_fleet"]
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 WEB = {
     f"{POD}nodeSelector": {"gpuc.dev/pool": "web"},
     f"{POD}tolerations": [{"key": "gpuc.dev/pool", "value": "web", "effect": "NoSchedule"}],

@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from gpuc.cli.main import main
-from tests.trace.test_whole_way import JOB, Object, in_the_fleet, job, traced
+from tests.trace.test_whole_way import JOB, Object, job, traced
 
-__all__ = ["in_the_fleet"]
+pytestmark = pytest.mark.usefixtures("in_the_fleet")
 LABELS = JOB["metadata"]["labels"]
 
 
