@@ -7,10 +7,17 @@ from typing import Any
 
 import pytest
 
+from gpuc.lint.checks.scheduling.policy_conflicts import policy_conflicts
+from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import ObjectSet
 from tests.conftest import EXAMPLES, example
 from tests.lint.checks.sound import unsound
-from tests.trace.test_unreachable_queues import STRANGE, all_objects, broken, reported
+from tests.trace.test_unreachable_queues import STRANGE, all_objects, broken
+
+
+def reported(manifests: list[Manifest]) -> list[ObjectFinding]:
+    return list(policy_conflicts(ObjectSet(manifests, is_complete=True)))
 
 
 def about(found: list[ObjectFinding]) -> list[ObjectFinding]:
