@@ -52,7 +52,7 @@ def _commands() -> dict[str, Command]:
             name,
             row["summary"],
             row["function"],
-            _LATER.get(name) or tuple(_argument(usage, of, shared) for usage, of in row.get("arguments", {}).items()),
+            _LATER.get(name) or tuple(_arguments(row.get("arguments", {}), shared)),
             tuple((comment, line) for line, comment in row["examples"].items()),
             _end(table[row.get("ends_like", name)]),
             row.get("usage"),
@@ -61,12 +61,12 @@ def _commands() -> dict[str, Command]:
     }
 
 
-def _argument(usage: str, row: Any, shared: dict[str, Any]) -> Argument:
-    choices = row if isinstance(row, list) else []
-    if row is True or choices:
-        row = shared[usage]
-    fields = {"help": row} if isinstance(row, str) else row
-    return Argument(usage, **{**fields, "choices": tuple(choices or fields.get("choices", ()))})
+def _arguments(rows: dict[str, Any], shared: dict[str, Any]) -> Iterator[Argument]:
+    for usage, row in rows.items():
+        choices = row if isinstance(row, list) else []
+        meaning = shared[usage] if row is True or choices else row
+        fields = {"help": meaning} if isinstance(meaning, str) else meaning
+        yield Argument(usage, **{**fields, "choices": tuple(choices or fields.get("choices", ()))})
 
 
 def _end(row: dict[str, Any]) -> str:
