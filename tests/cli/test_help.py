@@ -12,6 +12,7 @@ from gpuc import __version__
 from gpuc.cli.commands import COMMANDS
 from gpuc.cli.main import main
 from gpuc.cli.parser import Parser
+from gpuc.diagnostics.report import FORMATS
 
 LINES = [(name, line) for name, command in COMMANDS.items() for _, line in command.examples]
 
@@ -54,6 +55,14 @@ def test_the_function_of_a_command_takes_its_arguments(name: str) -> None:
     positional = {action.dest for action in parser.arguments if not action.option_strings}
     named = [found for found in parameters.values() if found.kind is not Parameter.VAR_KEYWORD]
     assert {found.name for found in named if found.default is Parameter.empty} <= positional
+
+
+@pytest.mark.parametrize("name", ["compile", "check"])
+def test_findings_have_all_formats_of_reports(name: str) -> None:
+    arguments = COMMANDS[name].arguments
+    assert not callable(arguments)
+    choices = {argument.usage: argument.choices for argument in arguments}
+    assert choices["--format"] == choices["--output FORMAT=FILE..."] == FORMATS
 
 
 def test_help_without_a_command_is_the_overview(capsys: pytest.CaptureFixture[str]) -> None:

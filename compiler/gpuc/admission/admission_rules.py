@@ -43,7 +43,8 @@ def in_rules(resources: Any, review: Review) -> bool | None:
     if is_exempt(review) or not _has_labels(dig(resources, "objectSelector"), review):
         return False
     namespaces = dig(resources, "namespaceSelector")
-    selected = True if namespaces is None or not _has_namespace(review) else review.scope.selected(namespaces)
+    has_namespace = bool(review.namespace) or review.is_namespace
+    selected = True if namespaces is None or not has_namespace else review.scope.selected(namespaces)
     rules = dig(resources, "resourceRules")
     exact = dig(resources, "matchPolicy") == "Exact"
     included = _included(rules, review, exact) if rules else True
@@ -51,10 +52,6 @@ def in_rules(resources: Any, review: Review) -> bool | None:
     if False in (selected, included) or excluded is True:
         return False
     return None if None in (selected, included, excluded) else True
-
-
-def _has_namespace(review: Review) -> bool:
-    return bool(review.namespace) or review.is_namespace
 
 
 def _has_labels(raw: Any, review: Review) -> bool:

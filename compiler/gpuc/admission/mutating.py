@@ -87,17 +87,14 @@ def _service_account(objects: ObjectSet, namespace: str, spec: Body) -> None:
     spec["serviceAccountName"] = name
     account = objects.find("", "ServiceAccount", str(name), namespace)
     body = account.body if account is not None else {}
-    if not spec.get("imagePullSecrets") and (secrets := [{"name": dig(s, "name")} for _, s in _secrets(body)]):
+    secrets = [{"name": dig(secret, "name")} for _, secret in items(body.get("imagePullSecrets"))]
+    if secrets and not spec.get("imagePullSecrets"):
         spec["imagePullSecrets"] = secrets
     mounts = spec.get("automountServiceAccountToken")
     if mounts is None:
         mounts = body.get("automountServiceAccountToken")
     if mounts is not False:
         _mount_token(spec)
-
-
-def _secrets(account: Body) -> list[tuple[int, Any]]:
-    return list(items(account.get("imagePullSecrets")))
 
 
 def _mount_token(spec: Body) -> None:

@@ -43,10 +43,6 @@ class _Policy(NamedTuple):
     def spec(self) -> Any:
         return self.manifest.body.get("spec")
 
-    @property
-    def is_mutating(self) -> bool:
-        return self.manifest.kind == "MutatingAdmissionPolicy"
-
 
 class NativePolicies:
     """The admission policies of the API server in an object set."""

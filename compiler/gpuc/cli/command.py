@@ -53,27 +53,6 @@ class Command(NamedTuple):
         return function
 
 
-SPECS = Argument("[SPEC...]", "a spec file or the name of a cluster (default: all clusters in specs/)")
-
-
-def form(*formats: str, subject: str = "report") -> Argument:
-    """Returns --format. The first format is the default."""
-    return Argument("--format", f"the format of the {subject} (default: {formats[0]})", formats, dest="form")
-
-
-def formats(*names: str) -> tuple[Argument, Argument]:
-    """Returns --format and --output. The first format is the default."""
-    output = Argument("--output FORMAT=FILE...", "also write a report to a file; may be repeated", names, "report")
-    return form(*names), output
-
-
-def exit_codes(
-    good: str, bad: str, wrong: str = "the command line is wrong", failed: str = "gpuc itself failed"
-) -> str:
-    """Returns the part of the help with the meaning of the exit codes 0 to 3. Without `failed`, 3 is missing."""
-    return f"exit codes:\n  0  {good}\n  1  {bad}\n  2  {wrong}" + f"\n  3  {failed}" * bool(failed)
-
-
 def choice_of(choices: Iterable[object]) -> str:
     """Returns "text, json or markdown"."""
     *first, last = map(str, choices)

@@ -64,14 +64,6 @@ def _choices(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
     ]
 
 
-def _names_of_queues(tenant: Tenant) -> list[str]:
-    return list(dict.fromkeys(name for namespace in tenant.namespaces for name in namespace.local_queues))
-
-
-def _namespace_queues(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    return [{"namespace": namespace.name, "queues": list(namespace.local_queues)} for namespace in tenant.namespaces]
-
-
 def _namespace_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
     """Returns the pools on which a namespace has a ResourceQuota, with their GPU resources."""
     return [
@@ -85,11 +77,6 @@ def _grace_seconds(_: Cluster, tenant: Tenant) -> int:
     """Returns the longest grace period of a pod with GPUs: one checkpoint interval, at least ten minutes."""
     intervals = [pool.spec.runs.checkpoint_every or 0 for pool in tenant.pools if pool.spec.runs]
     return max([MIN_GRACE_LIMIT_SECONDS, *intervals])
-
-
-def _mps_pools(_: Cluster, tenant: Tenant) -> list[dict[str, Any]]:
-    """Returns the pools with MPS, with the user ID that all MPS clients of a GPU must have."""
-    return [{"pool": pool.name, "user": pool.mps_user} for pool in tenant.pools if pool.mps_user is not None]
 
 
 def _taints(_: Cluster, tenant: Tenant) -> list[dict[str, str]]:
@@ -153,10 +140,17 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "cluster.priorities": lambda cluster, _: list(cluster.spec.priorities),
     "tenant.name": lambda _, tenant: tenant.name,
     "tenant.cost_centre": lambda _, tenant: tenant.spec.cost_centre,
-    "tenant.local_queues": lambda _, tenant: _names_of_queues(tenant),
-    "tenant.namespace_queues": _namespace_queues,
+    "tenant.local_queues": lambda _, tenant: list(
+        dict.fromkeys(name for namespace in tenant.namespaces for name in namespace.local_queues)
+    ),
+    "tenant.namespace_queues": lambda _, tenant: [
+        {"namespace": namespace.name, "queues": list(namespace.local_queues)} for namespace in tenant.namespaces
+    ],
     "tenant.namespace_pools": _namespace_pools,
-    "tenant.mps_pools": _mps_pools,
+    # The pools with MPS, with the user ID that all MPS clients of a GPU must have.
+    "tenant.mps_pools": lambda _, tenant: [
+        {"pool": pool.name, "user": pool.mps_user} for pool in tenant.pools if pool.mps_user is not None
+    ],
     "tenant.grace_seconds": _grace_seconds,
     "cluster.controllers": lambda cluster, _: controllers(cluster),
     "cluster.kueue": lambda cluster, _: kueue_user(cluster),

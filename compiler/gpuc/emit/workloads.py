@@ -55,12 +55,8 @@ def _is_serving(cluster: Cluster, pool: Pool) -> bool:
     """
     if not cluster.tenants:
         return pool.spec.purpose == "inference"
-    is_queued_server = pool.spec.purpose == "inference" and _kueue_manages(cluster, DEPLOYMENT)
+    is_queued_server = pool.spec.purpose == "inference" and DEPLOYMENT in cluster.frameworks
     return pool.counted == "quota" or is_queued_server
-
-
-def _kueue_manages(cluster: Cluster, framework: str) -> bool:
-    return framework in cluster.frameworks
 
 
 def _quota_template(cluster: Cluster, pool: Pool, name: str, resources: Amounts) -> Template | None:
@@ -80,7 +76,7 @@ def _queue_template(
 
     None if Kueue does not manage the kind: without a queue, the objects would bypass all quotas.
     """
-    if not _kueue_manages(cluster, DEPLOYMENT if is_serving else BATCH_JOB):
+    if (DEPLOYMENT if is_serving else BATCH_JOB) not in cluster.frameworks:
         return None
     for queue in cluster.queues_of(pool):
         cluster_queue = next(candidate for candidate in queue.cluster_queues if pool in candidate.pools)

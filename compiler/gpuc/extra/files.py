@@ -90,16 +90,13 @@ def folders_without_cluster(root: pathlib.Path, specs: Iterable[str]) -> Iterato
     for path in sorted((root / "specs").glob(f"**/{MANIFESTS}")):
         folder = path.relative_to(root).as_posix()
         is_hidden = any(part.startswith(".") for part in path.relative_to(root).parts)
-        if folder.count("/") < 2 or folder in known or is_hidden or not path.is_dir() or _is_nested(folder):
+        is_nested = MANIFESTS in folder.split("/")[2:-1]
+        if folder.count("/") < 2 or folder in known or is_hidden or is_nested or not path.is_dir():
             continue
         if any(_NAME.fullmatch(name) for name in os.listdir(path)):
             spec = f"{folder.removesuffix(f'/{MANIFESTS}')}.yaml"
             message = f"{folder} belongs to no cluster: {spec} is not the spec of a cluster"
             yield NOT_READ.at((), message, mark=Mark(folder, 1, 1))
-
-
-def _is_nested(folder: str) -> bool:
-    return MANIFESTS in folder.split("/")[2:-1]
 
 
 def _read_subfolder(root: pathlib.Path, folder: str, found: ManifestFiles) -> None:

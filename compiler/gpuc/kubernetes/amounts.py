@@ -88,7 +88,8 @@ def rounded(resource: str, count: int | Fraction) -> str:
 
 def scale(counts: Mapping[str, int], numerator: int, denominator: int = 1) -> Amounts:
     """Returns the amounts multiplied by a fraction and rounded down; bytes are rounded down to full MiB."""
-    return {name: _round_to_mib(name, count * numerator // denominator) for name, count in counts.items()}
+    units = {name: MIB if is_bytes(name) else 1 for name in counts}
+    return {name: count * numerator // denominator // units[name] * units[name] for name, count in counts.items()}
 
 
 def round_down(counts: Mapping[str, int], full_cores: bool = True) -> Amounts:
@@ -125,7 +126,3 @@ def _round_to_unit(resource: str, count: int, full_cores: bool) -> int:
         return count
     full, part = (1000 if full_cores else 100, 100) if resource == CPU else (GIB, 64 * MIB)
     return count // full * full or count // part * part or count
-
-
-def _round_to_mib(resource: str, count: int) -> int:
-    return count // MIB * MIB if is_bytes(resource) else count

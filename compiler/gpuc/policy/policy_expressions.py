@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpuc.cel.type_check import Checked, Problem, check_expression
+from gpuc.cel.type_check import Checked, check_expression
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.documents.scalar_text import mark_in_string
 from gpuc.policy.policy_checks import PARAMETER, unknown_name, validation_expressions
@@ -49,7 +49,8 @@ def _problems(
     path: Path, expression: str, checked: Checked, policy: PolicyFile, source: Source, text: str
 ) -> Iterator[Finding]:
     for problem in checked.problems:
-        yield _at(problem.offset, EXPRESSION.at(path, problem.message, fix=_fix(problem)), expression, source, text)
+        fix = f"replace {problem.name} by {problem.suggestion}" if problem.suggestion else ""
+        yield _at(problem.offset, EXPRESSION.at(path, problem.message, fix=fix), expression, source, text)
     for match in PARAMETER.finditer(expression):
         if match[1] not in policy.parameters:
             message = "the policy has no parameter"
@@ -62,10 +63,6 @@ def _wrong_type(path: Path, checked: Checked) -> Iterator[Finding]:
     if checked.type_name not in ("", _TYPES[key]):
         message = f"the type of {key} is {checked.type_name}; expected {_TYPES[key]}{_FIXES[key]}"
         yield EXPRESSION.at(path, message)
-
-
-def _fix(problem: Problem) -> str:
-    return f"replace {problem.name} by {problem.suggestion}" if problem.suggestion else ""
 
 
 def _at(offset: int, finding: Finding, expression: str, source: Source, text: str) -> Finding:

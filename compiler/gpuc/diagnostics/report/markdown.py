@@ -72,7 +72,8 @@ def _block(block: Block) -> str:
         case Code(lines=lines, language=language):
             return fenced(lines, language)
         case Fold(summary=summary, blocks=blocks):
-            text = html_code(summary.text) if isinstance(summary, Span) else _html_text(str(summary))
+            plain = _JOINT.sub(rf"\g<0>{_BREAK}", html.escape(_one_line(str(summary))))
+            text = html_code(summary.text) if isinstance(summary, Span) else plain
             return f"<details><summary>{text}</summary>\n\n{page(blocks)}</details>"
         case _:
             return _line(block)
@@ -135,10 +136,6 @@ def fenced(lines: Iterable[str], language: str = "diff") -> str:
 def html_code(text: str) -> str:
     """Returns a text as an HTML element with code, in one line. GitHub makes no mentions of names in code."""
     return f"<code>{html.escape(_one_line(text)).replace('`', '&#96;')}</code>"
-
-
-def _html_text(text: str) -> str:
-    return _JOINT.sub(rf"\g<0>{_BREAK}", html.escape(_one_line(text)))
 
 
 def _one_line(text: str) -> str:

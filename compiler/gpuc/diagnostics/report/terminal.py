@@ -81,11 +81,7 @@ def visible(text: str) -> str:
     text = text.replace("\t", " ")
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else _escape(char) for char in text)
-
-
-def _escape(char: str) -> str:
-    return char.encode("unicode_escape").decode("ascii")
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
 
 
 def column_width(text: str) -> int:

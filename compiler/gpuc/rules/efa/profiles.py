@@ -37,12 +37,9 @@ def harmful_setting(cluster: Cluster) -> Findings:
         verdicts = [verdict for verdict in cluster.catalog.nccl.verdicts if verdict.matches(name, value)]
         verdicts.sort(key=lambda verdict: (verdict.prefix, not verdict.value))
         if verdicts and verdicts[0].verdict in UNWANTED:
-            actual = f"{name}={value} in NCCL profile {profile} is {_adjective(verdicts[0].verdict)}"
+            verdict = verdicts[0].verdict.replace("no effect", "without effect")
+            actual = f"{name}={value} in NCCL profile {profile} is {verdict}"
             yield Found(path, f"{actual}: {verdicts[0].why}", f"remove {name} from NCCL profile {profile}")
-
-
-def _adjective(verdict: str) -> str:
-    return "without effect" if verdict == "no effect" else verdict
 
 
 @rule("EFA009", Severity.WARNING, source="NCCL user guide, NCCL_SOCKET_IFNAME")

@@ -89,12 +89,9 @@ def null_fields(component: str, values: Any) -> Iterator[tuple[Path, str]]:
     for row in load().null_fields.get(component, ()):
         *above, key = row.value.split(".")
         parent = dig(values, *above)
-        if isinstance(parent, dict) and key in parent and _is_empty(parent[key]) and _is_rendered(row, values):
+        is_empty = isinstance(parent, dict) and key in parent and parent[key] in (None, "", {}, [])
+        if is_empty and _is_rendered(row, values):
             yield (*above, key), f"the value is empty, so the chart renders {row.kind} with a null at {row.field}"
-
-
-def _is_empty(value: Any) -> bool:
-    return value in (None, "", {}, [])
 
 
 def _is_rendered(row: NullField, values: Any) -> bool:
