@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import PoolRequirement
@@ -126,8 +126,6 @@ def _is_unique(field: str, items: list[Any]) -> bool:
 
 
 _NOT_SHOWN = "not shown"
-T = TypeVar("T")
-K = TypeVar("K")
 Key = tuple[str, str, str, str]
 """API group, kind, namespace and name. An object without a namespace is in the namespace default."""
 
@@ -300,14 +298,6 @@ class Change:
     def _pairs(self) -> dict[Key, Pair]:
         before, after = _by_key(self.before), _by_key(self.after)
         return {key: Pair(before.get(key), after.get(key)) for key in dict.fromkeys((*after, *before))}
-
-
-def grouped(elements: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Returns elements by a key, in the order in which the keys first appear."""
-    groups: dict[K, list[T]] = {}
-    for element in elements:
-        groups.setdefault(key(element), []).append(element)
-    return groups
 
 
 def _without_values(field: FieldChange) -> FieldChange:

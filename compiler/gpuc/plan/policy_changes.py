@@ -12,8 +12,8 @@ from gpuc.diagnostics.words import first_names, kind_of
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, group, items
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import dig, group, grouped, items
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction, Raised
 
 _NATIVE = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")

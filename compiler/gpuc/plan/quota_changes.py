@@ -14,8 +14,8 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.units import Unit, unit_name
-from gpuc.objects.object_set import dig
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import dig, grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.replacement import pool_of
 from gpuc.plan.state import State

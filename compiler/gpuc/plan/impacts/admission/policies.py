@@ -10,8 +10,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.controllers import user
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import dig, grouped, items
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.policy_changes import (
     PolicyChange,

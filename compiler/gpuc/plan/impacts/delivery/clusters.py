@@ -9,8 +9,9 @@ from gpuc.diagnostics.words import counted
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
+from gpuc.objects.object_set import grouped
 from gpuc.plan.applications import cluster_name, cluster_subject, kept_applications
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.pruning import kinds_text
 from gpuc.plan.replacement import nodes_text

@@ -8,7 +8,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.impacts.queues.kueue import configuration_changes
 from gpuc.plan.quota_changes import QuotaChange, loses, parent_path, parents, queue_name, quota_changes
