@@ -11,7 +11,7 @@ from gpuc.cluster.repository_url import normalized_url
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet, dig, group, items, labels
+from gpuc.objects.object_set import ObjectSet, dig, group, grouped, items, labels
 from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 
 ARGO = "argoproj.io"
@@ -114,16 +114,15 @@ class Application(NamedTuple):
 
 def source_in(application: Manifest, path: Path, value: Any) -> Source:
     """Returns the source at a path of an Application."""
-    url, revision, chart, folder = (dig(value, key) for key in ("repoURL", "targetRevision", "chart", "path"))
-    url = url if isinstance(url, str) else ""
+    url, chart, folder = _text(value, "repoURL"), dig(value, "chart"), dig(value, "path")
     return Source(
         application,
         path,
         value,
         url,
         normalized_url(url.removesuffix("/")) or url,
-        str(revision or ""),
-        chart if isinstance(chart, str) else "",
+        str(dig(value, "targetRevision") or ""),
+        _text(value, "chart"),
         folder.strip("/").removeprefix("./").removesuffix("/.").strip(".")
         if isinstance(folder, str) and chart is None
         else None,
@@ -205,10 +204,7 @@ class Delivery:
     @cached_property
     def objects(self) -> dict[str, list[Manifest]]:
         """The objects of all files, by folder."""
-        by_folder: dict[str, list[Manifest]] = {}
-        for manifest in self._objects.manifests:
-            by_folder.setdefault(manifest.file.rpartition("/")[0], []).append(manifest)
-        return by_folder
+        return grouped(self._objects.manifests, lambda manifest: manifest.file.rpartition("/")[0])
 
     @cached_property
     def _below(self) -> dict[str, list[str]]:

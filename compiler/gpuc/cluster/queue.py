@@ -22,7 +22,7 @@ from gpuc.model import Cluster, PoolQuota, Queue
 from gpuc.model.queue import quotas_of
 from gpuc.model.units import Unit, quota_unit
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet, dig, grouped, items
 
 GROUPS: Path = ("spec", "resourceGroups")
 """The path of the resource groups of a ClusterQueue or Cohort."""
@@ -191,18 +191,13 @@ class Queues:
     @cached_property
     def local_queues(self) -> dict[str, list[Manifest]]:
         """The LocalQueues by the name of their ClusterQueue."""
-        by_queue: dict[str, list[Manifest]] = {}
-        for local in self.objects.of(GROUP, "LocalQueue"):
-            by_queue.setdefault(cluster_queue(local), []).append(local)
-        return by_queue
+        return grouped(self.objects.of(GROUP, "LocalQueue"), cluster_queue)
 
     @cached_property
     def in_namespace(self) -> dict[str, list[str]]:
         """The names of the ClusterQueues of LocalQueues by namespace; a ClusterQueue may be missing."""
-        by_namespace: dict[str, list[str]] = {}
-        for local in self.objects.of(GROUP, "LocalQueue"):
-            by_namespace.setdefault(local.namespace, []).append(cluster_queue(local))
-        return by_namespace
+        by_namespace = grouped(self.objects.of(GROUP, "LocalQueue"), lambda local: local.namespace)
+        return {namespace: list(map(cluster_queue, found)) for namespace, found in by_namespace.items()}
 
     @cached_property
     def with_quota(self) -> frozenset[str]:

@@ -6,14 +6,12 @@ The objects do not say which agent removes a taint, because every client with th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 from gpuc.cluster.pool import Pool
 from gpuc.kubernetes.toleration import Taint, agent_of, tolerated, untolerated
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.objects.paths import matching_values, pattern
+from gpuc.objects.paths import matching_values, pattern, texts
 from gpuc.objects.pods import CONFIG_MAPS, Pods, pods
 
 
@@ -80,16 +78,4 @@ class _Candidate:
         maps = (self._objects.find("", "ConfigMap", name, self.pods.manifest.namespace) for name in names)
         parts = [dig(self.pods.spec, "initContainers"), dig(self.pods.spec, "containers")]
         parts += [dig(config_map.body, "data") for config_map in maps if config_map]
-        return "\n".join(text for part in parts for text in _texts(part))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yields every string in a value of plain data (dict, list, str, int, float, bool or None)."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
+        return "\n".join(text for part in parts for _, text in texts(part))

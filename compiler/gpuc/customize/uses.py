@@ -8,6 +8,7 @@ from typing import Any
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Artifact, Manifest
+from gpuc.objects.paths import texts
 
 _NAME = re.compile(r"[a-z][a-z0-9./-]{4,}[a-z0-9]")
 """Texts that can be names of objects or of their keys. Words such as "true" and quantities are no names."""
@@ -29,8 +30,9 @@ def uses(path: Path, old: Any, artifacts: Sequence[Artifact], ignored: str) -> s
     names = {name for name in _names(old, path) if _NAME.fullmatch(name)} - {ignored}
     users: dict[str, set[str]] = {}
     for artifact in artifacts if names else ():
-        if isinstance(artifact, Manifest) and (found := names.intersection(_texts([artifact.labels, artifact.body]))):
-            users[str(artifact)] = found
+        if isinstance(artifact, Manifest):
+            found = names.intersection(text for _, text in texts([artifact.labels, artifact.body]))
+            users |= {str(artifact): found} if found else {}
     if not users:
         return ""
     shared = ", ".join(sorted(set().union(*users.values())))
@@ -47,12 +49,3 @@ def _names(value: Any, path: Path) -> Iterator[str]:
     elif isinstance(value, dict):
         for key, child in value.items():
             yield from _names(child, (*path, key))
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yields all texts in the values of an object."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for child in value.values() if isinstance(value, dict) else value:
-            yield from _texts(child)

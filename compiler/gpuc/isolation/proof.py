@@ -23,7 +23,7 @@ from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import ALL, Ports, meet
 from gpuc.kubernetes.selector import Invalid, LabelIndex, Selector, satisfiable
 from gpuc.objects.network_policies import Policy
-from gpuc.objects.object_set import NAMESPACE_NAME
+from gpuc.objects.object_set import NAMESPACE_NAME, grouped
 
 if TYPE_CHECKING:
     from gpuc.catalog.operations import DatapathFact
@@ -237,10 +237,10 @@ def verdicts(reachability: Reachability, unisolated: Collection[str] = ()) -> li
     Args:
         unisolated: tenants that the spec does not isolate. A connection between two such tenants counts as declared.
     """
-    between: dict[tuple[str, str], list[Connection]] = defaultdict(list)
     owners = reachability.tenancy.tenants
-    for connection in reachability.connections:
-        between[owners[connection.client], owners[connection.server]].append(connection)
+    between = grouped(
+        reachability.connections, lambda connection: (owners[connection.client], owners[connection.server])
+    )
     results = []
     for client, server in permutations(reachability.tenancy.names, 2):
         connections = sorted(between.get((client, server), ()), key=lambda connection: connection.is_declared)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, grouped
 from gpuc.objects.other_policies import enforced_policies
 
 TENANT_LABEL = "gpuc.dev/tenant"
@@ -41,10 +41,8 @@ class Tenancy:
     @cached_property
     def namespaces_by_tenant(self) -> Mapping[str, tuple[str, ...]]:
         """The namespaces of every tenant, sorted."""
-        found: dict[str, list[str]] = {}
-        for namespace, tenant in sorted(self.tenants.items()):
-            found.setdefault(tenant, []).append(namespace)
-        return {tenant: tuple(namespaces) for tenant, namespaces in found.items()}
+        by_tenant = grouped(sorted(self.tenants), self.tenants.__getitem__)
+        return {tenant: tuple(namespaces) for tenant, namespaces in by_tenant.items()}
 
 
 def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:

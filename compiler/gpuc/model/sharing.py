@@ -9,6 +9,7 @@ from typing import Literal
 
 from gpuc.kubernetes.amounts import total
 from gpuc.model.names import GPU, SHARED_GPU, mig_resource
+from gpuc.objects.object_set import grouped
 from gpuc.spec.sharing import Mig
 
 Layout = tuple[tuple[str, int], ...]
@@ -55,12 +56,9 @@ class Sharing:
             return {SHARED_GPU: gpu_count * self.replicas}
         # With different layouts, all nodes have the same number of GPUs. Otherwise all GPUs have the same layout.
         layouts = self.layouts if len(self.layouts) == gpu_count else self.layouts[:1] * gpu_count
-        counts = total(
-            {self.resource(profile) if profile else GPU: count}
-            for layout in layouts
-            for profile, count in layout or (("", 1),)
-        )
-        return dict(sorted(counts.items()))
+        slices = ({self.resource(profile): count} for layout in layouts for profile, count in layout)
+        whole = ({GPU: 1} for layout in layouts if not layout)
+        return dict(sorted(total([*slices, *whole]).items()))
 
     def slices(self) -> dict[str, int]:
         """Returns the number of MIG instances of a node by profile."""
@@ -73,10 +71,7 @@ class Sharing:
     @cached_property
     def gpus_by_layout(self) -> dict[Layout, list[int]]:
         """GPU numbers by layout."""
-        numbers: dict[Layout, list[int]] = {}
-        for number, layout in enumerate(self.layouts):
-            numbers.setdefault(layout, []).append(number)
-        return numbers
+        return grouped(range(len(self.layouts)), self.layouts.__getitem__)
 
     @property
     def whole_gpus(self) -> int:

@@ -10,6 +10,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, total
 from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Queue
+from gpuc.objects.object_set import grouped
 from gpuc.spec.platform import NcclProfile
 from gpuc.spec.queues import PoolAmount
 from gpuc.spec.tenants import Members as MembersSpec
@@ -121,11 +122,8 @@ class Tenant:
 
     def groups_by_role(self, namespace: Namespace) -> dict[Role | None, tuple[str, ...]]:
         """Returns the groups of the tenant by their widest role in a namespace; None is the key without a role."""
-        roles: dict[Role | None, tuple[str, ...]] = {}
-        for group in self.groups:
-            role = self.role_of(group, namespace)
-            roles[role] = (*roles.get(role, ()), group)
-        return roles
+        roles = grouped(self.groups, lambda group: self.role_of(group, namespace))
+        return {role: tuple(groups) for role, groups in roles.items()}
 
     def editors(self, namespace: Namespace) -> tuple[str, ...]:
         """Returns the groups that may create workloads in a namespace, those with the role edit first."""

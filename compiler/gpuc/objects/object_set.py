@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final, TypeVar
 
@@ -14,6 +14,7 @@ NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 Key = tuple[str, str, str, str]
 """API group, kind, namespace, name."""
 T = TypeVar("T")
+GroupKey = TypeVar("GroupKey", bound=Hashable)
 
 
 class ObjectSet:
@@ -69,10 +70,7 @@ class ObjectSet:
 
     @cached_property
     def _by_kind(self) -> dict[tuple[str, str], list[Manifest]]:
-        by_kind: dict[tuple[str, str], list[Manifest]] = {}
-        for manifest in self.manifests:
-            by_kind.setdefault((group(manifest), manifest.kind), []).append(manifest)
-        return by_kind
+        return grouped(self.manifests, lambda manifest: (group(manifest), manifest.kind))
 
     @cached_property
     def _by_key(self) -> dict[Key, Manifest]:
@@ -117,6 +115,14 @@ def emitted(artifacts: Iterable[Artifact], catalog: Catalog | None = None) -> Ob
         documents={text: document for chart in values for text, document in chart.embedded.items()},
         catalog=catalog,
     )
+
+
+def grouped(elements: Iterable[T], key: Callable[[T], GroupKey]) -> dict[GroupKey, list[T]]:
+    """Returns elements by a key, in the order in which the keys first appear."""
+    groups: dict[GroupKey, list[T]] = {}
+    for element in elements:
+        groups.setdefault(key(element), []).append(element)
+    return groups
 
 
 def home_namespace(manifest: Manifest) -> str:

@@ -48,3 +48,12 @@ def matching_values(value: Any, steps: Pattern, at: Path = ()) -> Iterator[tuple
         value = value[step]
         at = (*at, step)
     yield at, value
+
+
+def texts(value: Any, at: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yields the path and the text of every string in a value of plain data. `at` starts the paths."""
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, dict | list):
+        for step, child in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from texts(child, (*at, step))

@@ -124,12 +124,10 @@ def node_term(raw: Any) -> Selector:
 
 def tolerations(raw: Any) -> tuple[Toleration, ...]:
     """Returns the tolerations of a list, except those with a field that is not a string."""
-    return tuple(
-        Toleration(*(dig(row, field) or "" for field in ("key", "operator", "value", "effect")))
-        for _, row in items(raw)
-        if isinstance(row, dict)
-        and all(isinstance(row.get(field), str | None) for field in ("key", "operator", "value", "effect"))
-    )
+    names = ("key", "operator", "value", "effect")
+    rows = ([row.get(name) for name in names] for _, row in items(raw) if isinstance(row, dict))
+    valid = (row for row in rows if all(isinstance(text, str | None) for text in row))
+    return tuple(Toleration(*(text or "" for text in row)) for row in valid)
 
 
 def taints(raw: Any) -> tuple[Taint, ...]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from gpuc.cluster.pool import Pool
 from gpuc.cluster.pool_fields import PoolRequirement
@@ -32,8 +32,6 @@ _NOUNS = {
 """The words of the spec for kinds of objects."""
 _COMPONENTS = {"ClusterPolicy": "component gpu-operator", "Config": "component gatekeeper"}
 """The components to which the only object of a kind belongs."""
-T = TypeVar("T")
-K = TypeVar("K")
 Key = tuple[str, str, str, str]
 """API group, kind, namespace and name. An object without a namespace is in the namespace default."""
 
@@ -261,14 +259,6 @@ def changed(pairs: Iterable[Pair], path: Path, default: Any = None) -> Iterator[
         before, after = (default if value is None else value for value in pair.values(*path))
         if pair.before and pair.after and before != after:
             yield ChangedValue(pair, path, before, after)
-
-
-def grouped(elements: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    """Returns elements by a key, in the order in which the keys first appear."""
-    groups: dict[K, list[T]] = {}
-    for element in elements:
-        groups.setdefault(key(element), []).append(element)
-    return groups
 
 
 def _without_values(field: FieldChange) -> FieldChange:

@@ -12,9 +12,9 @@ from gpuc.cluster.application import is_application
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import GPU, mig_profile
-from gpuc.objects.object_set import dig, group
+from gpuc.objects.object_set import dig, group, grouped
 from gpuc.plan.applications import chart_of, component_of
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.differences import IDENTITIES, MISSING, FieldChange
 from gpuc.spec.reference import effects, field_at, path_text
 

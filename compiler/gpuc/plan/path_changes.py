@@ -19,10 +19,10 @@ from gpuc.kubernetes.ports import Ports, described, without
 from gpuc.kubernetes.selector import Selector
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import GROUP, Policy
-from gpuc.objects.object_set import NAMESPACE_NAME
+from gpuc.objects.object_set import NAMESPACE_NAME, grouped
 from gpuc.objects.other_policies import CILIUM, enforced_policies
 from gpuc.objects.other_policies import KIND as CILIUM_POLICY
-from gpuc.plan.change import Change, grouped
+from gpuc.plan.change import Change
 from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State

@@ -13,7 +13,8 @@ from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.diagnostics.suppressions import IMPACT, acceptances, candidates
 from gpuc.diagnostics.words import counted
 from gpuc.model import Cluster
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.cost_changes import (
     ALWAYS,
     AT_MAXIMUM,

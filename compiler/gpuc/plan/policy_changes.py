@@ -11,8 +11,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import first_names, kind_of
 from gpuc.isolation.tenancy import TENANT_LABEL, labelled_tenancy
 from gpuc.kubernetes.api_groups import CONSTRAINTS
-from gpuc.objects.object_set import dig, group, items
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import dig, group, grouped, items
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction, Raised
 
 _NATIVE = ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy")

@@ -13,7 +13,8 @@ from gpuc.kubernetes.amounts import CPU, Amounts
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
 from gpuc.model.units import Unit, unit_name
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Prediction, Raised
 from gpuc.plan.replacement import pool_of
 from gpuc.plan.state import State

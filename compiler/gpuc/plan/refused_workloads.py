@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from gpuc.diagnostics.words import first_names
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import group
-from gpuc.plan.change import Change, grouped
+from gpuc.objects.object_set import group, grouped
+from gpuc.plan.change import Change
 from gpuc.plan.rights import state_with_roles
 from gpuc.plan.state import State
 from gpuc.trace.cluster_index import ClusterIndex

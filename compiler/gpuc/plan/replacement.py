@@ -15,7 +15,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.amounts import CPU, quantity_text
 from gpuc.kubernetes.duration import format_duration
 from gpuc.model import Cluster, Pool
-from gpuc.plan.change import Change, PoolPair, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, PoolPair
 from gpuc.plan.impact import Prediction, Raised
 
 

@@ -17,7 +17,8 @@ from gpuc.isolation.tenancy import labelled_tenancy
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import IAM_ROLE
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Raised
 from gpuc.plan.pruning import with_left
 from gpuc.plan.state import State

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.model.names import TENANT_KEY
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Raised, workloads_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text

@@ -221,13 +221,9 @@ def excess_permissions(access: Access) -> Iterator[ExcessPermission]:
                     and not _is_restricted(permission, bound_role, access, constraints)
                     and _exists(role_rule.grant.names, permission, bound_role, access.objects)
                 ):
-                    by_rule[permission.forbidden.rule].append(permission)
-            if has_wildcard(role_rule.grant) and by_rule:
-                permissions = tuple(permission for group in by_rule.values() for permission in group)
-                yield ExcessPermission(WILDCARD, bound_role, role_rule, permissions)
-                continue
-            for rule, of_rule in by_rule.items():
-                yield ExcessPermission(rule, bound_role, role_rule, tuple(of_rule))
+                    by_rule[WILDCARD if has_wildcard(role_rule.grant) else permission.forbidden.rule].append(permission)
+            for rule, permissions in by_rule.items():
+                yield ExcessPermission(rule, bound_role, role_rule, tuple(permissions))
 
 
 def _is_forbidden(permission: GrantedPermission, bound_role: BoundRole, tenancy: Tenancy) -> bool:

@@ -14,6 +14,10 @@ READ = frozenset(("get", "list", "watch"))
 CHANGE = frozenset(("create", "delete", "deletecollection", "patch", "update"))
 WITHOUT_NAME = frozenset(("create", "deletecollection", "list", "watch"))
 """The verbs of requests without a name, which a rule with resourceNames does not match."""
+_ALL = READ | CHANGE
+_CREATE = frozenset(("create",))
+_WRITE = frozenset(("create", "update", "patch"))
+_IMPERSONATE = frozenset(("impersonate",))
 
 
 class Grant(NamedTuple):
@@ -47,11 +51,11 @@ _VIEW = (
 )  # fmt: skip
 _EDIT = (
     *_VIEW,
-    _grant("", "pods/attach pods/exec pods/portforward pods/proxy services/proxy secrets", READ | CHANGE),
+    _grant("", "pods/attach pods/exec pods/portforward pods/proxy services/proxy secrets", _ALL),
     _grant("", "pods configmaps persistentvolumeclaims replicationcontrollers replicationcontrollers/scale"
         " serviceaccounts services events", CHANGE),
-    _grant("", "serviceaccounts", frozenset(("impersonate",))),
-    _grant("", "serviceaccounts/token pods/eviction", frozenset(("create",))),
+    _grant("", "serviceaccounts", _IMPERSONATE),
+    _grant("", "serviceaccounts/token pods/eviction", _CREATE),
     _grant("events.k8s.io", "events", CHANGE),
     _grant("apps", "daemonsets deployments deployments/rollback deployments/scale replicasets replicasets/scale"
         " statefulsets statefulsets/scale", CHANGE),
@@ -59,15 +63,15 @@ _EDIT = (
     _grant("autoscaling", "horizontalpodautoscalers", CHANGE),
     _grant("networking.k8s.io", "ingresses networkpolicies", CHANGE),
     _grant("policy", "poddisruptionbudgets", CHANGE),
-    _grant("coordination.k8s.io", "leases", READ | CHANGE),
+    _grant("coordination.k8s.io", "leases", _ALL),
     _grant("resource.k8s.io", "resourceclaims resourceclaimtemplates", CHANGE),
 )  # fmt: skip
 _ADMIN = (
     *_EDIT,
-    _grant("rbac.authorization.k8s.io", "rolebindings roles", READ | CHANGE),
-    _grant("authorization.k8s.io", "localsubjectaccessreviews", frozenset(("create",))),
+    _grant("rbac.authorization.k8s.io", "rolebindings roles", _ALL),
+    _grant("authorization.k8s.io", "localsubjectaccessreviews", _CREATE),
 )
-_BATCH_ADMIN = (_grant(GROUP, "clusterqueues cohorts localqueues resourceflavors topologies workloads", READ | CHANGE),)
+_BATCH_ADMIN = (_grant(GROUP, "clusterqueues cohorts localqueues resourceflavors topologies workloads", _ALL),)
 _EVERYTHING = (Grant(("*",), ("*",), frozenset("*")),)
 
 BUILTIN: dict[str, tuple[Grant, ...]] = {
@@ -96,72 +100,60 @@ _SOURCE = (
     "k8s.io/kubernetes v1.35 plugin/pkg/auth/authorizer/rbac; kubernetes.io/docs/concepts/security/rbac-good-practices"
 )
 
-LIMITS = declare_rule(
+
+def _rule(rule_id: str, title: str, why: str, source: str = _SOURCE) -> Rule:
+    return declare_rule(rule_id, Severity.ERROR, title, why, source, __name__)
+
+
+LIMITS = _rule(
     "RBA001",
-    Severity.ERROR,
     "A tenant can change its own ResourceQuota or LimitRange.",
     "The tenant can raise its own limits and use GPUs of other tenants.",
-    source=_SOURCE,
 )
-NETWORK = declare_rule(
+NETWORK = _rule(
     "RBA002",
-    Severity.ERROR,
     "A tenant can change the NetworkPolicies or CiliumNetworkPolicies of its namespace.",
     "The tenant can open its namespace: the tenant deletes the default-deny policy, or changes the pod selector of the "
     "policy. A constraint on the peers of policies prevents neither change.",
-    source=_SOURCE,
 )
-QUEUES = declare_rule(
+QUEUES = _rule(
     "RBA003",
-    Severity.ERROR,
     "A tenant can change Kueue objects or priority classes.",
     "A tenant that can create LocalQueues can use the quota of other tenants. A tenant that can change the status of "
     "Workloads can admit its own workloads. A tenant that can change priority classes can preempt all other workloads.",
-    source="kueue.sigs.k8s.io/docs/tasks/manage/rbac; sigs.k8s.io/kueue v0.19.2 config/components/rbac",
+    "kueue.sigs.k8s.io/docs/tasks/manage/rbac; sigs.k8s.io/kueue v0.19.2 config/components/rbac",
 )
-NAMESPACES = declare_rule(
+NAMESPACES = _rule(
     "RBA004",
-    Severity.ERROR,
     "A tenant can change Namespaces.",
     "The labels of a Namespace determine its tenant, its Pod Security level, its NetworkPolicies and its constraints.",
-    source=_SOURCE,
 )
-ROLES = declare_rule(
+ROLES = _rule(
     "RBA005",
-    Severity.ERROR,
     "A tenant can grant permissions or impersonate other users.",
     "With changed roles or bindings, with the verbs bind, escalate and impersonate, or with approved certificates, the "
     "tenant gets permissions that the spec does not declare.",
-    source=_SOURCE,
 )
-NODES = declare_rule(
+NODES = _rule(
     "RBA006",
-    Severity.ERROR,
     "A tenant can change nodes, node pools or the placement of pods.",
     "A tenant that can change nodes can run its pods on nodes of other tenants. A tenant that can change node pools "
     "can start nodes.",
-    source=_SOURCE,
 )
-ADMISSION = declare_rule(
+ADMISSION = _rule(
     "RBA007",
-    Severity.ERROR,
     "A tenant can change the admission control of the cluster.",
     "Webhooks and policies read and change every object, including the Secrets of other tenants.",
-    source=_SOURCE,
 )
-OTHER_NAMESPACES = declare_rule(
+OTHER_NAMESPACES = _rule(
     "RBA008",
-    Severity.ERROR,
     "A tenant can run pods or read Secrets outside of its own namespaces.",
     "Access to pods or Secrets gives the tenant all permissions of the service accounts in the namespace.",
-    source=_SOURCE,
 )
-WILDCARD = declare_rule(
+WILDCARD = _rule(
     "RBA009",
-    Severity.ERROR,
     "A wildcard in a role of a tenant grants permissions that the tenant must not have.",
     "A wildcard also includes every resource that is installed later.",
-    source=_SOURCE,
 )
 
 
@@ -184,23 +176,21 @@ class ForbiddenPermission(NamedTuple):
     verbs: frozenset[str]
 
 
-_CHANGE_EXISTING = CHANGE - {"create"}
-_GRANT_VERBS = frozenset(("create", "update", "patch", "bind", "escalate"))
-_IMPERSONATE = frozenset(("impersonate",))
-_ALL = READ | CHANGE
+_CHANGE_EXISTING = CHANGE - _CREATE
+_GRANT_VERBS = _WRITE | {"bind", "escalate"}
 _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (LIMITS, Scope.ANYWHERE, "", "resourcequotas limitranges", _CHANGE_EXISTING),
     (NETWORK, Scope.ANYWHERE, "networking.k8s.io", "networkpolicies", CHANGE),
     (NETWORK, Scope.ANYWHERE, "cilium.io", "ciliumnetworkpolicies", CHANGE),
     (NETWORK, Scope.CLUSTER, "cilium.io", "ciliumclusterwidenetworkpolicies", CHANGE),
-    (QUEUES, Scope.ANYWHERE, "kueue.x-k8s.io", "localqueues workloads", frozenset(("create", "update", "patch"))),
+    (QUEUES, Scope.ANYWHERE, "kueue.x-k8s.io", "localqueues workloads", _WRITE),
     (QUEUES, Scope.ANYWHERE, "kueue.x-k8s.io", "workloads/status localqueues/status", CHANGE),
     (QUEUES, Scope.CLUSTER, "kueue.x-k8s.io", "clusterqueues cohorts resourceflavors topologies admissionchecks"
      " workloadpriorityclasses clusterqueues/status", CHANGE),
     (QUEUES, Scope.CLUSTER, "scheduling.k8s.io", "priorityclasses", CHANGE),
     (NAMESPACES, Scope.ANYWHERE, "", "namespaces", _CHANGE_EXISTING),
     (NAMESPACES, Scope.ANYWHERE, "", "namespaces/finalize namespaces/status", CHANGE),
-    (NAMESPACES, Scope.CLUSTER, "", "namespaces", frozenset(("create",))),
+    (NAMESPACES, Scope.CLUSTER, "", "namespaces", _CREATE),
     (ROLES, Scope.ANYWHERE, RBAC, "roles rolebindings", _GRANT_VERBS),
     (ROLES, Scope.CLUSTER, RBAC, "clusterroles clusterrolebindings", _GRANT_VERBS),
     (ROLES, Scope.CLUSTER, "", "users groups", _IMPERSONATE),
@@ -208,7 +198,7 @@ _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (ROLES, Scope.CLUSTER, "certificates.k8s.io", "certificatesigningrequests/approval", CHANGE),
     (NODES, Scope.CLUSTER, "", "nodes nodes/status persistentvolumes", CHANGE),
     (NODES, Scope.CLUSTER, "", "nodes/proxy", _ALL),
-    (NODES, Scope.ANYWHERE, "", "pods/binding bindings", frozenset(("create",))),
+    (NODES, Scope.ANYWHERE, "", "pods/binding bindings", _CREATE),
     (NODES, Scope.CLUSTER, "karpenter.sh", "nodepools nodeclaims nodeoverlays", CHANGE),
     (NODES, Scope.CLUSTER, "karpenter.k8s.aws", "ec2nodeclasses", CHANGE),
     (NODES, Scope.CLUSTER, "nvidia.com", "clusterpolicies nvidiadrivers", CHANGE),
@@ -220,21 +210,19 @@ _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (ADMISSION, Scope.CLUSTER, "apiextensions.k8s.io", "customresourcedefinitions", CHANGE),
     (ADMISSION, Scope.CLUSTER, "apiregistration.k8s.io", "apiservices", CHANGE),
     (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "secrets", _ALL),
-    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "pods replicationcontrollers",
-     frozenset(("create", "update", "patch"))),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "pods replicationcontrollers", _WRITE),
     (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "pods/exec pods/attach pods/portforward pods/proxy services/proxy"
      " pods/ephemeralcontainers", _ALL),
-    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "serviceaccounts/token", frozenset(("create",))),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "serviceaccounts/token", _CREATE),
     (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "", "serviceaccounts", _IMPERSONATE),
-    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "apps", "deployments statefulsets daemonsets replicasets",
-     frozenset(("create", "update", "patch"))),
-    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "batch", "jobs cronjobs", frozenset(("create", "update", "patch"))),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "apps", "deployments statefulsets daemonsets replicasets", _WRITE),
+    (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "batch", "jobs cronjobs", _WRITE),
 )  # fmt: skip
 FORBIDDEN: dict[tuple[str, str], list[ForbiddenPermission]] = {}
 """Forbidden permissions by API group and resource."""
-for _rule, _scope, _group, _resources, _verbs in _ROWS:
+for _of_rule, _scope, _group, _resources, _verbs in _ROWS:
     for _resource in _resources.split():
-        FORBIDDEN.setdefault((_group, _resource), []).append(ForbiddenPermission(_rule, _scope, _verbs))
+        FORBIDDEN.setdefault((_group, _resource), []).append(ForbiddenPermission(_of_rule, _scope, _verbs))
 
 
 class GrantedPermission(NamedTuple):

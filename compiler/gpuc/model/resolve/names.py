@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
@@ -10,6 +10,11 @@ from gpuc.diagnostics.spelling import nearest, write
 UNRESOLVED = declare_rule("VER003", Severity.ERROR, "A name refers to an element that does not exist.",
     "A name with different spellings in two places is a frequent cause of outages: the queue stays inactive, the pod "
     "stays pending, or the sync fails.")  # fmt: skip
+
+
+def unknown_names(noun: str, names: Iterable[str], known: Collection[str], path: Path) -> Iterator[Finding]:
+    """Yields a finding for each unknown name of a list at a path."""
+    return (unknown(noun, name, known, (*path, index)) for index, name in enumerate(names) if name not in known)
 
 
 def unknown(noun: str, name: str, known: Iterable[str], path: Path, *, on_key: bool = False) -> Finding:

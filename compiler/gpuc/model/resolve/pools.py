@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from gpuc.catalog import Catalog
 from gpuc.catalog.records import NODE_AGENT, Daemonset, Image, InstanceType, MigProfileSet, Release
 from gpuc.diagnostics.finding import Finding, Path, Related, Severity, declare_rule
@@ -55,7 +57,7 @@ def _pool(
     instances = resolve_instances(pool_spec, path, catalog, findings)
     if not instances or len(findings) > count_before:
         return None
-    findings.extend(_hardware_findings(pool_spec, instances, path))
+    findings += [*_hardware_findings(pool_spec, instances, path)]
     image, ami = _image(pool_spec.image or spec.cloud.aws.image, catalog)
     general = Pool(
         name=name,
@@ -81,12 +83,11 @@ def _pool(
     return GpuPool(**{**vars(general), "sharing": sharing}, gpu=gpu, profiles=profiles)
 
 
-def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> list[Finding]:
-    """Returns findings about instance types that differ, and about a purpose or sharing that does not match them."""
+def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...], path: Path) -> Iterator[Finding]:
+    """Yields findings about instance types that differ, and about a purpose or sharing that does not match them."""
     first, *others = instances
     first_type = Related(first.type, (*path, "instances", 0))
     mig = pool_spec.sharing.mig if pool_spec.sharing else None
-    findings = []
     for index, other in enumerate(others, 1):
         if other.gpu != first.gpu:
             actual = f"{other.type} has {other.gpu or 'no GPU'}, but {first.type} has {first.gpu or 'no GPU'}"
@@ -98,25 +99,21 @@ def _hardware_findings(pool_spec: PoolSpec, instances: tuple[InstanceType, ...],
             message = f"{counts}; MIG layouts by GPU number need types with equal numbers of GPUs"
         else:
             continue
-        findings.append(HARDWARE.at((*path, "instances", index), message, related=[first_type]))
+        yield HARDWARE.at((*path, "instances", index), message, related=[first_type])
     general = pool_spec.purpose == "general"
-    if general and first.gpu:
-        message = f"purpose is general, but {first.type} has GPUs"
-        findings.append(HARDWARE.at((*path, "purpose"), message, related=[first_type]))
-    elif not general and not first.gpu:
-        message = f"purpose is {pool_spec.purpose}, but {first.type} has no GPU"
-        findings.append(HARDWARE.at((*path, "purpose"), message, related=[first_type]))
+    if general == bool(first.gpu):
+        message = f"purpose is {pool_spec.purpose}, but {first.type} has {'GPUs' if general else 'no GPU'}"
+        yield HARDWARE.at((*path, "purpose"), message, related=[first_type])
     if general and pool_spec.sharing:
         message = "sharing is not allowed in a node pool with purpose general, which has no GPUs"
         related = [Related("purpose is general", (*path, "purpose"))]
-        findings.append(HARDWARE.at((*path, "sharing"), message, related=related))
+        yield HARDWARE.at((*path, "sharing"), message, related=related)
     if pool_spec.shared and first.gpu:
         message = f"shared is true, but {first.type} has GPUs; expected a node pool without GPUs"
-        findings.append(HARDWARE.at((*path, "shared"), message, fix="remove shared", related=[first_type]))
+        yield HARDWARE.at((*path, "shared"), message, fix="remove shared", related=[first_type])
     if not general and first.gpu and not pool_spec.sharing:
         message = "sharing of a GPU node pool is missing; expected exclusive, mig, timeSlicing or mps"
-        findings.append(HARDWARE.at(path, message))
-    return findings
+        yield HARDWARE.at(path, message)
 
 
 def _sharing(
@@ -144,38 +141,27 @@ def _sharing(
     except LayoutError as error:
         findings.append(LAYOUT_GPUS.at((*mig_path, *error.path), f"{error}"))
         return None
-    findings.extend(_layout_findings(spec.mig.every, mig_path, profiles) if spec.mig.every else [])
+    findings += [*_layout_findings(spec.mig.every or {}, (*mig_path, "every"), profiles)]
     for index, group in enumerate(spec.mig.gpus or []):
-        findings.extend(
-            _layout_findings(group.layout, (*mig_path, "gpus", index), profiles, "layout") if group.layout else []
-        )
+        findings += [*_layout_findings(group.layout or {}, (*mig_path, "gpus", index, "layout"), profiles)]
     return Sharing("mig", strategy=spec.mig.strategy, layouts=layouts)
 
 
-def _layout_findings(layout: dict[str, int], path: Path, profiles: MigProfileSet, key: str = "every") -> list[Finding]:
-    where = (*path, key)
-    unknown_profiles = [name for name in layout if name not in profiles.profiles]
-    if unknown_profiles:
-        return [
-            LAYOUT.at(
-                (*where, name),
-                f"GPU {profiles.gpus[0]} has no MIG profile {name}; expected one of {', '.join(profiles.profiles)}",
-                on_key=True,
-            )
-            for name in unknown_profiles
-        ]
+def _layout_findings(layout: dict[str, int], path: Path, profiles: MigProfileSet) -> Iterator[Finding]:
+    """Yields the findings about the layout of a GPU; an empty layout has none."""
+    if unknown_profiles := [name for name in layout if name not in profiles.profiles]:
+        for name in unknown_profiles:
+            message = f"GPU {profiles.gpus[0]} has no MIG profile {name}"
+            yield LAYOUT.at((*path, name), f"{message}; expected one of {', '.join(profiles.profiles)}", on_key=True)
+        return
     for marker in ("me", "me.all"):
         extended = sum(count for name, count in layout.items() if profiles.profiles[name].media == marker)
         if extended > 1:
-            return [
-                LAYOUT.at(
-                    where,
-                    f"the layout has {extended} instances with +{marker}, for media engines; expected at most one",
-                )
-            ]
+            message = f"the layout has {extended} instances with +{marker}, for media engines; expected at most one"
+            yield LAYOUT.at(path, message)
+            return
     if place(layout, profiles) is None:
-        return [LAYOUT.at(where, why_impossible(layout, profiles))]
-    return []
+        yield LAYOUT.at(path, why_impossible(layout, profiles))
 
 
 def _image(image_spec: ImageSpec, catalog: Catalog) -> tuple[Image, str]:

@@ -10,7 +10,7 @@ from gpuc.model.gpu_pool import GpuPool
 from gpuc.model.names import GPU, SHARED_GPU
 from gpuc.model.pool import Pool
 from gpuc.model.queue import ClusterQueue, Cohort, PoolQuota, Queue
-from gpuc.model.resolve.names import UNRESOLVED, unknown
+from gpuc.model.resolve.names import UNRESOLVED, unknown, unknown_names
 from gpuc.spec.cluster import Spec
 from gpuc.spec.queues import Limit, PoolAmount, Quota
 from gpuc.spec.queues import Queue as QueueSpec
@@ -48,9 +48,8 @@ def _queue(
     name: str, queue_spec: QueueSpec, spec: Spec, pools: dict[str, Pool], findings: list[Finding]
 ) -> Queue | None:
     path: Path = (*SPEC, "queues", name)
-    for index, tenant in enumerate(queue_spec.tenants):
-        if spec.tenants and tenant not in spec.tenants:
-            findings.append(unknown("tenant", tenant, spec.tenants, (*path, "tenants", index)))
+    if spec.tenants:
+        findings += unknown_names("tenant", queue_spec.tenants, spec.tenants, (*path, "tenants"))
     if queue_spec.cohort is not None and queue_spec.cohort not in spec.cohorts:
         findings.append(unknown("cohort", queue_spec.cohort, spec.cohorts, (*path, "cohort")))
     pool_quotas: list[PoolQuota | None] = []
@@ -180,12 +179,8 @@ def resolve_cohorts(spec: Spec, queues: tuple[Queue, ...], findings: list[Findin
         while (parent := spec.cohorts[chain[-1]].parent) in spec.cohorts and parent not in chain:
             chain.append(str(parent))
         if parent in chain:
-            findings.append(
-                COHORT_CYCLE.at(
-                    (*path, "parent"),
-                    f"the parents of cohort {name} form a cycle: {' -> '.join([*chain, str(parent)])}",
-                )
-            )
+            message = f"the parents of cohort {name} form a cycle: {' -> '.join([*chain, str(parent)])}"
+            findings.append(COHORT_CYCLE.at((*path, "parent"), message))
         roots[name] = chain[-1]
     return tuple(
         Cohort(name, (*SPEC, "cohorts", name), spec.cohorts[name],

@@ -10,7 +10,7 @@ from gpuc.kubernetes.amounts import Amounts, total
 from gpuc.model.cluster import SPEC
 from gpuc.model.pool import Pool
 from gpuc.model.queue import Cohort, Queue, ceiling, quota_nodes
-from gpuc.model.resolve.names import unknown
+from gpuc.model.resolve.names import unknown, unknown_names
 from gpuc.model.resolve.queues import QUOTA_UNIT, resources
 from gpuc.model.tenant import Members, Namespace, NamespaceQuota, Profile, Tenant
 from gpuc.spec.cluster import Spec
@@ -57,7 +57,9 @@ def _tenant(
         where = (*path, "namespaces", namespace)
         if settings.nccl is not None and settings.nccl not in profiles:
             findings.append(unknown("NCCL profile", settings.nccl, profiles, (*where, "nccl")))
-        _check_queues(settings, name, spec, where, findings)
+        if settings.queues is not None:
+            own = [queue for queue, queue_spec in spec.queues.items() if name in queue_spec.tenants]
+            findings += unknown_names("queue of the tenant", settings.queues, own, (*where, "queues"))
         quotas[namespace] = _namespace_quotas(settings, spec, pools, where, findings)
     _check_exceptions(tenant_spec, path, findings)
     members = _members(tenant_spec, path, findings)
@@ -80,16 +82,6 @@ def _most(queues: tuple[Queue, ...], ceilings: dict[str, Amounts]) -> Amounts:
     return total(ceilings[queue.name] for queue in queues)
 
 
-def _check_queues(settings: NamespaceSpec, tenant: str, spec: Spec, path: Path, findings: list[Finding]) -> None:
-    """Adds a finding for each queue of a namespace that is no queue of the tenant."""
-    if settings.queues is None:
-        return
-    names = [name for name, queue in spec.queues.items() if tenant in queue.tenants]
-    for index, name in enumerate(settings.queues):
-        if name not in names:
-            findings.append(unknown("queue of the tenant", name, names, (*path, "queues", index)))
-
-
 def _members(tenant: TenantSpec, path: Path, findings: list[Finding]) -> tuple[Members, ...]:
     """Returns the members of a tenant, and adds a finding for each unknown namespace."""
     where: Path = (*path, "members")
@@ -98,10 +90,8 @@ def _members(tenant: TenantSpec, path: Path, findings: list[Finding]) -> tuple[M
         entries = [((*where, index), entry) for index, entry in enumerate(tenant.members)]
     resolved = []
     for place, entry in entries:
-        for number, name in enumerate(entry.namespaces or ()):
-            if name not in tenant.namespaces:
-                where = (*place, "namespaces", number)
-                findings.append(unknown("namespace of the tenant", name, tenant.namespaces, where))
+        names = entry.namespaces or ()
+        findings += unknown_names("namespace of the tenant", names, tenant.namespaces, (*place, "namespaces"))
         resolved.append(Members(place, entry, tuple(entry.namespaces or tenant.namespaces)))
     return tuple(resolved)
 
@@ -113,11 +103,8 @@ def _check_exceptions(tenant: TenantSpec, path: Path, findings: list[Finding]) -
     entries += [((*where, "ingress", i), entry) for i, entry in enumerate(network.ingress)]
     entries += [((*where, "internet"), network.internet)] if network.internet else []
     for position, entry in entries:
-        for number, name in enumerate(entry.only or ()):
-            if name not in tenant.namespaces:
-                findings.append(
-                    unknown("namespace of the tenant", name, tenant.namespaces, (*position, "only", number))
-                )
+        names = entry.only or ()
+        findings += unknown_names("namespace of the tenant", names, tenant.namespaces, (*position, "only"))
 
 
 def _namespace_quotas(

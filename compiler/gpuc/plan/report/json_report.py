@@ -7,7 +7,8 @@ from typing import Any
 from gpuc.diagnostics.finding import Mark, Path
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.report.document import json_text, picked, position
-from gpuc.plan.change import Pair, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Pair
 from gpuc.plan.differences import MISSING
 from gpuc.plan.impact import Impact, Level
 from gpuc.plan.object_changes import ChangedField, changed_fields

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.contract import Needs
@@ -11,6 +10,7 @@ from gpuc.lint.checks import Findings, check
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.paths import texts
 from gpuc.verify.references.names import reference_paths, unknown_parameter
 
 EXPANSION = "expansion.gatekeeper.sh"
@@ -223,25 +223,16 @@ def _parameter_names(objects: ObjectSet, constraints: list[Manifest]) -> Finding
     pools = {pool.name for pool in objects.of("karpenter.sh", "NodePool")}
     for constraint in constraints:
         references = reference_paths(constraint)
-        for path, value in _texts(dig(constraint.body, "spec", "parameters"), ("spec", "parameters")):
-            keys = " ".join(step for step in path if isinstance(step, str)).lower()
+        for path, value in texts(dig(constraint.body, "spec", "parameters"), ("spec", "parameters")):
+            steps = [step for step in path if isinstance(step, str)]
+            keys = " ".join(steps).lower()
             kind = "LocalQueue" if "queue" in keys else "NodePool"
             known = queues if "queue" in keys else pools if "pool" in keys else set()
-            if value and known and value not in known and path not in references:
+            is_foreign = steps[-1] in OTHER_NAMES or path in references
+            if value and known and value not in known and not is_foreign:
                 suggestion = misspelt(value, known)
                 message = missing(f"the {kind}", value, known, suggestion)
                 yield ObjectFinding(unknown_parameter.rule, constraint, path, message, write(suggestion))
-
-
-def _texts(value: Any, path: Path) -> Iterator[tuple[Path, str]]:
-    if isinstance(value, str) and [step for step in path if isinstance(step, str)][-1] not in OTHER_NAMES:
-        yield path, value
-    elif isinstance(value, dict):
-        for key, child in value.items():
-            yield from _texts(child, (*path, str(key)))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _texts(item, (*path, index))
 
 
 def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Findings:

@@ -9,8 +9,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.controllers import user
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items
-from gpuc.plan.change import Change, Pair, changed, grouped
+from gpuc.objects.object_set import dig, grouped, items
+from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.policy_changes import (
     PolicyChange,

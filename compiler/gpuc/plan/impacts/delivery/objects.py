@@ -8,9 +8,9 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.place import place
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
-from gpuc.objects.object_set import dig, group
+from gpuc.objects.object_set import dig, group, grouped
 from gpuc.plan.applications import changed_applications
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.differences import differences
 from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact

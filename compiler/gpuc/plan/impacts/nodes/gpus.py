@@ -2,7 +2,8 @@
 
 from gpuc.cluster.pool_fields import LABELS
 from gpuc.model.names import PLUGIN_CONFIG_LABEL
-from gpuc.plan.change import Change, changed, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, changed
 from gpuc.plan.drift import Scope, drifts
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 from gpuc.plan.operands import (

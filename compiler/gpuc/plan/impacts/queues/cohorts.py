@@ -6,7 +6,8 @@ from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
-from gpuc.plan.change import Change, ChangedValue, Pair, changed, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, ChangedValue, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
 from gpuc.plan.impacts.queues.kueue import configuration_changes
 from gpuc.plan.quota_changes import QuotaChange, loses, parent_path, parents, quota_changes

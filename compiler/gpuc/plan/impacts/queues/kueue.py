@@ -9,8 +9,8 @@ from gpuc.kubernetes.duration import parse_duration
 from gpuc.kubernetes.kueue import GROUP, POD_FRAMEWORKS
 from gpuc.model.names import TENANT_KEY
 from gpuc.objects.embedded import document
-from gpuc.objects.object_set import dig, items, pairs
-from gpuc.plan.change import Change, Pair, changed, grouped
+from gpuc.objects.object_set import dig, grouped, items, pairs
+from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.quota_changes import GPU_PREFIXES, tree
 

@@ -10,9 +10,9 @@ from gpuc.kubernetes.api_groups import CONSTRAINTS
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, grouped
 from gpuc.objects.selectors import selector
-from gpuc.plan.change import Change, Pair, changed, grouped
+from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.pruning import is_left
 from gpuc.plan.queue_usage import users_text, uses

@@ -9,7 +9,8 @@ from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.amounts import rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quota import Key
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.queue_usage import Use, named, total_use, uses
 from gpuc.plan.quota_changes import (

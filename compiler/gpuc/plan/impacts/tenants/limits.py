@@ -8,9 +8,9 @@ from gpuc.kubernetes.amounts import amount, rounded
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import dig, grouped, items
 from gpuc.objects.object_set import pairs as object_pairs
-from gpuc.plan.change import Change, Pair, grouped
+from gpuc.plan.change import Change, Pair
 from gpuc.plan.differences import MISSING, FieldChange
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
 from gpuc.plan.namespace_limits import LimitChange, limit_changes, requested

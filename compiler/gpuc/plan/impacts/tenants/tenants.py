@@ -2,7 +2,8 @@
 
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.plan.change import Change, grouped
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change
 from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
 from gpuc.plan.tenant_changes import has_left, left, owner_of, removal, tenant_of, tenants, workloads_in
 
