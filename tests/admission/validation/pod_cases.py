@@ -610,6 +610,14 @@ SCHEDULING = [
         "spec.topologySpreadConstraints.0.matchLabelKeys.0",
     ),
     Case("Pod", {"spec.topologySpreadConstraints": [{**_SPREAD, "matchLabelKeys": ["app"]}]}, None),
+    Case(
+        "Pod",
+        {"spec.topologySpreadConstraints": [{**_SPREAD, "matchLabelKeys": ["x y"]}]},
+        "spec.topologySpreadConstraints.0.matchLabelKeys.0",
+    ),
+    Case(
+        "Pod", {_ANTI: {"topologyKey": "a", "labelSelector": {}, "matchLabelKeys": [""]}}, f"{_ANTI}.matchLabelKeys.0"
+    ),
     Case("Pod", {"spec.schedulingGates": [{"name": "a b"}]}, "spec.schedulingGates.0.name"),
     Case("Pod", {"spec.schedulingGates": [{"name": "a.b/c"}], "spec.nodeName": "n"}, "spec.nodeName"),
     Case("Pod", {"spec.readinessGates": [{"conditionType": "a b"}]}, "spec.readinessGates.0.conditionType"),

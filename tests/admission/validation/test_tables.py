@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpuc.admission import validation
 from gpuc.admission.validation.field import Field
 from gpuc.admission.validation.table import Tables
 from gpuc.admission.validation.validation import TABLES
@@ -81,3 +82,11 @@ def test_all_rows_are_read() -> None:
     for table in TABLES:
         TABLES.problems(table, Field((), {"kind": "PyTorchJob"}))
     assert {f"{'/'.join(base['apiVersion'].split('/')[:-1])}/{base['kind']}" for base in BASES.values()} <= set(TABLES)
+
+
+def test_all_fields_of_a_step_are_lists_or_none_is() -> None:
+    files = sorted(Path(validation.__file__).parent.glob("rows/*.rows"))
+    paths = [line.split("  ")[0] for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+    steps = [step for path in paths if "," in path for step in path.split(".")]
+    assert files and steps
+    assert [step for step in steps if len({field.endswith("[]") for field in step.split(",")}) > 1] == []

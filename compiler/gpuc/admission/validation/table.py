@@ -5,7 +5,7 @@ program that refuses the structure, if this is not the API server. Lines that be
 
 A row has a path, two spaces or more, and constraints with " | " between them. A path has dots between its steps; "[]"
 follows a list, and "{}" a map; "." is the structure itself. "a/b" is a field of a structure that may be missing. "a,b"
-are two fields. A name with dots has quotes.
+are two fields, and "a[],b[]" two lists. A name with dots has quotes.
 
     volumeMounts[].subPath,subPathExpr  relative path
     volumeMounts[].subPathExpr          if some subPath and some this: subPath and subPathExpr are both set
