@@ -153,8 +153,8 @@ def items(value: Any) -> Iterator[tuple[int, Any]]:
 
 
 def pairs(value: Any) -> Iterator[tuple[str, Any]]:
-    """Yields the keys and values of a map; empty for any other value."""
-    return iter(value.items() if isinstance(value, dict) else ())
+    """Yields the keys and values of a map; empty for any other value. JSON has only texts as keys."""
+    return ((key, item) for key, item in value.items() if isinstance(key, str)) if isinstance(value, dict) else iter(())
 
 
 def labels(value: Any) -> dict[str, str]:
