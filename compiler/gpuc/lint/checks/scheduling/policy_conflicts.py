@@ -13,7 +13,7 @@ from gpuc.diagnostics.contract import PODS
 from gpuc.diagnostics.finding import Path, Severity, declare_rule
 from gpuc.kubernetes.amounts import Amounts, quantity_text
 from gpuc.kubernetes.api_groups import CONSTRAINTS
-from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POLICIES, QUEUES_AND_POOLS, Findings, check
+from gpuc.lint.checks import KUEUE_CONFIGURATION, NAMESPACE_LIMITS, POLICIES, Findings, check
 from gpuc.lint.checks.scheduling._smallest_pods import smallest_pods
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
@@ -56,7 +56,7 @@ class _Refusal(NamedTuple):
 
 @check(
     REFUSED, WARNED,
-    kinds=(*QUEUES_AND_POOLS, *POLICIES, *NAMESPACE_LIMITS, PODS, *KUEUE_CONFIGURATION),
+    kinds=("kueue.x-k8s.io/*", *POLICIES, *NAMESPACE_LIMITS, PODS, *KUEUE_CONFIGURATION),
 )  # fmt: skip
 def policy_conflicts(objects: ObjectSet) -> Findings:
     """Yields one finding for every constraint that the smallest pod of a resource violates, in complete input."""
