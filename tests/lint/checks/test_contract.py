@@ -73,7 +73,7 @@ class Recording(ObjectSet):
         return super().has(api_group, kind)
 
 
-def told(found: Iterable[ObjectFinding]) -> list[tuple[object, ...]]:
+def identities(found: Iterable[ObjectFinding]) -> list[tuple[object, ...]]:
     return [(finding.rule.id, str(finding.manifest), finding.path, finding.message, finding.fix) for finding in found]
 
 
@@ -88,7 +88,7 @@ def of_tree(file: Path, *, is_complete: bool) -> ObjectSet:
 def test_a_check_reads_the_kinds_that_it_names(file: Path, is_complete: bool) -> None:
     objects = of_tree(file, is_complete=is_complete)
     for check in NARROW:
-        assert told(check(objects)) == told(check(restricted(objects, check))), check
+        assert identities(check(objects)) == identities(check(restricted(objects, check))), check
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def new_findings(
     before: list[Artifact], after: list[Artifact], changed: frozenset[str] | None
 ) -> set[tuple[object, ...]]:
     """The findings that a change causes, of the checks that read a kind."""
-    old, new = (set(told(findings(emitted(artifacts), changed))) for artifacts in (before, after))
+    old, new = (set(identities(findings(emitted(artifacts), changed))) for artifacts in (before, after))
     return new - old
 
 
@@ -146,7 +146,7 @@ def test_the_kinds_of_a_check_are_enough_for_a_changed_cluster(cluster: str) -> 
     for _ in range(4):
         objects = emitted(changed_somewhere(before, random))
         for check in NARROW:
-            assert told(check(objects)) == told(check(restricted(objects, check))), check
+            assert identities(check(objects)) == identities(check(restricted(objects, check))), check
 
 
 def test_a_node_pool_does_not_run_the_checks_of_admission() -> None:

@@ -17,6 +17,7 @@ from gpuc.verify.subject import Subject
 Findings = Iterator[ObjectFinding]
 CHECKS: Checks[ObjectSet, ObjectFinding] = Checks("gpuc.lint.checks")
 KUEUE_CONFIGURATION = ("ConfigMap", f"{HELM_VALUES}kueue")
+"""The kinds that may have the configuration of Kueue's controller."""
 POD_NEEDS = (
     "ConfigMap", "Secret", "ServiceAccount", "PersistentVolumeClaim", "apiextensions.k8s.io/*", "argoproj.io/*",
     "bitnami.com/*", "cert-manager.io/*", "external-secrets.io/*", "rbac.authorization.k8s.io/*",
