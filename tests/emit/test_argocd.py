@@ -13,11 +13,11 @@ from gpuc.catalog import load
 from gpuc.catalog.schemas import DERIVE, chart, custom_kinds, table
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, components
-from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.emit.network_objects import CILIUM_POLICY
 from gpuc.emit.project import MONITORING_KINDS, OWN_CLUSTER_KINDS, OWN_KINDS, TENANT_KINDS
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Kind, Manifest, Text, Values
+from gpuc.model.time_limits import pods_ready_minutes
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 

@@ -1,17 +1,18 @@
 """Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
-A module of this package defines a component if it has the variable COMPONENT; there is no central list. The
+Each folder of gpuc.components is a component: its module component.py has the variable COMPONENT. There is no central
+list. The
 repository, chart, version, namespace and DaemonSet requests are in catalog/releases.json, under the name of the
 component. `python -m gpuc.catalog.schemas.derive` derives the schemas of the Helm values and of the custom resources.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from gpuc.catalog.records import Release
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
@@ -153,9 +154,9 @@ class Component:
 @cache
 def components() -> tuple[Component, ...]:
     """Returns all components, in sync order."""
-    files = sorted(os.listdir(os.path.dirname(__file__)))
-    modules = [import_module(f"{__package__}.{file[:-3]}") for file in files if file.endswith(".py")]
-    all_components: list[Component] = [module.COMPONENT for module in modules if hasattr(module, "COMPONENT")]
+    folders = (Path(__file__).parents[1] / "components").glob("*/component.py")
+    names = [f"gpuc.components.{file.parent.name}.component" for file in folders]
+    all_components: list[Component] = [import_module(name).COMPONENT for name in names]
     return tuple(sorted(all_components, key=lambda component: (component.wave, component.name)))
 
 

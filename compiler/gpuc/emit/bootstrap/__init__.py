@@ -11,7 +11,6 @@ from typing import Any
 from gpuc.diagnostics.finding import Path as SpecPath
 from gpuc.emit.alerts import alerts
 from gpuc.emit.component import Component
-from gpuc.emit.kueue import manages_pods, pods_ready_minutes
 from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.prerequisites import chapters, preparation
 from gpuc.emit.prerequisites.nodes import CAPACITY_TITLE
@@ -22,6 +21,7 @@ from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
+from gpuc.model.time_limits import manages_pods, pods_ready_minutes
 from gpuc.spec.charts import LAST_WAVE
 from gpuc.spec.patches import Patch
 from gpuc.spec.platform import NodeAgent

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gpuc.model import Cluster
-from tests.emit.gpu_node import CLIENTS, Node
+from tests.components.karpenter.gpu_node import CLIENTS, Node
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

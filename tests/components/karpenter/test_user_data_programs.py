@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.nodes.user_data import user_data
+from gpuc.components.karpenter.user_data import user_data
+from tests.components.karpenter.gpu_node import SCRIPT, Node, all_parts, files_written
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
-from tests.emit.gpu_node import SCRIPT, Node, all_parts, files_written
 
 STAND_INS = (
     "kubelet", "containerd", "nvidia-kmod-load", "nvidia-fabricmanager", "nvidia-persistenced", "set-nvidia-clocks",

@@ -15,7 +15,7 @@ from email import message_from_string
 from pathlib import Path
 from typing import Any
 
-from gpuc.emit.nodes.user_data import user_data
+from gpuc.components.karpenter.user_data import user_data
 from gpuc.model import Cluster, Pool
 
 SCRIPT = "/usr/local/lib/gpuc/prepare-gpus"

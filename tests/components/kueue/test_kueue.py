@@ -9,13 +9,14 @@ import pytest
 import yaml
 from ruamel.yaml import YAML
 
-from gpuc.emit.karpenter import karpenter
-from gpuc.emit.kueue import MODEL_LOAD_SECONDS, kueue, queued_pools
+from gpuc.components.karpenter.component import karpenter
+from gpuc.components.kueue.component import kueue
 from gpuc.emit.tenants import tenants
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
+from gpuc.model.time_limits import MODEL_LOAD_SECONDS, queued_pools
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 from tests.verify.findings import verify_schemas, verify_values
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.nodes.user_data import user_data
+from gpuc.components.karpenter.user_data import user_data
 from gpuc.model import Cluster
-from tests.emit.gpu_node import files_written
+from tests.components.karpenter.gpu_node import files_written
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

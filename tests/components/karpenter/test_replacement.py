@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from gpuc.emit.karpenter import karpenter
+from gpuc.components.karpenter.component import karpenter
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster

@@ -1,4 +1,4 @@
-"""Karpenter disruption settings: node expiry, termination grace period, consolidation and budgets."""
+"""Karpenter disruption settings: node expiry, consolidation and budgets."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from gpuc.kubernetes.duration import format_duration
 from gpuc.kubernetes.schedule import utc_hours
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool
-
-HOUR_SECONDS = 3600
 
 _IDLE_SECONDS = {"training": 30 * 60}
 """How long an empty node is kept, by purpose of the pool. New training nodes are scarce, and a run may start soon."""
@@ -28,19 +26,6 @@ def expire_after(pool: Pool) -> str:
     aws/karpenter-provider-aws v1.14.1 website/content/en/docs/concepts/disruption.md, expiration
     """
     return "Never" if pool.spec.expire_after is None else format_duration(pool.spec.expire_after)
-
-
-def termination_grace_seconds(pool: Pool) -> int | None:
-    """Returns `terminationGracePeriod`, the time limit to drain a node; None for pools with runs.
-
-    Without the limit, a draining node waits until all pods with the annotation karpenter.sh/do-not-disrupt have ended.
-    With the limit, Karpenter also replaces drifted nodes with such pods: it starts a new node at once, and the new node
-    is empty until the run on the old node has ended. Pools with runs therefore have no limit, and Karpenter replaces
-    their drifted nodes between two runs.
-
-    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/types.go (NewCandidate), queue.go
-    """
-    return None if pool.spec.runs else HOUR_SECONDS
 
 
 def disruption(cluster: Cluster, pool: Pool) -> Body:

@@ -1,9 +1,11 @@
-"""Kueue: Helm values, and the objects that queues refer to: flavors, topologies, cohorts and priorities."""
+"""Kueue: Helm values, and all objects that it reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.components.kueue.objects import shared_objects
+from gpuc.components.kueue.queues import queue_objects
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.block import block_yaml
 from gpuc.emit.component import (
@@ -15,35 +17,23 @@ from gpuc.emit.component import (
     Folder,
     webhook_certificate,
 )
-from gpuc.emit.queues import fair_share, queue_objects
-from gpuc.emit.sync import protected, wave
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
-from gpuc.kubernetes.kueue import GROUP, KUEUE_API, POD_FRAMEWORKS
-from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
-from gpuc.model import Cluster, Cohort, Pool
-from gpuc.model.names import POOL_LABEL, TENANT_KEY
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
+from gpuc.model import Cluster
+from gpuc.model.names import TENANT_KEY
+from gpuc.model.time_limits import manages_pods, pods_ready_minutes
 
 NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
 """The reason for the names of the chart's objects."""
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
 
-MODEL_LOAD_SECONDS = 900
-"""Time limit from the start of an inference server until the server is ready.
-
-A model with 70B parameters of 16 bits has 140 GB, which load in 280 s at 500 MB/s. Compilation and CUDA graphs take up
-to 300 s more. The limit is 1.5 times the sum, rounded up to full minutes.
-"""
-
 
 def kueue(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values and all cluster-scoped objects of Kueue."""
-    pools = queued_pools(cluster)
     yield _values(cluster)
-    yield from _topologies(cluster, pools)
-    yield from (_flavor(cluster, pool) for pool in pools)
-    yield from _priorities(cluster)
-    yield from (_cohort(cluster, cohort) for cohort in cluster.cohorts)
+    yield from shared_objects(cluster)
     for queue in cluster.queues:
         yield from queue_objects(cluster, queue)
 
@@ -137,76 +127,6 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
             "backoffMaxSeconds": 1800,
         },
     }
-
-
-def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
-    """Returns the pools for which a queue has quota. Only these pools have a ResourceFlavor."""
-    return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
-
-
-def manages_pods(cluster: Cluster) -> bool:
-    """Returns whether Kueue manages pods that are not part of a job."""
-    return not POD_FRAMEWORKS.isdisjoint(cluster.frameworks)
-
-
-def pods_ready_minutes(cluster: Cluster) -> int:
-    """Returns the time limit for the start of admitted workloads: 1.5 times the boot time of the slowest pool.
-
-    If Kueue manages Deployments, the pods are ready only after the model is loaded. Without this time, Kueue would
-    evict the pods again and again.
-
-    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
-    """
-    slowest = max((pool.boot_minutes for pool in queued_pools(cluster)), default=10)
-    load_minutes = MODEL_LOAD_SECONDS // 60 if manages_pods(cluster) else 0
-    return -(-slowest * 3 // 2) + load_minutes
-
-
-def _topologies(cluster: Cluster, pools: tuple[Pool, ...]) -> Iterator[Manifest]:
-    """Yields one Topology per list of topology levels.
-
-    A Topology is protected, because the finalizer of Kueue keeps the Topology until no ResourceFlavor refers to it.
-    """
-    for name, pool in sorted({pool.topology_name: pool for pool in reversed(pools) if pool.spec.topology}.items()):
-        file = cluster.out(f"kueue/config/topologies/{name}.yaml")
-        levels = [{"nodeLabel": label} for label in pool.level_labels.values()]
-        body: Body = {"spec": {"levels": levels}}
-        yield Manifest(
-            file, (*pool.path, "topology"), KUEUE_API, "Topology", name, body, annotations=protected(cluster, 0)
-        )
-
-
-def _flavor(cluster: Cluster, pool: Pool) -> Manifest:
-    """Returns the ResourceFlavor of a pool, with tolerations of the taints of the pool, but not of the startup taints.
-
-    A ResourceFlavor is protected, because the finalizer of Kueue keeps it until no ClusterQueue refers to it.
-    """
-    spec: Body = {"nodeLabels": {POOL_LABEL: pool.name}}
-    if pool.taints:
-        spec["tolerations"] = [taint.toleration() for taint in pool.taints]
-    if pool.spec.topology:
-        spec["topologyName"] = pool.topology_name
-    file = cluster.out(f"kueue/config/flavors/{pool.name}.yaml")
-    return Manifest(
-        file, pool.path, KUEUE_API, "ResourceFlavor", pool.name, {"spec": spec}, annotations=protected(cluster, 0)
-    )
-
-
-def _priorities(cluster: Cluster) -> Iterator[Manifest]:
-    """Yields WorkloadPriorityClasses. With PriorityClasses, the scheduler would preempt pods of other queues."""
-    file = cluster.out("kueue/config/priorities.yaml")
-    for name, value in cluster.spec.priorities.items():
-        origin = ("spec", "priorities", name)
-        yield Manifest(file, origin, KUEUE_API, "WorkloadPriorityClass", name, {"value": value}, annotations=wave(1))
-
-
-def _cohort(cluster: Cluster, cohort: Cohort) -> Manifest:
-    spec: Body = {"parentName": cohort.spec.parent} if cohort.spec.parent else {}
-    spec |= fair_share(cluster, cohort.spec.weight)
-    file = cluster.out(f"kueue/config/cohorts/{cohort.name}.yaml")
-    return Manifest(
-        file, cohort.path, KUEUE_API, "Cohort", cohort.name, {"spec": spec} if spec else {}, annotations=wave(1)
-    )
 
 
 COMPONENT = Component(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpuc.catalog.records import InstanceType
+from gpuc.components.karpenter.disruption import disruption, expire_after
+from gpuc.components.karpenter.node_class import node_class
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, SYSTEM_PODS, Component, Folder
-from gpuc.emit.disruption import disruption, expire_after, termination_grace_seconds
-from gpuc.emit.nodes.node_class import node_class
 from gpuc.emit.sync import protected, protected_until_leaving, prunable, wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, quantity_text, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_API, KARPENTER_AWS
@@ -17,6 +17,7 @@ from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE, NODE_POOL, Z
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, RESERVED_INSTANCES
+from gpuc.model.time_limits import termination_grace_seconds
 
 OVERLAY_WEIGHT = 10
 SERVICE_ACCOUNT = "the IAM role of the controller is for the ServiceAccount karpenter, which a FlowSchema also names"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.karpenter import karpenter
+from gpuc.components.karpenter.component import karpenter
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 

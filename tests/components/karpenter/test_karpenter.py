@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from gpuc.catalog import load
-from gpuc.emit.karpenter import karpenter
-from gpuc.emit.nodes.node_class import efa_interfaces
+from gpuc.components.karpenter.component import karpenter
+from gpuc.components.karpenter.node_class import efa_interfaces
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Path
-from gpuc.emit.block import block_yaml
-from gpuc.emit.cluster_policy import (
+from gpuc.components.gpu_operator.cluster_policy import (
     DEFAULT_PLUGIN_CONFIG,
     METRIC_CONFIG,
     MIG_CONFIG,
@@ -15,6 +13,9 @@ from gpuc.emit.cluster_policy import (
     agent_tolerations,
     cluster_policy,
 )
+from gpuc.components.gpu_operator.gpu_gate import gpu_gate
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.block import block_yaml
 from gpuc.emit.component import (
     ADMISSION_POLICIES,
     CLUSTER_ROLES,
@@ -27,7 +28,6 @@ from gpuc.emit.component import (
     Component,
     Folder,
 )
-from gpuc.emit.gpu_gate import gpu_gate
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU

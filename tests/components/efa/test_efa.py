@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpuc.components.efa.component import COMPONENT, efa
+from gpuc.components.karpenter.component import karpenter
 from gpuc.emit.component import needed_components
-from gpuc.emit.efa import COMPONENT, efa
-from gpuc.emit.karpenter import karpenter
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster
 from tests.verify.findings import verify_values

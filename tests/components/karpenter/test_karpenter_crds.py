@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from gpuc.cel.program import Program, Value, compiled
-from gpuc.emit.karpenter import karpenter
+from gpuc.components.karpenter.component import karpenter
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
 

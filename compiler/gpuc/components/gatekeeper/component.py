@@ -19,7 +19,7 @@ from gpuc.emit.component import (
     webhook_certificate,
 )
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
-from gpuc.emit.policy_facts import FACTS
+from gpuc.emit.policy_facts import AUDIT_SECONDS, FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINT_API, CONSTRAINTS, TEMPLATES
@@ -35,9 +35,6 @@ CONSTRAINT_WAVE = 5
 
 REFUSES = "policies at deny refuse objects"
 """The reason for the objects that the webhook checks."""
-
-AUDIT_SECONDS = 300
-"""The time between two audits. The chart's 60 s are shorter than one audit of a large cluster."""
 
 AUDIT_CHUNK = 500
 """The number of objects in one list request of the audit. It is the chart's default, on which the memory depends."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.catalog.records import InstanceType
-from gpuc.emit.nodes.user_data import user_data
+from gpuc.components.karpenter.user_data import user_data
 from gpuc.kubernetes.amounts import CPU, GIB, quantity_text
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, Pool

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from gpuc.emit.karpenter import karpenter
+from gpuc.components.karpenter.component import karpenter
 from gpuc.emit.template import shell_quoted
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
-from tests.emit.gpu_node import CLIENTS, SCRIPT, files_written, parts
+from tests.components.karpenter.gpu_node import CLIENTS, SCRIPT, files_written, parts
 
 Variant = Callable[[Callable[[dict[str, Any]], object]], Cluster]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.gpu_gate import REPORT, gpu_gate
-from gpuc.emit.nodes.user_data import user_data
+from gpuc.components.gpu_operator.gpu_gate import REPORT, gpu_gate
+from gpuc.components.karpenter.user_data import user_data
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster
 from tests.conftest import EXAMPLES, example
