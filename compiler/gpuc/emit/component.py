@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 from gpuc.catalog.records import Release
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
@@ -135,6 +136,16 @@ class Component:
     """Why these values have no effect, and what a user can do instead."""
     namespace_labels: Mapping[str, str] = field(default_factory=lambda: PLATFORM)
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
+    restarts: Restarts | None
+    """Which Helm values restart the programs of the chart; None for a chart without programs."""
+    hashed_values: Mapping[str, str]
+    """Helm values that are in the hash of each node, in words, by path. Another value replaces all nodes."""
+    chart_labels: ChartLabels | None
+    """The labels of the chart's services and pods; None if gpuc does not know them."""
+    device_plugin: DevicePlugin | None
+    """The device plugin that the chart installs."""
+    config_maps: tuple[ConfigMapValue, ...]
+    """The Helm values that name a ConfigMap."""
 
     def release(self, cluster: Cluster) -> Release:
         """Returns the chart of the component in the release set of the cluster.
@@ -158,6 +169,11 @@ def components() -> tuple[Component, ...]:
     names = [f"gpuc.components.{file.parent.name}.component" for file in folders]
     all_components: list[Component] = [import_module(name).COMPONENT for name in names]
     return tuple(sorted(all_components, key=lambda component: (component.wave, component.name)))
+
+
+def component_named(name: str) -> Component | None:
+    """Returns a component; None for another chart, for example one that a spec adds."""
+    return next((component for component in components() if component.name == name), None)
 
 
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:

@@ -65,12 +65,20 @@ class Restarts(NamedTuple):
     """Returns what happens while the programs restart, for the Helm values after the change."""
 
 
+class ConfigMapValue(NamedTuple):
+    """A map of Helm values with the name of a ConfigMap, `create`, `data`, and perhaps the key that is the default."""
+
+    path: tuple[str, ...]
+    has_default_key: bool
+    """Whether the value `default` is a key of the ConfigMap."""
+
+
 class DevicePlugin(NamedTuple):
     """The device plugin that a chart installs."""
 
     prefix: str
     """The start of the names of the resources that nodes advertise."""
     other_charts: tuple[str, ...]
-    """Other charts that install the device plugin."""
+    """The charts that install the device plugin, without the chart of the component."""
     image: str
     """A part of the name of the plugin's image."""
