@@ -1,9 +1,8 @@
 """Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
 Each folder of gpuc.components is a component: its module component.py has the variable COMPONENT. There is no central
-list. The
-repository, chart, version, namespace and DaemonSet requests are in catalog/releases.json, under the name of the
-component. `python -m gpuc.catalog.schemas.derive` derives the schemas of the Helm values and of the custom resources.
+list. Beside the module are release.json, with repository, chart, version, namespace and DaemonSet requests, and the
+schema of the Helm values, which `python -m gpuc.catalog.schemas.derive` derives.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ class Component:
     """
 
     name: str
-    """The component's key in catalog/releases.json, and its folder below out/<cluster>/."""
+    """The name of the component in its release.json, and its folder below out/<cluster>/."""
     wave: int
     """The sync wave of the chart's Application, one of the waves above."""
     artifacts: Callable[[Cluster], Iterator[Artifact]] | None = None
@@ -146,7 +145,7 @@ class Component:
         if release is None:
             raise ValueError(
                 f'release set {cluster.spec.releases.set} has no component "{self.name}": '
-                "add its row to catalog/releases.json"
+                "add its row to the file release.json of the component"
             )
         return release
 
