@@ -203,9 +203,13 @@ def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
 
 COMPONENT = Component(
     name="gatekeeper",
+    title="Gatekeeper",
+    section=("spec", "policies"),
     wave=-10,
     artifacts=gatekeeper,
     is_needed=lambda cluster: cluster.spec.policies is not None,
+    may_need_refresh=False,
+    keeps_definitions=False,
     chart_cluster_kinds=(
         CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"),
     ),
@@ -248,10 +252,13 @@ COMPONENT = Component(
         "disableAudit": "the audit reports objects that break a policy, and the alert GpucAuditLate expects audits",
     },
     folders=(
-        Folder("policies/templates", 15, "gatekeeper"),
-        Folder("policies/constraints", 16, "gatekeeper"),
+        Folder("policies/templates", "policies", 15, "gatekeeper"),
+        Folder("policies/constraints", "policies", 16, "gatekeeper"),
     ),
     ignored=(webhook_certificate("ValidatingWebhookConfiguration"),),
     # The chart labels the namespace.
     namespace_labels={},
+    ineffective={},
+    ineffective_because="",
+    frameworks={},
 )  # fmt: skip

@@ -176,9 +176,13 @@ def metric_list(cluster: Cluster) -> str:
 
 COMPONENT = Component(
     name="gpu-operator",
+    title="the GPU Operator",
+    section=("spec", "pools"),
     wave=0,
     artifacts=gpu_operator,
     is_needed=lambda cluster: bool(cluster.gpu_pools),
+    may_need_refresh=True,
+    keeps_definitions=False,
     chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
     chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
     cluster_kinds=(*CLUSTER_ROLES, *ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
@@ -200,6 +204,8 @@ COMPONENT = Component(
     },
     ineffective=INEFFECTIVE,
     ineffective_because=f"gpuc emits the ClusterPolicy; patch ClusterPolicy {NAME} instead",
-    folders=(Folder("gpu-operator/config", 5, "gpu-operator"),),
+    folders=(Folder("gpu-operator/config", "configuration of the GPU Operator", 5, "gpu-operator"),),
+    ignored=(),
     namespace_labels={**PLATFORM, **PRIVILEGED},
+    frameworks={},
 )  # fmt: skip
