@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpuc.emit.component import needed_components
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.kubernetes.controllers import INTEGRATIONS, JOB_CONTROLLER, UPSTREAM, user
@@ -27,10 +28,16 @@ MIN_GRACE_LIMIT_SECONDS = 600
 
 def controllers(cluster: Cluster) -> list[str]:
     """Returns the users that create the pods and jobs of workloads that Kueue manages."""
-    own = dict(UPSTREAM) | {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
+    own = {**UPSTREAM, **brought_controllers(cluster)}
+    own |= {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
     frameworks = [name for chosen in cluster.frameworks for name in (chosen, *_NEEDS.get(chosen, ()))]
     accounts = [own.get(name, "") for name in frameworks]
     return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]
+
+
+def brought_controllers(cluster: Cluster) -> dict[str, str]:
+    """Returns the ServiceAccount of the controller of each framework that a component of the cluster installs."""
+    return {name: account for component in needed_components(cluster) for name, account in component.frameworks.items()}
 
 
 def kueue_user(cluster: Cluster) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.component import Component
+from gpuc.emit.component import PLATFORM, Component
 from gpuc.emit.component_facts import DevicePlugin, Restarts
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
@@ -33,9 +33,19 @@ def efa(cluster: Cluster) -> Iterator[Artifact]:
 
 COMPONENT = Component(
     name="efa",
+    title="the EFA device plugin",
+    section=("spec", "pools", "*", "fabric"),
     wave=0,
     artifacts=efa,
     is_needed=lambda cluster: bool(cluster.efa_pools),
+    may_need_refresh=False,
+    keeps_definitions=False,
+    chart_cluster_kinds=(),
+    chart_kinds=(("apps", "DaemonSet"),),
+    cluster_kinds=(),
+    kinds=(),
+    folders=(),
+    ignored=(),
     reasons={
         "supportedInstanceLabels": "the plugin runs on the instance types of the pools with EFA",
         "tolerations": "the plugin tolerates the taints of the pools with EFA",
@@ -44,7 +54,10 @@ COMPONENT = Component(
     relied_defaults=dict.fromkeys(
         ("nameOverride", "fullnameOverride"), "with another name, Argo CD replaces the DaemonSet and all its pods"
     ),
-    chart_kinds=(("apps", "DaemonSet"),),
+    ineffective={},
+    ineffective_because="",
+    namespace_labels=PLATFORM,
+    frameworks={},
     # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
     restarts=Restarts(
         in_pods=None,

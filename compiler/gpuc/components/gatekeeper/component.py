@@ -248,9 +248,13 @@ CHART_LABELS = ChartLabels(
 
 COMPONENT = Component(
     name="gatekeeper",
+    title="Gatekeeper",
+    section=("spec", "policies"),
     wave=-10,
     artifacts=gatekeeper,
     is_needed=lambda cluster: cluster.spec.policies is not None,
+    may_need_refresh=False,
+    keeps_definitions=False,
     chart_cluster_kinds=(
         CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"),
     ),
@@ -293,12 +297,15 @@ COMPONENT = Component(
         "disableAudit": "the audit reports objects that break a policy, and the alert GpucAuditLate expects audits",
     },
     folders=(
-        Folder("policies/templates", 15, "gatekeeper"),
-        Folder("policies/constraints", 16, "gatekeeper"),
+        Folder("policies/templates", "policies", 15, "gatekeeper"),
+        Folder("policies/constraints", "policies", 16, "gatekeeper"),
     ),
     ignored=(webhook_certificate("ValidatingWebhookConfiguration"),),
     # The chart labels the namespace.
     namespace_labels={},
+    ineffective={},
+    ineffective_because="",
+    frameworks={},
     restarts=RESTARTS,
     hashed_values={},
     chart_labels=CHART_LABELS,

@@ -199,9 +199,13 @@ DCGM = frozenset(("nvidia-dcgm-exporter",))
 
 COMPONENT = Component(
     name="gpu-operator",
+    title="the GPU Operator",
+    section=("spec", "pools"),
     wave=0,
     artifacts=gpu_operator,
     is_needed=lambda cluster: bool(cluster.gpu_pools),
+    may_need_refresh=True,
+    keeps_definitions=False,
     chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
     chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
     cluster_kinds=(*CLUSTER_ROLES, *ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
@@ -223,8 +227,10 @@ COMPONENT = Component(
     },
     ineffective=INEFFECTIVE,
     ineffective_because=f"gpuc emits the ClusterPolicy; patch ClusterPolicy {NAME} instead",
-    folders=(Folder("gpu-operator/config", 5, "gpu-operator"),),
+    folders=(Folder("gpu-operator/config", "configuration of the GPU Operator", 5, "gpu-operator"),),
+    ignored=(),
     namespace_labels={**PLATFORM, **PRIVILEGED},
+    frameworks={},
     restarts=RESTARTS,
     hashed_values={},
     # Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter

@@ -8,7 +8,7 @@ from gpuc.catalog.records import InstanceType
 from gpuc.components.karpenter.disruption import disruption, expire_after
 from gpuc.components.karpenter.node_class import node_class
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, SYSTEM_PODS, Component, Folder
+from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, PLATFORM, SYSTEM_PODS, Component, Folder
 from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, ChartLabels, Restarts, named
 from gpuc.emit.sync import protected, protected_until_leaving, prunable, wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, quantity_text, texts
@@ -300,14 +300,20 @@ RESTARTS = Restarts(
 
 COMPONENT = Component(
     name="karpenter",
+    title="Karpenter",
+    section=("spec", "cloud", "aws"),
     wave=0,
     artifacts=karpenter,
+    is_needed=lambda cluster: True,
+    may_need_refresh=False,
+    keeps_definitions=False,
     chart_cluster_kinds=CLUSTER_ROLES,
     chart_kinds=(*CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget")),
     cluster_kinds=(
         (KARPENTER_AWS, "EC2NodeClass"), (KARPENTER, "NodeOverlay"), (KARPENTER, "NodePool"),
         ("flowcontrol.apiserver.k8s.io", "FlowSchema"),
     ),
+    kinds=(),
     reasons={
         "replicas": "a second replica continues if a system node fails",
         "controller.resources": "the controller has enough CPU and memory for the nodes of all pools",
@@ -325,15 +331,20 @@ COMPONENT = Component(
         "serviceAccount.create": SERVICE_ACCOUNT,
     },
     folders=(
-        Folder("karpenter/config", 0, "karpenter"),
+        Folder("karpenter/config", "FlowSchemas", 0, "karpenter"),
         Folder(
-            "karpenter/pools", 20, "karpenter", is_protected=True,
+            "karpenter/pools", "node pools", 20, "karpenter", is_protected=True,
             ignored=(
                 _ignored_hash(KARPENTER, "NodePool", "nodepool-hash"),
                 _ignored_hash(KARPENTER_AWS, "EC2NodeClass", "ec2nodeclass-hash"),
             ),
         ),
     ),
+    ignored=(),
+    ineffective={},
+    ineffective_because="",
+    namespace_labels=PLATFORM,
+    frameworks={},
     restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.
     # Source: aws/karpenter-provider-aws v1.14.1 pkg/operator/operator.go (GetCABundle)

@@ -12,6 +12,7 @@ from gpuc.emit.component import (
     CLUSTER_ROLES,
     CONTROLLER,
     CRD,
+    PLATFORM,
     SYSTEM_TOLERATIONS,
     Component,
     Folder,
@@ -162,9 +163,12 @@ CHART_LABELS = ChartLabels(
 
 COMPONENT = Component(
     name="kueue",
+    title="Kueue",
+    section=("spec", "kueue"),
     wave=10,
     artifacts=kueue,
     is_needed=lambda cluster: bool(cluster.queues),
+    may_need_refresh=True,
     keeps_definitions=True,
     chart_cluster_kinds=(
         CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"),
@@ -186,9 +190,9 @@ COMPONENT = Component(
     },
     relied_defaults={"nameOverride": NAMES, "fullnameOverride": NAMES},
     folders=(
-        Folder("kueue/config", 25, "kueue", is_protected=True, has_subfolders=True),
+        Folder("kueue/config", "flavors", 25, "kueue", is_protected=True, has_subfolders=True),
         Folder(
-            "kueue/queues", 26, "kueue", is_protected=True,
+            "kueue/queues", "queues", 26, "kueue", is_protected=True,
             # Engineers can stop a ClusterQueue by hand. Argo CD does not undo this.
             ignored=({"group": GROUP, "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
         ),
@@ -202,6 +206,10 @@ COMPONENT = Component(
             "jsonPointers": ["/spec/conversion/webhook/clientConfig/caBundle"],
         },
     ),
+    ineffective={},
+    ineffective_because="",
+    namespace_labels=PLATFORM,
+    frameworks={},
     restarts=RESTARTS,
     hashed_values={},
     chart_labels=CHART_LABELS,
