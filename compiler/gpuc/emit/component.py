@@ -15,7 +15,7 @@ from pathlib import Path as File
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Needs, Restarts
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
@@ -154,6 +154,8 @@ class Component:
     """The device plugin that the chart installs."""
     config_maps: tuple[ConfigMapValue, ...]
     """The Helm values that name a ConfigMap."""
+    needs: Needs
+    """What the program of the chart needs from outside of the output, because of its Helm values."""
     frameworks: Mapping[str, str]
     """The frameworks of Kueue whose controller the chart installs, each with the ServiceAccount, as namespace/name."""
 

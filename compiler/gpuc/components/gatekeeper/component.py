@@ -18,7 +18,7 @@ from gpuc.emit.component import (
     Folder,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import ANY, HELM_LABELS, ChartLabels, Labels, PartialRestart, Restarts, named
+from gpuc.emit.component_facts import ANY, HELM_LABELS, ChartLabels, Labels, PartialRestart, Restarts, named, nothing
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import AUDIT_SECONDS, FACTS
 from gpuc.emit.sync import wave
@@ -311,4 +311,5 @@ COMPONENT = Component(
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    needs=nothing,
 )  # fmt: skip

@@ -28,7 +28,7 @@ from gpuc.emit.component import (
     Component,
     Folder,
 )
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts, nothing
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -242,4 +242,5 @@ COMPONENT = Component(
         ConfigMapValue(("migManager", "config"), has_default_key=False),
         ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
     ),
+    needs=nothing,
 )  # fmt: skip

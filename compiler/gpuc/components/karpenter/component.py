@@ -9,7 +9,17 @@ from gpuc.components.karpenter.disruption import disruption, expire_after
 from gpuc.components.karpenter.node_class import node_class
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, PLATFORM, SYSTEM_PODS, Component, Folder
-from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, ChartLabels, Restarts, named
+from gpuc.emit.component_facts import (
+    EKS_CLUSTER,
+    HELM_LABELS,
+    INSTANCE_LABEL,
+    POD_IDENTITY_AGENT,
+    SYSTEM_NODES,
+    ChartLabels,
+    InstalledChart,
+    Restarts,
+    named,
+)
 from gpuc.emit.sync import protected, protected_until_leaving, prunable, wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, quantity_text, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_API, KARPENTER_AWS
@@ -19,6 +29,7 @@ from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, RESERVED_INSTANCES
 from gpuc.model.time_limits import termination_grace_seconds
+from gpuc.objects.object_set import dig
 
 OVERLAY_WEIGHT = 10
 SERVICE_ACCOUNT = "the IAM role of the controller is for the ServiceAccount karpenter, which a FlowSchema also names"
@@ -287,6 +298,16 @@ def _ignored_hash(group: str, kind: str, name: str) -> Body:
     return {"group": group, "kind": kind, "jsonPointers": pointers}
 
 
+def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+    settings = dig(chart.values, "settings")
+    yield SYSTEM_NODES, ()
+    yield f"{EKS_CLUSTER}/{dig(settings, 'clusterName')}", ("settings", "clusterName")
+    yield POD_IDENTITY_AGENT, ()
+    yield f"pod-identity/{chart.namespace}/karpenter", ()
+    if queue := dig(settings, "interruptionQueue"):
+        yield f"sqs-queue/{queue}", ("settings", "interruptionQueue")
+
+
 RESTARTS = Restarts(
     in_pods=None,
     in_no_pod=(
@@ -357,4 +378,5 @@ COMPONENT = Component(
     ),
     device_plugin=None,
     config_maps=(),
+    needs=_needs,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.emit.component import CRD, Component
-from gpuc.emit.component_facts import ChartLabels
+from gpuc.emit.component_facts import ChartLabels, nothing
 
 COMPONENT = Component(
     name="karpenter-crd",
@@ -31,4 +31,5 @@ COMPONENT = Component(
     chart_labels=ChartLabels(services={}, pods={}),
     device_plugin=None,
     config_maps=(),
+    needs=nothing,
 )

@@ -18,17 +18,30 @@ from gpuc.emit.component import (
     Folder,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, MANAGER_LABEL, ChartLabels, Restarts, named
+from gpuc.emit.component_facts import (
+    HELM_LABELS,
+    INSTANCE_LABEL,
+    MANAGER_LABEL,
+    ChartLabels,
+    InstalledChart,
+    Restarts,
+    named,
+)
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
 from gpuc.model.time_limits import manages_pods, pods_ready_minutes
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, items
 
 NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
 """The reason for the names of the chart's objects."""
+CONFIGURATION: Path = ("managerConfig", "controllerManagerConfigYaml")
+"""The path of the configuration in the values of the chart.
+
+Source: kueue v0.19.2 charts/kueue/values.yaml
+"""
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
 
@@ -132,6 +145,13 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+    text = dig(chart.values, *CONFIGURATION)
+    for _, framework in items(dig(chart.documents.get(text, {}), "integrations", "frameworks")):
+        if "/" in framework and framework.partition("/")[0] not in ("batch", *chart.groups):
+            yield f"job-controller/{framework}", CONFIGURATION
+
+
 def _restart_effect(values: Body) -> str:
     replicas = dig(values, "controllerManager", "replicas")
     refused = "" if isinstance(replicas, int) and replicas > 1 else "; the API server refuses new jobs until then"
@@ -215,4 +235,5 @@ COMPONENT = Component(
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    needs=_needs,
 )  # fmt: skip
