@@ -46,6 +46,9 @@ def _component(name: str, chart: Chart) -> Component:
         ineffective={},
         ineffective_because="",
         namespace_labels={},
+        monitor=None,
+        alerts={},
+        alert_labels=lambda cluster: (),
         frameworks={},
     )
 

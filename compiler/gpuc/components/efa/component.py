@@ -56,5 +56,8 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels=PLATFORM,
+    monitor=None,
+    alerts={},
+    alert_labels=lambda cluster: (),
     frameworks={},
 )

@@ -5,10 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpuc.catalog.records import InstanceType
+from gpuc.components.karpenter.alerts import capacity_alerts, node_alerts
 from gpuc.components.karpenter.disruption import disruption, expire_after
 from gpuc.components.karpenter.node_class import node_class
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, PLATFORM, SYSTEM_PODS, Component, Folder
+from gpuc.emit.component import (
+    CLUSTER_ROLES,
+    CONTROLLER,
+    ON_SYSTEM_NODES,
+    PLATFORM,
+    SYSTEM_PODS,
+    Component,
+    Folder,
+    Monitor,
+)
 from gpuc.emit.sync import protected, protected_until_leaving, prunable, wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, quantity_text, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_API, KARPENTER_AWS
@@ -286,6 +296,9 @@ def _ignored_hash(group: str, kind: str, name: str) -> Body:
     return {"group": group, "kind": kind, "jsonPointers": pointers}
 
 
+METRICS: Body = {"endpoints": [{"port": "http-metrics", "path": "/metrics"}]}
+"""Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/templates/servicemonitor.yaml, service.yaml"""
+
 COMPONENT = Component(
     name="karpenter",
     title="Karpenter",
@@ -332,5 +345,8 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels=PLATFORM,
+    monitor=Monitor(METRICS, {"app.kubernetes.io/name": "karpenter"}, build_metric="karpenter_build_info"),
+    alerts={"nodes": node_alerts, "capacity": capacity_alerts},
+    alert_labels=lambda cluster: (),
     frameworks={},
 )  # fmt: skip

@@ -24,5 +24,8 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels={},
+    monitor=None,
+    alerts={},
+    alert_labels=lambda cluster: (),
     frameworks={},
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.components.kueue.alerts import queue_alerts
 from gpuc.components.kueue.objects import shared_objects
 from gpuc.components.kueue.queues import queue_objects
 from gpuc.diagnostics.finding import Path
@@ -16,6 +17,7 @@ from gpuc.emit.component import (
     SYSTEM_TOLERATIONS,
     Component,
     Folder,
+    Monitor,
     webhook_certificate,
 )
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
@@ -130,6 +132,29 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+METRICS: Body = {
+    "endpoints": [
+        {
+            "port": "https",
+            "scheme": "https",
+            "path": "/metrics",
+            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+            "tlsConfig": {"insecureSkipVerify": True},
+            "relabelings": [
+                {
+                    "action": "keep",
+                    "sourceLabels": ["__meta_kubernetes_service_name"],
+                    "regex": "kueue-controller-manager-metrics-service",
+                }
+            ],
+        }
+    ]
+}
+"""Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
+
+All Services of Kueue have the same labels and port name, so a relabeling selects the metrics Service by its name.
+"""
+
 COMPONENT = Component(
     name="kueue",
     title="Kueue",
@@ -178,5 +203,8 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels=PLATFORM,
+    monitor=Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
+    alerts={"queues": queue_alerts},
+    alert_labels=lambda cluster: (),
     frameworks={},
 )  # fmt: skip
