@@ -49,6 +49,11 @@ def _component(name: str, chart: Chart) -> Component:
         monitor=None,
         alerts={},
         alert_labels=lambda cluster: (),
+        restarts=None,
+        hashed_values={},
+        chart_labels=None,
+        device_plugin=None,
+        config_maps=(),
         frameworks={},
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuc.emit.component import CRD, Component
+from gpuc.emit.component_facts import ChartLabels
 
 COMPONENT = Component(
     name="karpenter-crd",
@@ -28,4 +29,9 @@ COMPONENT = Component(
     alerts={},
     alert_labels=lambda cluster: (),
     frameworks={},
+    restarts=None,
+    hashed_values={},
+    chart_labels=ChartLabels(services={}, pods={}),
+    device_plugin=None,
+    config_maps=(),
 )
