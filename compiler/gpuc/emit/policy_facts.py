@@ -20,8 +20,6 @@ Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/rbac/service_accoun
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {"trainer.kubeflow.org/trainjob": ("jobset.x-k8s.io/jobset",)}
 """Frameworks whose controller also creates objects of a framework: a TrainJob consists of a JobSet."""
-AUDIT_SECONDS = 300
-"""The time between two audits. The chart's 60 s are shorter than one audit of a large cluster."""
 MIN_GRACE_LIMIT_SECONDS = 600
 """The limit for termination grace periods of tenants whose runs save no checkpoints."""
 

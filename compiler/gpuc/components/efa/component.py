@@ -57,6 +57,9 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels=PLATFORM,
+    monitor=None,
+    alerts={},
+    alert_labels=lambda cluster: (),
     frameworks={},
     # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
     restarts=Restarts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.components.kueue.alerts import queue_alerts
 from gpuc.components.kueue.objects import shared_objects
 from gpuc.components.kueue.queues import queue_objects
 from gpuc.diagnostics.finding import Path
@@ -16,6 +17,7 @@ from gpuc.emit.component import (
     SYSTEM_TOLERATIONS,
     Component,
     Folder,
+    Monitor,
     webhook_certificate,
 )
 from gpuc.emit.component_facts import (
@@ -152,6 +154,30 @@ def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
             yield f"job-controller/{framework}", CONFIGURATION
 
 
+METRICS: Body = {
+    "endpoints": [
+        {
+            "port": "https",
+            "scheme": "https",
+            "path": "/metrics",
+            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+            "tlsConfig": {"insecureSkipVerify": True},
+            "relabelings": [
+                {
+                    "action": "keep",
+                    "sourceLabels": ["__meta_kubernetes_service_name"],
+                    "regex": "kueue-controller-manager-metrics-service",
+                }
+            ],
+        }
+    ]
+}
+"""Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
+
+All Services of Kueue have the same labels and port name, so a relabeling selects the metrics Service by its name.
+"""
+
+
 def _restart_effect(values: Body) -> str:
     replicas = dig(values, "controllerManager", "replicas")
     refused = "" if isinstance(replicas, int) and replicas > 1 else "; the API server refuses new jobs until then"
@@ -229,6 +255,9 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels=PLATFORM,
+    monitor=Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
+    alerts={"queues": queue_alerts},
+    alert_labels=lambda cluster: (),
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},
