@@ -55,6 +55,7 @@ def _component(name: str, chart: Chart) -> Component:
         chart_labels=None,
         device_plugin=None,
         config_maps=(),
+        rehearsal=None,
         needs=nothing,
         frameworks={},
     )

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Needs, Restarts
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Needs, Rehearsal, Restarts
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
@@ -179,6 +179,8 @@ class Component:
     """The device plugin that the chart installs."""
     config_maps: tuple[ConfigMapValue, ...]
     """The Helm values that name a ConfigMap."""
+    rehearsal: Rehearsal | None
+    """What `gpuc rehearse` runs of the chart. None if it runs nothing, and installs the definitions from the tables."""
     needs: Needs
     """What the program of the chart needs from outside of the output, because of its Helm values."""
     frameworks: Mapping[str, str]

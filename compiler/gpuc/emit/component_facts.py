@@ -85,6 +85,24 @@ class DevicePlugin(NamedTuple):
     """A part of the name of the plugin's image."""
 
 
+class Rehearsal(NamedTuple):
+    """The program of a chart that `gpuc rehearse` runs.
+
+    The function `launch` of the module `rehearsal` beside the component returns its command line.
+    """
+
+    program: str
+    """The name of the program that `gpuc tools` builds."""
+    data: tuple[str, ...]
+    """The files and folders of the program's data that `gpuc tools` builds, without the definitions."""
+    definitions: str
+    """The folder of the CustomResourceDefinitions that `gpuc tools` builds."""
+    unused_groups: tuple[str, ...]
+    """API groups of these definitions that the rehearsal does not install."""
+    replaced_port: str
+    """The name of the Service's port whose server is off, and that the rehearsal serves; empty if there is none."""
+
+
 SYSTEM_NODES = "system-nodes"
 EKS_CLUSTER = "eks-cluster"
 POD_IDENTITY_AGENT = "eks-addon/eks-pod-identity-agent"

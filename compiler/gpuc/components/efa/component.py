@@ -74,5 +74,6 @@ COMPONENT = Component(
     chart_labels=None,
     device_plugin=DevicePlugin("vpc.amazonaws.com/efa", (), "efa-k8s-device-plugin"),
     config_maps=(),
+    rehearsal=None,
     needs=nothing,
 )

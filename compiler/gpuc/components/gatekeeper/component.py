@@ -20,7 +20,17 @@ from gpuc.emit.component import (
     Monitor,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import ANY, HELM_LABELS, ChartLabels, Labels, PartialRestart, Restarts, named, nothing
+from gpuc.emit.component_facts import (
+    ANY,
+    HELM_LABELS,
+    ChartLabels,
+    Labels,
+    PartialRestart,
+    Rehearsal,
+    Restarts,
+    named,
+    nothing,
+)
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
@@ -319,5 +329,13 @@ COMPONENT = Component(
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="gatekeeper",
+        data=(),
+        definitions="gatekeeper-crds",
+        # Gatekeeper runs without mutation, and the group match has no kind.
+        unused_groups=("mutations.gatekeeper.sh", "match.gatekeeper.sh"),
+        replaced_port="",
+    ),
     needs=nothing,
 )  # fmt: skip

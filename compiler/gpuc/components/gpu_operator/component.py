@@ -262,5 +262,6 @@ COMPONENT = Component(
         ConfigMapValue(("migManager", "config"), has_default_key=False),
         ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
     ),
+    rehearsal=None,
     needs=nothing,
 )  # fmt: skip

@@ -25,6 +25,7 @@ from gpuc.emit.component_facts import (
     SYSTEM_NODES,
     ChartLabels,
     InstalledChart,
+    Rehearsal,
     Restarts,
     named,
 )
@@ -238,5 +239,12 @@ COMPONENT = Component(
     ),
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="karpenter-kwok",
+        data=("karpenter-kwok-crds",),
+        definitions="karpenter-crds",
+        unused_groups=(),
+        replaced_port="",
+    ),
     needs=_needs,
 )  # fmt: skip

@@ -34,5 +34,6 @@ COMPONENT = Component(
     chart_labels=ChartLabels(services={}, pods={}),
     device_plugin=None,
     config_maps=(),
+    rehearsal=None,
     needs=nothing,
 )

@@ -26,6 +26,7 @@ from gpuc.emit.component_facts import (
     MANAGER_LABEL,
     ChartLabels,
     InstalledChart,
+    Rehearsal,
     Restarts,
     named,
 )
@@ -264,5 +265,12 @@ COMPONENT = Component(
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="kueue",
+        data=("kueue-webhooks.yaml",),
+        definitions="kueue-crds",
+        unused_groups=(),
+        replaced_port="visibility",
+    ),
     needs=_needs,
 )  # fmt: skip
