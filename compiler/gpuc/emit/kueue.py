@@ -18,10 +18,11 @@ from gpuc.emit.component import (
 from gpuc.emit.queues import fair_share, queue_objects
 from gpuc.emit.sync import protected, wave
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
-from gpuc.kubernetes.kueue import GROUP, KUEUE_API, POD_FRAMEWORKS
+from gpuc.kubernetes.kueue import GROUP, KUEUE_API
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Cohort, Pool
 from gpuc.model.names import POOL_LABEL, TENANT_KEY
+from gpuc.parts.workload_kinds import pod_frameworks
 
 NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
 """The reason for the names of the chart's objects."""
@@ -146,7 +147,7 @@ def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
 
 def manages_pods(cluster: Cluster) -> bool:
     """Returns whether Kueue manages pods that are not part of a job."""
-    return not POD_FRAMEWORKS.isdisjoint(cluster.frameworks)
+    return not pod_frameworks().isdisjoint(cluster.frameworks)
 
 
 def pods_ready_minutes(cluster: Cluster) -> int:

@@ -15,10 +15,10 @@ from gpuc.emit.policy_facts import controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.argocd import argocd_url
-from gpuc.kubernetes.controllers import INTEGRATIONS
 from gpuc.manifest.manifest import Body, Values
 from gpuc.model import Cluster
 from gpuc.objects.object_set import group
+from gpuc.parts.workload_kinds import installed_controllers
 
 DELIVERY: Path = ("spec", "delivery")
 
@@ -61,7 +61,8 @@ def prometheus(cluster: Cluster) -> Chapter:
 
 def job_controllers(cluster: Cluster) -> Chapter:
     """Returns the chapter about the controllers of the job kinds that Kueue manages and Kubernetes does not have."""
-    used = {name: title for name in cluster.frameworks if (title := INTEGRATIONS[name].controller)}
+    installed = installed_controllers()
+    used = {name: installed[name].title for name in cluster.frameworks if name in installed}
     rows: list[Row] = []
     for name, title in used.items():
         api_group, singular = name.split("/")

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.duration import parse_duration
-from gpuc.kubernetes.kueue import GROUP, POD_FRAMEWORKS
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.model.names import TENANT_KEY
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig, grouped, items, pairs
+from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.quota_changes import GPU_PREFIXES, tree
@@ -90,7 +91,7 @@ def framework_added(change: Change) -> Impacts:
         added = found.frameworks(added=True)
         if not added:
             continue
-        pods = [name for name in added if name in POD_FRAMEWORKS]
+        pods = [name for name in added if name in pod_frameworks()]
         before, after = found.values("manageJobsWithoutQueueName")
         effect = "new pods with a queue wait until the queue has quota"
         if len(pods) < len(added):
