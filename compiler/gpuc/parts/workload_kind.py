@@ -14,7 +14,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Body, Kind
 
-LABELS: Path = ("metadata", "labels")
+LABELS = ("metadata", "labels")
 RANDOM_SUFFIX = "-xxxxx"
 """The form of the random suffix of generated names."""
 Template = tuple[str, Any]
@@ -44,7 +44,7 @@ class Queueing(NamedTuple):
     """Whether the pods are a pod group: Kueue generates the names of the pod sets."""
     is_per_replica: bool
     """Whether each replica is a workload of its own. Source: as above, statefulset/statefulset_pod_reconciler.go"""
-    labels: tuple[Path, ...]
+    labels: tuple[tuple[str, ...], ...]
     """The paths of the labels with the queue name; a label of a later path replaces one of an earlier path."""
 
 

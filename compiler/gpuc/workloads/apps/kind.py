@@ -17,7 +17,7 @@ from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig, pairs
 from gpuc.parts import workload_kind as parts
 
-_OF_PODS: Path = ("spec", "template", *parts.LABELS)
+_OF_PODS = ("spec", "template", *parts.LABELS)
 _APP = "app"
 
 

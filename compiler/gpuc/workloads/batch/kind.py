@@ -19,7 +19,7 @@ from gpuc.objects.object_set import count_or, dig
 from gpuc.parts import workload_kind as parts
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_JOB_TEMPLATE: Path = ("spec", "jobTemplate")
+_JOB_TEMPLATE = ("spec", "jobTemplate")
 _DEADLINE = "activeDeadlineSeconds"
 _MANAGERS = ("kubernetes.io/job-controller",)
 
