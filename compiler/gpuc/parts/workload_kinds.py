@@ -6,6 +6,7 @@ import os
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 
 from gpuc.parts.workload_kind import Controller, WorkloadKind, unknown_kind
 
@@ -13,13 +14,19 @@ _FAMILIES = "gpuc.workloads"
 
 
 @cache
-def workload_kinds() -> tuple[WorkloadKind, ...]:
-    """Returns the records of all families, in the order of the names of the families."""
+def modules_of_families(name: str) -> list[ModuleType]:
+    """Returns the modules with a name of the families that have one, in the order of the names of the families."""
     package = find_spec(_FAMILIES)
     assert package is not None and package.submodule_search_locations, "gpuc.workloads is a package"
     (folder,) = package.submodule_search_locations
-    families = sorted(entry.name for entry in os.scandir(folder) if os.path.exists(f"{entry.path}/kind.py"))
-    return tuple(kind for family in families for kind in import_module(f"{_FAMILIES}.{family}.kind").KINDS)
+    families = sorted(entry.name for entry in os.scandir(folder) if os.path.exists(f"{entry.path}/{name}.py"))
+    return [import_module(f"{_FAMILIES}.{family}.{name}") for family in families]
+
+
+@cache
+def workload_kinds() -> tuple[WorkloadKind, ...]:
+    """Returns the records of all families, in the order of the names of the families."""
+    return tuple(kind for module in modules_of_families("kind") for kind in module.KINDS)
 
 
 @cache

@@ -18,12 +18,8 @@ from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import DEFINITION, new_object
 from gpuc.rehearse.programs import REHEARSALS, Programs
 
-FRAMEWORKS = {
-    "jobset.x-k8s.io/jobset": "jobset.x-k8s.io",
-    "kubeflow.org/pytorchjob": "kubeflow.org",
-    "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org",
-}
-"""API group of a workload kind, by the name of the Kueue integration for the kind."""
+_OF_WORKLOADS = ("jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org")
+"""API groups of workloads whose definitions the rehearsal installs if Kueue manages a kind of the group."""
 _OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
 """API groups that every cluster needs and that no component defines."""
 _OBJECT = {"type": "object"}
@@ -58,7 +54,7 @@ def definitions(
     not_run = [component.name for component in components() if component.rehearsal is None]
     of_charts = {row.component: row.groups for row in load().all_releases}
     without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
-    groups = {*_OF_PLATFORM, *without_controller, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
+    groups = {*_OF_PLATFORM, *without_controller, *groups_of_workloads(frameworks)}
     bundled = dict(_files(path for row in REHEARSALS for path in _yaml_below(programs.data(row.definitions))))
     simulated = dict(_files(_yaml_below(programs.data("karpenter-kwok-crds"))))
     from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
@@ -81,6 +77,11 @@ def definitions(
         name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema
     )
     return Definitions(tuple(installed.values()), structural)
+
+
+def groups_of_workloads(frameworks: Iterable[str]) -> set[str]:
+    """Returns the API groups of workloads that the API server has, for the names of Kueue's enabled integrations."""
+    return {name.partition("/")[0] for name in frameworks} & set(_OF_WORKLOADS)
 
 
 def structural_definition(schema_table: Table) -> Body:
