@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, PolicyRule, Restarts
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
@@ -179,6 +179,10 @@ class Component:
     """The device plugin that the chart installs."""
     config_maps: tuple[ConfigMapValue, ...]
     """The Helm values that name a ConfigMap."""
+    member_rights: tuple[PolicyRule, ...]
+    """Rules of the roles of all members of tenants, about the kinds of the chart."""
+    auditor_rights: tuple[PolicyRule, ...]
+    """Rules of the role of auditors, about the kinds of the chart."""
     frameworks: Mapping[str, str]
     """The frameworks of Kueue whose controller the chart installs, each with the ServiceAccount, as namespace/name."""
 

@@ -7,6 +7,9 @@ from typing import Final, NamedTuple
 
 from gpuc.manifest.manifest import Body
 
+READ = ("get", "list", "watch")
+PolicyRule = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""API group, resources and verbs of a rule of a role."""
 Labels = Mapping[str, frozenset[str]]
 """The values of every label of the objects of one kind; an empty set where any value is possible."""
 ANY: Final[frozenset[str]] = frozenset()

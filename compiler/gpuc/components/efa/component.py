@@ -60,6 +60,8 @@ COMPONENT = Component(
     monitor=None,
     alerts={},
     alert_labels=lambda cluster: (),
+    member_rights=(),
+    auditor_rights=(),
     frameworks={},
     # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
     restarts=Restarts(

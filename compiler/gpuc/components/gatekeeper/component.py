@@ -20,7 +20,7 @@ from gpuc.emit.component import (
     Monitor,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import ANY, HELM_LABELS, ChartLabels, Labels, PartialRestart, Restarts, named
+from gpuc.emit.component_facts import ANY, HELM_LABELS, READ, ChartLabels, Labels, PartialRestart, Restarts, named
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
@@ -313,6 +313,14 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"gatekeeper.sh/system": "yes"}, "PodMonitor"),
     alerts={"policies": policy_alerts},
     alert_labels=lambda cluster: (),
+    member_rights=(),
+    auditor_rights=(
+        ("config.gatekeeper.sh", ("configs",), READ),
+        # The kinds of this group have the names of the ConstraintTemplates.
+        (CONSTRAINTS, ("*",), READ),
+        ("expansion.gatekeeper.sh", ("expansiontemplate",), READ),
+        (TEMPLATES, ("constrainttemplates",), READ),
+    ),
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},

@@ -30,7 +30,7 @@ from gpuc.emit.component import (
     Folder,
     Monitor,
 )
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
+from gpuc.emit.component_facts import READ, ChartLabels, ConfigMapValue, DevicePlugin, Restarts
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -250,6 +250,8 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"app": "nvidia-dcgm-exporter"}),
     alerts={"gpu": gpu_alerts, "nodes": node_alerts},
     alert_labels=alert_labels,
+    member_rights=(),
+    auditor_rights=(("nvidia.com", ("clusterpolicies", "nvidiadrivers"), READ),),
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},

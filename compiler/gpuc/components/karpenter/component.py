@@ -204,6 +204,8 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "karpenter"}, build_metric="karpenter_build_info"),
     alerts={"nodes": node_alerts, "capacity": capacity_alerts},
     alert_labels=lambda cluster: (),
+    member_rights=(),
+    auditor_rights=(),
     frameworks={},
     restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpuc.emit.component import CRD, Component
-from gpuc.emit.component_facts import ChartLabels
+from gpuc.emit.component_facts import READ, ChartLabels
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 
 COMPONENT = Component(
     name="karpenter-crd",
@@ -28,6 +29,11 @@ COMPONENT = Component(
     monitor=None,
     alerts={},
     alert_labels=lambda cluster: (),
+    member_rights=(),
+    auditor_rights=(
+        (KARPENTER_AWS, ("ec2nodeclasses",), READ),
+        (KARPENTER, ("nodeclaims", "nodeoverlays", "nodepools"), READ),
+    ),
     frameworks={},
     restarts=None,
     hashed_values={},

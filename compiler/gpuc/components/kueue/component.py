@@ -20,9 +20,9 @@ from gpuc.emit.component import (
     Monitor,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, MANAGER_LABEL, ChartLabels, Restarts, named
+from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, MANAGER_LABEL, READ, ChartLabels, Restarts, named
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
-from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.kueue import GROUP, VISIBILITY
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
@@ -238,6 +238,17 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
     alerts={"queues": queue_alerts},
     alert_labels=lambda cluster: (),
+    member_rights=(
+        (GROUP, ("localqueues", "workloads"), READ),
+        (VISIBILITY, ("localqueues/pendingworkloads",), ("get",)),
+    ),
+    auditor_rights=(
+        (
+            GROUP, ("admissionchecks", "clusterqueues", "cohorts", "resourceflavors", "topologies",
+                    "workloadpriorityclasses"), READ,
+        ),
+        (VISIBILITY, ("clusterqueues/pendingworkloads",), ("get",)),
+    ),
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},
