@@ -54,6 +54,8 @@ def _component(name: str, chart: Chart) -> Component:
         chart_labels=None,
         device_plugin=None,
         config_maps=(),
+        ready_check=None,
+        chapter=None,
         member_rights=(),
         auditor_rights=(),
         frameworks={},

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from gpuc.manifest.manifest import Body
+from gpuc.model import Cluster
 
 READ = ("get", "list", "watch")
 PolicyRule = tuple[str, tuple[str, ...], tuple[str, ...]]
@@ -27,6 +28,23 @@ MANAGER_LABEL: Labels = {"control-plane": frozenset(("controller-manager",))}
 def named(name: str, *labels: Labels) -> Labels:
     """Returns labels with the name of a program."""
     return {key: value for row in labels for key, value in row.items()} | {"app.kubernetes.io/name": frozenset((name,))}
+
+
+class ReadyCheck(NamedTuple):
+    """A step of the README that checks whether the objects of a component are ready."""
+
+    statement: str
+    command: str
+    """The arguments of kubectl."""
+
+
+class Chapter(NamedTuple):
+    """A chapter of the README of a cluster: the template chapter.md.j2 beside the component."""
+
+    after: Literal["checks", "quotas"]
+    """What it follows: the checks of the cluster, or the chapter that explains how GPUs are counted."""
+    values: Callable[[Cluster], dict[str, object]]
+    """Returns variables of the template, in addition to those of the README."""
 
 
 class ChartLabels(NamedTuple):

@@ -20,7 +20,17 @@ from gpuc.emit.component import (
     Monitor,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import ANY, HELM_LABELS, READ, ChartLabels, Labels, PartialRestart, Restarts, named
+from gpuc.emit.component_facts import (
+    ANY,
+    HELM_LABELS,
+    READ,
+    ChartLabels,
+    Labels,
+    PartialRestart,
+    ReadyCheck,
+    Restarts,
+    named,
+)
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
@@ -313,6 +323,11 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"gatekeeper.sh/system": "yes"}, "PodMonitor"),
     alerts={"policies": policy_alerts},
     alert_labels=lambda cluster: (),
+    ready_check=ReadyCheck(
+        "All policies are created",
+        "get constrainttemplates -o custom-columns='NAME:.metadata.name,CREATED:.status.created'",
+    ),
+    chapter=None,
     member_rights=(),
     auditor_rights=(
         ("config.gatekeeper.sh", ("configs",), READ),

@@ -17,10 +17,11 @@ from gpuc.emit.component import (
     Folder,
     Monitor,
 )
-from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, ChartLabels, Restarts, named
+from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, Chapter, ChartLabels, ReadyCheck, Restarts, named
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
+from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster
 
@@ -141,6 +142,17 @@ def _ignored_hash(group: str, kind: str, name: str) -> Body:
     return {"group": group, "kind": kind, "jsonPointers": pointers}
 
 
+def _chapter(cluster: Cluster) -> dict[str, object]:
+    return {
+        "hours": cluster.spec.working_hours,
+        "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
+        "without_spare": [pool for pool in cluster.pools if pool.is_static and not pool.can_start_spare_node],
+        "blocks": [pool for pool in cluster.pools if pool.hold_at],
+        "duration": format_duration,
+        "utc": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
+    }
+
+
 METRICS: Body = {"endpoints": [{"port": "http-metrics", "path": "/metrics"}]}
 """Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/templates/servicemonitor.yaml, service.yaml"""
 
@@ -204,6 +216,10 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "karpenter"}, build_metric="karpenter_build_info"),
     alerts={"nodes": node_alerts, "capacity": capacity_alerts},
     alert_labels=lambda cluster: (),
+    ready_check=ReadyCheck(
+        "All node pools, node classes and overlays are ready", "get nodepools,ec2nodeclasses,nodeoverlays"
+    ),
+    chapter=Chapter("quotas", _chapter),
     member_rights=(),
     auditor_rights=(),
     frameworks={},

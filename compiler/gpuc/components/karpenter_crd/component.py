@@ -29,6 +29,8 @@ COMPONENT = Component(
     monitor=None,
     alerts={},
     alert_labels=lambda cluster: (),
+    ready_check=None,
+    chapter=None,
     member_rights=(),
     auditor_rights=(
         (KARPENTER_AWS, ("ec2nodeclasses",), READ),

@@ -20,7 +20,17 @@ from gpuc.emit.component import (
     Monitor,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, MANAGER_LABEL, READ, ChartLabels, Restarts, named
+from gpuc.emit.component_facts import (
+    HELM_LABELS,
+    INSTANCE_LABEL,
+    MANAGER_LABEL,
+    READ,
+    Chapter,
+    ChartLabels,
+    ReadyCheck,
+    Restarts,
+    named,
+)
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.kubernetes.kueue import GROUP, VISIBILITY
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
@@ -134,6 +144,14 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+def _chapter(cluster: Cluster) -> dict[str, object]:
+    return {
+        "ready_minutes": pods_ready_minutes(cluster),
+        "attempts": cluster.spec.kueue.start_attempts,
+        "counts_pods": manages_pods(cluster),
+    }
+
+
 METRICS: Body = {
     "endpoints": [
         {
@@ -238,6 +256,12 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
     alerts={"queues": queue_alerts},
     alert_labels=lambda cluster: (),
+    ready_check=ReadyCheck(
+        "All ClusterQueues are active",
+        "get clusterqueues -o custom-columns='NAME:.metadata.name,"
+        'ACTIVE:.status.conditions[?(@.type=="Active")].status,PENDING:.status.pendingWorkloads\'',
+    ),
+    chapter=Chapter("quotas", _chapter),
     member_rights=(
         (GROUP, ("localqueues", "workloads"), READ),
         (VISIBILITY, ("localqueues/pendingworkloads",), ("get",)),
