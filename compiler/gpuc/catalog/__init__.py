@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpuc.catalog.records import (
         Daemonset,
         EksRegistry,
+        EmbeddedDocument,
         Gpu,
         Image,
         InstanceType,
@@ -141,6 +142,11 @@ class Catalog:
         return {gpu: row for row in sets.values() for gpu in row.gpus}
 
     @cached_property
+    def all_releases(self) -> tuple[Release, ...]:
+        """The charts of all release sets."""
+        return tuple(release for rows in self.releases.values() for release in rows.values())
+
+    @cached_property
     def chart_groups(self) -> dict[str, tuple[str, ...]]:
         """API groups by the name of the chart that installs their definitions or their controller."""
         return {
@@ -158,6 +164,11 @@ class Catalog:
         for row in typed("releases", "nulls"):
             fields.setdefault(row.component, []).append(row)
         return {component: tuple(rows) for component, rows in fields.items()}
+
+    @cached_property
+    def documents(self) -> tuple[EmbeddedDocument, ...]:
+        """The documents in Helm values."""
+        return tuple(typed("releases", "documents"))
 
     @cached_property
     def daemonsets(self) -> tuple[Daemonset, ...]:

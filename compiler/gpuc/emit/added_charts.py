@@ -7,6 +7,7 @@ from functools import partial
 
 from gpuc.catalog.records import Release
 from gpuc.emit.component import CRD, Component
+from gpuc.emit.component_facts import nothing
 from gpuc.kubernetes.argocd import argocd_url
 from gpuc.manifest.manifest import Artifact, Kind, Values
 from gpuc.model import Cluster
@@ -58,6 +59,8 @@ def _component(name: str, chart: Chart) -> Component:
         chapter=None,
         member_rights=(),
         auditor_rights=(),
+        rehearsal=None,
+        needs=nothing,
         frameworks={},
     )
 

@@ -21,8 +21,10 @@ from gpuc.emit.component_facts import (
     ChartLabels,
     ConfigMapValue,
     DevicePlugin,
+    Needs,
     PolicyRule,
     ReadyCheck,
+    Rehearsal,
     Restarts,
 )
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
@@ -195,6 +197,10 @@ class Component:
     """Rules of the roles of all members of tenants, about the kinds of the chart."""
     auditor_rights: tuple[PolicyRule, ...]
     """Rules of the role of auditors, about the kinds of the chart."""
+    rehearsal: Rehearsal | None
+    """What `gpuc rehearse` runs of the chart. None if it runs nothing, and installs the definitions from the tables."""
+    needs: Needs
+    """What the program of the chart needs from outside of the output, because of its Helm values."""
     frameworks: Mapping[str, str]
     """The frameworks of Kueue whose controller the chart installs, each with the ServiceAccount, as namespace/name."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Literal, NamedTuple
 
+from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster
 
@@ -103,3 +104,46 @@ class DevicePlugin(NamedTuple):
     """The charts that install the device plugin, without the chart of the component."""
     image: str
     """A part of the name of the plugin's image."""
+
+
+class Rehearsal(NamedTuple):
+    """The program of a chart that `gpuc rehearse` runs.
+
+    The function `launch` of the module `rehearsal` beside the component returns its command line.
+    """
+
+    program: str
+    """The name of the program that `gpuc tools` builds."""
+    data: tuple[str, ...]
+    """The files and folders of the program's data that `gpuc tools` builds, without the definitions."""
+    definitions: str
+    """The folder of the CustomResourceDefinitions that `gpuc tools` builds."""
+    unused_groups: tuple[str, ...]
+    """API groups of these definitions that the rehearsal does not install."""
+    replaced_port: str
+    """The name of the Service's port whose server is off, and that the rehearsal serves; empty if there is none."""
+
+
+SYSTEM_NODES = "system-nodes"
+EKS_CLUSTER = "eks-cluster"
+POD_IDENTITY_AGENT = "eks-addon/eks-pod-identity-agent"
+
+
+class InstalledChart(NamedTuple):
+    """The chart of a component in a cluster."""
+
+    values: Body
+    namespace: str
+    documents: Mapping[str, Any]
+    """The parsed documents in Helm values, by their text."""
+    groups: frozenset[str]
+    """The API groups that the charts of the cluster define."""
+
+
+Needs = Callable[[InstalledChart], Iterator[tuple[str, Path]]]
+"""Yields ids of things outside of the output, for example "eks-cluster/prod", with the path in the Helm values."""
+
+
+def nothing(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+    """Yields no need of a chart."""
+    return iter(())

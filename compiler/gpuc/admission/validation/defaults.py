@@ -21,9 +21,9 @@ from gpuc.admission.schema_defaults import with_schema_defaults
 from gpuc.admission.validation.field import INT32_MAX
 from gpuc.admission.validation.jobs import CONTROLLER_IDS, NEW_UID
 from gpuc.admission.validation.structure import is_builtin, table_of, without_nulls
+from gpuc.kubernetes.controllers import JOB_NAME
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
-from gpuc.objects.pods import JOB_NAME
 
 _SUFFIX, _PREFIX_MAX = "xxxxx", 58
 """The suffix in place of the five random characters that follow generateName, and the maximum length before it."""

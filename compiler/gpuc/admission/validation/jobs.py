@@ -11,9 +11,9 @@ from typing import Any
 
 from gpuc.admission.validation.constraints import at_least, dns_label, percentage
 from gpuc.admission.validation.field import Field, Problems, number, text
+from gpuc.kubernetes.controllers import JOB_NAME
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
-from gpuc.objects.pods import JOB_NAME
 
 CONTROLLER_IDS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NEW_UID = "00000000-0000-0000-0000-000000000000"

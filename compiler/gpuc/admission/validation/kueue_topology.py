@@ -16,8 +16,8 @@ from gpuc.admission.validation.constraints import label_key
 from gpuc.admission.validation.field import Field, Problems, count_or_one, number, shown, text
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
-from gpuc.kubernetes.pod_template import REPLICA_SPECS
 from gpuc.objects.object_set import dig
+from gpuc.parts.workload_kinds import workload_kind
 
 LABELS: Path = ("metadata", "labels")
 ANNOTATIONS: Path = ("metadata", "annotations")
@@ -152,8 +152,8 @@ def pod_set_templates(document: Field) -> Iterator[PodSetTemplate]:
             yield _template(template.at("workerTemplate"), count_or_one(template.get("size")) - has_leader)
         case "RayJob" | "RayCluster":
             yield from _ray(spec.at("rayClusterSpec") if kind == "RayJob" else spec)
-        case _ if kind in REPLICA_SPECS:
-            for _, replica in spec.entries(REPLICA_SPECS[kind]):
+        case _ if templates := workload_kind("kubeflow.org", kind).templates:
+            for _, replica in spec.entries(templates[0].split(".")[1]):
                 yield _template(replica.at("template"), count_or_one(replica.get("replicas")))
 
 

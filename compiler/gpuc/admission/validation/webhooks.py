@@ -15,7 +15,7 @@ from gpuc.admission.request import Decision
 from gpuc.admission.validation.constraints import percentage
 from gpuc.admission.validation.field import INT32_MAX, Field, Problems, count_or_one, number, text
 from gpuc.kubernetes.dns_name import LABEL_1035, MAX_LABEL, is_label_value
-from gpuc.kubernetes.pod_template import REPLICA_SPECS
+from gpuc.parts.workload_kinds import workload_kind
 
 _CONTAINERS = ("template", "spec", "containers")
 SUBGROUP_TOPOLOGY = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
@@ -119,7 +119,7 @@ def _order_of_jobs(policy: Field) -> Problems:
 
 
 def _replica_specs(document: Field) -> Problems:
-    specs = document.at("spec", REPLICA_SPECS[document.get("kind")])
+    specs = document.at("spec", workload_kind("kubeflow.org", document.get("kind")).templates[0].split(".")[1])
     if specs.value is None:
         yield specs.missing()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.component import PLATFORM, Component
-from gpuc.emit.component_facts import DevicePlugin, Restarts
+from gpuc.emit.component_facts import DevicePlugin, Restarts, nothing
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
 
@@ -78,4 +78,6 @@ COMPONENT = Component(
     chart_labels=None,
     device_plugin=DevicePlugin("vpc.amazonaws.com/efa", (), "efa-k8s-device-plugin"),
     config_maps=(),
+    rehearsal=None,
+    needs=nothing,
 )

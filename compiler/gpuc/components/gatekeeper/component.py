@@ -28,8 +28,10 @@ from gpuc.emit.component_facts import (
     Labels,
     PartialRestart,
     ReadyCheck,
+    Rehearsal,
     Restarts,
     named,
+    nothing,
 )
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
@@ -342,4 +344,13 @@ COMPONENT = Component(
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="gatekeeper",
+        data=(),
+        definitions="gatekeeper-crds",
+        # Gatekeeper runs without mutation, and the group match has no kind.
+        unused_groups=("mutations.gatekeeper.sh", "match.gatekeeper.sh"),
+        replaced_port="",
+    ),
+    needs=nothing,
 )  # fmt: skip

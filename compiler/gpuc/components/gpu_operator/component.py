@@ -30,7 +30,16 @@ from gpuc.emit.component import (
     Folder,
     Monitor,
 )
-from gpuc.emit.component_facts import READ, Chapter, ChartLabels, ConfigMapValue, DevicePlugin, ReadyCheck, Restarts
+from gpuc.emit.component_facts import (
+    READ,
+    Chapter,
+    ChartLabels,
+    ConfigMapValue,
+    DevicePlugin,
+    ReadyCheck,
+    Restarts,
+    nothing,
+)
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -276,4 +285,6 @@ COMPONENT = Component(
         ConfigMapValue(("migManager", "config"), has_default_key=False),
         ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
     ),
+    rehearsal=None,
+    needs=nothing,
 )  # fmt: skip

@@ -17,13 +17,27 @@ from gpuc.emit.component import (
     Folder,
     Monitor,
 )
-from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, Chapter, ChartLabels, ReadyCheck, Restarts, named
+from gpuc.emit.component_facts import (
+    EKS_CLUSTER,
+    HELM_LABELS,
+    INSTANCE_LABEL,
+    POD_IDENTITY_AGENT,
+    SYSTEM_NODES,
+    Chapter,
+    ChartLabels,
+    InstalledChart,
+    ReadyCheck,
+    Rehearsal,
+    Restarts,
+    named,
+)
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster
+from gpuc.objects.object_set import dig
 
 SERVICE_ACCOUNT = "the IAM role of the controller is for the ServiceAccount karpenter, which a FlowSchema also names"
 """The reason for the name of the ServiceAccount."""
@@ -153,6 +167,16 @@ def _chapter(cluster: Cluster) -> dict[str, object]:
     }
 
 
+def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+    settings = dig(chart.values, "settings")
+    yield SYSTEM_NODES, ()
+    yield f"{EKS_CLUSTER}/{dig(settings, 'clusterName')}", ("settings", "clusterName")
+    yield POD_IDENTITY_AGENT, ()
+    yield f"pod-identity/{chart.namespace}/karpenter", ()
+    if queue := dig(settings, "interruptionQueue"):
+        yield f"sqs-queue/{queue}", ("settings", "interruptionQueue")
+
+
 METRICS: Body = {"endpoints": [{"port": "http-metrics", "path": "/metrics"}]}
 """Source: aws/karpenter-provider-aws v1.14.1 charts/karpenter/templates/servicemonitor.yaml, service.yaml"""
 
@@ -235,4 +259,12 @@ COMPONENT = Component(
     ),
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="karpenter-kwok",
+        data=("karpenter-kwok-crds",),
+        definitions="karpenter-crds",
+        unused_groups=(),
+        replaced_port="",
+    ),
+    needs=_needs,
 )  # fmt: skip

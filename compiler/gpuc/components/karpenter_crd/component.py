@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.emit.component import CRD, Component
-from gpuc.emit.component_facts import READ, ChartLabels
+from gpuc.emit.component_facts import READ, ChartLabels, nothing
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 
 COMPONENT = Component(
@@ -42,4 +42,6 @@ COMPONENT = Component(
     chart_labels=ChartLabels(services={}, pods={}),
     device_plugin=None,
     config_maps=(),
+    rehearsal=None,
+    needs=nothing,
 )

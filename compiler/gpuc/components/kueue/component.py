@@ -27,7 +27,9 @@ from gpuc.emit.component_facts import (
     READ,
     Chapter,
     ChartLabels,
+    InstalledChart,
     ReadyCheck,
+    Rehearsal,
     Restarts,
     named,
 )
@@ -37,10 +39,15 @@ from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
 from gpuc.model.time_limits import manages_pods, pods_ready_minutes
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, items
 
 NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
 """The reason for the names of the chart's objects."""
+CONFIGURATION: Path = ("managerConfig", "controllerManagerConfigYaml")
+"""The path of the configuration in the values of the chart.
+
+Source: kueue v0.19.2 charts/kueue/values.yaml
+"""
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
 
@@ -150,6 +157,13 @@ def _chapter(cluster: Cluster) -> dict[str, object]:
         "attempts": cluster.spec.kueue.start_attempts,
         "counts_pods": manages_pods(cluster),
     }
+
+
+def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+    text = dig(chart.values, *CONFIGURATION)
+    for _, framework in items(dig(chart.documents.get(text, {}), "integrations", "frameworks")):
+        if "/" in framework and framework.partition("/")[0] not in ("batch", *chart.groups):
+            yield f"job-controller/{framework}", CONFIGURATION
 
 
 METRICS: Body = {
@@ -279,4 +293,12 @@ COMPONENT = Component(
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="kueue",
+        data=("kueue-webhooks.yaml",),
+        definitions="kueue-crds",
+        unused_groups=(),
+        replaced_port="visibility",
+    ),
+    needs=_needs,
 )  # fmt: skip

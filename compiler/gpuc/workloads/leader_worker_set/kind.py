@@ -1,0 +1,47 @@
+"""The record of LeaderWorkerSets.
+
+Source: kubernetes-sigs/lws v0.9.0 config/default/kustomization.yaml (the chart has the same names),
+pkg/controllers/leaderworkerset_controller.go, pod_controller.go: the StatefulSets of leaders and of workers have the
+same templates of PersistentVolumeClaims.
+"""
+
+from __future__ import annotations
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import count_or, dig
+from gpuc.parts import workload_kind as parts
+
+_GROUP = "leaderworkerset.x-k8s.io"
+_TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
+
+
+def _pod_set(document: Body, path: Path) -> tuple[str, int]:
+    if path[-1] == "leaderTemplate":
+        return "leader", 1
+    has_leader = isinstance(dig(document, *_TEMPLATE, "leaderTemplate"), dict)
+    return "worker" if has_leader else "main", count_or(dig(document, *_TEMPLATE, "size"), 1) - has_leader
+
+
+def _sample(queue: str) -> Body:
+    pods = parts.sample_template("Always")
+    template = {"size": 2, "leaderTemplate": pods, "workerTemplate": pods}
+    return parts.sample(f"{_GROUP}/v1", "LeaderWorkerSet", queue, {"leaderWorkerTemplate": template})
+
+
+KINDS = (
+    parts.WorkloadKind(
+        group=_GROUP, kind="LeaderWorkerSet", version="v1",
+        templates=("spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"),
+        pod_set=_pod_set,
+        queueing=parts.Queueing(
+            f"{_GROUP}/leaderworkerset", 11, holds_pods=True, is_pod_group=True, is_per_replica=True,
+            labels=(parts.LABELS,),
+        ),
+        controller=parts.Controller("LeaderWorkerSet", "lws-system/lws-controller-manager", ()),
+        child=parts.Child(("apps", "StatefulSet"), "", lambda _: iter(())),
+        labels=parts.PodLabels({}, ("leaderworkerset.sigs.k8s.io/",)), start=parts.AT_ONCE,
+        traits=parts.NO_TRAITS._replace(claims=(*_TEMPLATE, "volumeClaimTemplates"), is_scaled=True, has_service=True),
+        sample=_sample,
+    ),
+)  # fmt: skip

@@ -1,0 +1,86 @@
+"""The records of the kinds of KubeRay.
+
+Source: the CRDs of ray-project/kuberay v1.6.2; helm-chart/kuberay-operator/templates/_helpers.tpl: the ServiceAccount
+has the name of the release, and upstream names no namespace; ray-operator/controllers/ray/common/job.go
+(GetDefaultSubmitterTemplate); ray-operator/controllers/ray/utils/constant.go (KubeRayController)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+from gpuc.diagnostics.finding import Path
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import count_or, dig
+from gpuc.parts import workload_kind as parts
+
+_GROUP = "ray.io"
+_SUBMITTER = {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "200Mi"}}}]}
+"""The spec of the default pod that submits a RayJob."""
+_TRAITS = parts.NO_TRAITS._replace(has_service=True)
+
+
+def _templates(cluster: str) -> tuple[str, ...]:
+    return f"{cluster}.headGroupSpec.template", f"{cluster}.workerGroupSpecs[].template"
+
+
+def _pod_set(document: Body, path: Path) -> tuple[str, int]:
+    if path[-2] == "headGroupSpec":
+        return "head", 1
+    workers = dig(document, *path[:-1])
+    hosts = count_or(dig(workers, "numOfHosts"), 1)
+    return str(dig(workers, "groupName")), count_or(dig(workers, "replicas"), 1) * hosts
+
+
+def _submitter(document: Body) -> Iterator[parts.Template]:
+    """Yields the pod that submits the job of a RayJob."""
+    if dig(document, "spec", "submissionMode") in (None, "K8sJobMode"):
+        declared = dig(document, "spec", "submitterPodTemplate", "spec")
+        yield "submitter", declared if declared is not None else _SUBMITTER
+
+
+def _clusters(document: Body) -> Iterator[parts.ChildTemplate]:
+    path = ("spec", "rayClusterSpec")
+    yield parts.ChildTemplate("", {"spec": dig(document, *path)}, {}, path)
+
+
+def _cluster_sample() -> Body:
+    head = {"rayStartParams": {}, "template": parts.sample_template("Always")}
+    return {"headGroupSpec": head, "workerGroupSpecs": [{**head, "groupName": "workers", "replicas": 1}]}
+
+
+def _sample(kind: str, spec: Callable[[], Body], queue: str) -> Body:
+    return parts.sample(f"{_GROUP}/v1", kind, queue, spec())
+
+
+def _job_sample() -> Body:
+    return {"entrypoint": "python train.py", "shutdownAfterJobFinishes": True, "rayClusterSpec": _cluster_sample()}
+
+
+_CLUSTER = parts.WorkloadKind(
+    group=_GROUP, kind="RayCluster", version="v1", templates=_templates("spec"), pod_set=_pod_set,
+    queueing=parts.suspended(f"{_GROUP}/raycluster", 6), child=None,
+    controller=parts.Controller("KubeRay", "kuberay-operator/kuberay-operator", ()),
+    labels=parts.PodLabels({}, ("ray.io/",)), start=parts.AT_ONCE._replace(managers=("ray.io/kuberay-operator",)),
+    traits=_TRAITS, sample=partial(_sample, "RayCluster", _cluster_sample),
+)  # fmt: skip
+KINDS = (
+    replace(
+        _CLUSTER, kind="RayJob", templates=_templates("spec.rayClusterSpec"),
+        queueing=parts.suspended(f"{_GROUP}/rayjob", 5), traits=_TRAITS._replace(further_pods=_submitter),
+        child=parts.Child((_GROUP, "RayCluster"), parts.RANDOM_SUFFIX, _clusters),
+        sample=partial(_sample, "RayJob", _job_sample),
+    ),
+    _CLUSTER,
+    replace(
+        _CLUSTER, kind="RayService", templates=_templates("spec.rayClusterConfig"), pod_set=None,
+        queueing=parts.suspended(f"{_GROUP}/rayservice", None),
+        sample=partial(_sample, "RayService", lambda: {"rayClusterConfig": _cluster_sample()}),
+    ),
+    replace(
+        _CLUSTER, kind="RayCronJob", templates=(), pod_set=None, queueing=parts.NOT_QUEUED,
+        sample=partial(_sample, "RayCronJob", lambda: {"schedule": "0 3 * * *", "jobTemplate": _job_sample()}),
+    ),
+)  # fmt: skip
