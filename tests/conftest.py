@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,14 +13,18 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gpuc.catalog import load
 from gpuc.model import Cluster, resolve
 from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.source import read
+from gpuc.spec.cluster import ClusterSpec
 from gpuc.spec.parse import parse
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ("infer-euw1", "prod-use1", "train-usw2")
+REFERENCE = "specs/prod-use1.yaml"
+"""The reference cluster, of which tests change copies."""
 CUSTOM = ROOT / "examples/custom"
 """The root of the example fleet with all ways out, whose only cluster is custom-euc1."""
 HUB = ROOT / "examples/hub"
@@ -31,6 +37,8 @@ def root_of(cluster: str) -> Path:
     return HUB if cluster in HUB_CLUSTERS else CUSTOM if cluster == "custom-euc1" else ROOT
 
 
+Change = Callable[[dict[str, Any]], object]
+"""A function that changes the value of `spec` in a merged tree, in place."""
 CHECKOUT = pytest.StashKey[set[str]]()
 
 # No test depends on the date: the examples have capacity blocks, which end.
@@ -58,7 +66,22 @@ def compiled_example(name: str) -> CompiledSpec:
 @pytest.fixture(scope="session")
 def tree() -> dict[str, Any]:
     """The merged production spec."""
-    return read(ROOT, "specs/prod-use1.yaml").tree
+    return read(ROOT, REFERENCE).tree
+
+
+@pytest.fixture(scope="session")
+def reference(tree: dict[str, Any]) -> Cluster:
+    return resolve(ClusterSpec.model_validate(tree), REFERENCE, load())
+
+
+@pytest.fixture
+def variant(tree: dict[str, Any]) -> Callable[[Change], Cluster]:
+    def changed(change: Change) -> Cluster:
+        other = copy.deepcopy(tree)
+        change(other["spec"])
+        return resolve(ClusterSpec.model_validate(other), REFERENCE, load())
+
+    return changed
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.kubernetes.amounts import CPU
 from gpuc.model import Cluster, ClusterQueue
+from gpuc.model.time_limits import pods_ready_minutes
 from tests.alerts.case import Case, Fired
 from tests.alerts.series import KUEUE, KUEUE_FOLLOWER, Controller
 

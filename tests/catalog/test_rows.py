@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from dataclasses import MISSING, Field, fields
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,15 +19,22 @@ from gpuc.diagnostics.finding import DeclarationError
 TABLES = catalog_rows.tables()
 
 CODE = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.parent.rglob("*") if path.suffix in (".py", ".j2"))
-FILES = {file.stem: json.loads(file.read_text()) for file in FOLDER.glob("*.json")}
+PACKAGE = FOLDER.parent
+PATHS = sorted([*FOLDER.glob("*.json"), *PACKAGE.glob("components/*/release.json")])
+FILES = {str(path.relative_to(PACKAGE)): json.loads(path.read_text()) for path in PATHS}
 UNSORTED = {("mig", "profiles"), ("kubelet", "kubelet"), ("nccl", "pod")}
 
 tables = pytest.mark.parametrize("table", TABLES, ids=".".join)
 
 
 def rows(table: tuple[str, str]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = FILES[table[0]][table[1]]
+    found: list[dict[str, Any]] = catalog_rows.read(table[0])[table[1]]
     return found
+
+
+def table_file(path: str) -> str:
+    """Returns the file of the tables whose rows a JSON file has."""
+    return "releases" if path.endswith("/release.json") else Path(path).stem
 
 
 def name(table: tuple[str, str], row: dict[str, Any]) -> str:
@@ -38,7 +47,7 @@ def has_default(field: Field[Any]) -> bool:
 
 
 def test_every_table_of_every_file_has_a_type() -> None:
-    found = {(name, table) for name, data in FILES.items() for table in data if table != "sources"}
+    found = {(table_file(path), table) for path, data in FILES.items() for table in data if table != "sources"}
     assert found == set(TABLES)
 
 
@@ -102,21 +111,36 @@ def test_a_default_is_never_spelled_out(table: tuple[str, str]) -> None:
 
 
 @tables
-def test_keys_are_unique_and_rows_sorted(table: tuple[str, str]) -> None:
+def test_keys_are_unique(table: tuple[str, str]) -> None:
     key_fields = TABLES[table][1]
     keys = [tuple(row.get(field, "") for field in key_fields) for row in rows(table)]
     twice = sorted({key for key in keys if keys.count(key) > 1})
     assert not twice, f"{table[0]}.json has more than one row for {twice}"
-    if table not in UNSORTED:
-        misplaced = [f"{after} must be before {before}" for before, after in pairwise(keys) if before > after]
-        assert not misplaced, f"{table[0]}.json: rows are sorted by {' and '.join(key_fields)} as text: {misplaced}"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_rows_of_a_file_are_sorted(file: str) -> None:
+    for table in FILES[file].keys() - {"sources"}:
+        kind = (table_file(file), table)
+        if kind not in UNSORTED:
+            keys = [tuple(row.get(field, "") for field in TABLES[kind][1]) for row in FILES[file][table]]
+            misplaced = [f"{after} must be before {before}" for before, after in pairwise(keys) if before > after]
+            assert not misplaced, f"{file}: rows are sorted by {' and '.join(TABLES[kind][1])} as text: {misplaced}"
+
+
+def test_a_source_has_one_text() -> None:
+    texts = defaultdict(set)
+    for file, data in FILES.items():
+        for key, text in data.get("sources", {}).items():
+            texts[table_file(file), key].add(text)
+    assert {key: found for key, found in texts.items() if len(found) > 1} == {}
 
 
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_every_source_is_used(file: str) -> None:
     every = [row for found in FILES[file].values() if isinstance(found, list) for row in found]
     unused = FILES[file]["sources"].keys() - {key for row in every for key in row.get("source", ())}
-    assert not unused, f"{file}.json: no row names the sources {sorted(unused)}"
+    assert not unused, f"{file}: no row names the sources {sorted(unused)}"
 
 
 @tables
@@ -128,6 +152,6 @@ def test_every_row_names_a_source(table: tuple[str, str]) -> None:
 
 @pytest.mark.parametrize("file", sorted(FILES))
 def test_one_line_is_one_record(file: str) -> None:
-    lines = (FOLDER / f"{file}.json").read_text().splitlines()
+    lines = (PACKAGE / file).read_text().splitlines()
     records_on_lines = [json.loads(line.rstrip(",")) for line in lines if line.startswith('{"')]
     assert records_on_lines == [row for found in FILES[file].values() if isinstance(found, list) for row in found]

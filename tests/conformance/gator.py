@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from gpuc.emit.gatekeeper import gatekeeper
+from gpuc.components.gatekeeper.component import gatekeeper
 from gpuc.emit.tenants import tenants
 from gpuc.emit.workloads import workloads
 from gpuc.manifest.manifest import Manifest

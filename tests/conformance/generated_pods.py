@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from gpuc.emit.gatekeeper import gatekeeper
+from gpuc.components.gatekeeper.component import gatekeeper
 from gpuc.manifest.manifest import Manifest
 from gpuc.policy.library import policies
 from tests.conformance.check_result import CheckResult

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.emit.gpu_gate import NAME, NODE_NAME_KEY, REPORT, gate_user, gpu_gate
+from gpuc.components.gpu_operator.gpu_gate import NAME, NODE_NAME_KEY, REPORT, gate_user, gpu_gate
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT, MIG_CONFIG_LABEL, OPERANDS_LABEL
@@ -24,10 +24,10 @@ from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.programs import find_programs
 from gpuc.tools.selection import OTHERS
+from tests.components.karpenter.gpu_node import Node
 from tests.conformance.bare_api_server import bare_plane
 from tests.conformance.check_result import CheckResult, report
 from tests.conftest import example
-from tests.emit.gpu_node import Node
 
 POOLS = (("prod-use1", "serve-a100"), ("prod-use1", "train-h100"), ("infer-euw1", "models-a100"))
 """MIG by user data; complete GPUs with EFA; MIG by the GPU Operator."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +14,11 @@ from gpuc.catalog import load
 from gpuc.catalog.schemas import DERIVE, chart, custom_kinds, table
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, components
-from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.emit.network_objects import CILIUM_POLICY
 from gpuc.emit.project import MONITORING_KINDS, OWN_CLUSTER_KINDS, OWN_KINDS, TENANT_KINDS
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Kind, Manifest, Text, Values
+from gpuc.model.time_limits import pods_ready_minutes
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 
@@ -252,7 +253,7 @@ def test_custom_kinds_of_components_are_in_the_groups_of_a_release() -> None:
 def test_a_component_without_a_row_is_named() -> None:
     cluster = example(EXAMPLES[0])
     with pytest.raises(ValueError, match=r'release set 2026\.08 has no component "nothing": add its row to'):
-        Component(name="nothing", wave=0).release(cluster)
+        replace(components()[0], name="nothing").release(cluster)
 
 
 @each_example

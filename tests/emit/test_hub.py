@@ -10,8 +10,8 @@ import pytest
 from gpuc.emit.argocd import argocd
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster
+from tests.conftest import Change
 from tests.emit import fleet
-from tests.emit.conftest import Change
 
 HUB = {"server": "https://kubernetes.default.svc", "namespace": "argocd"}
 OTHERS = [{"server": "https://0A1B.gr7.us-east-1.eks.amazonaws.com"}, {"name": "prod-use1"}]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.gatekeeper import gatekeeper
+from gpuc.components.gatekeeper.component import gatekeeper
 from gpuc.emit.pod_deletion import NAME, pod_deletion
 from gpuc.emit.roles import ADMIN, EDIT, VIEW
 from gpuc.manifest.manifest import Body, Manifest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any, get_args
 
@@ -12,9 +13,12 @@ import pytest
 
 from gpuc.cli.main import main
 from gpuc.diagnostics.finding import Finding
+from gpuc.emit import component
 from gpuc.emit.argocd import argocd
+from gpuc.emit.policy_facts import controllers
 from gpuc.emit.prerequisites import prerequisites
 from gpuc.emit.prerequisites.record import wrapped
+from gpuc.kubernetes.controllers import JOBSET, user
 from gpuc.model import Cluster
 from gpuc.needs import contradictions, findings, needs_of
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
@@ -157,6 +161,15 @@ def test_b2_the_namespace_of_a_pod_in_a_manifest_is_in_the_list(tmp_path: Any) -
     assert unnamed(root) == []
     records = {record.id for record in prerequisites(compiled_spec(root, SPEC).cluster)}
     assert "allow-all/agents" in records
+
+
+def test_a_controller_that_a_component_installs_is_no_prerequisite(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster, account = example("prod-use1").cluster, "jobset-system/jobset-controller"
+    changed = tuple(replace(found, frameworks={JOBSET: account}) for found in component.components())
+    assert "JobSet" in chapter(readme(cluster), "Job controllers")
+    monkeypatch.setattr(component, "components", lambda: changed)
+    assert "JobSet" not in chapter(readme(cluster), "Job controllers")
+    assert user(account) in controllers(cluster)
 
 
 def test_t2_the_readme_says_how_a_load_balancer_needs_no_node_ports() -> None:

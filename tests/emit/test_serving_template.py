@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.disruption import termination_grace_seconds
-from gpuc.emit.kueue import MODEL_LOAD_SECONDS
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, HUGEPAGES, POOL_LABEL
+from gpuc.model.time_limits import MODEL_LOAD_SECONDS, termination_grace_seconds
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 from tests.verify.findings import verify_schemas

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpuc.emit.gatekeeper import gatekeeper
-from gpuc.emit.gpu_operator import gpu_operator
-from gpuc.emit.kueue import kueue
+from gpuc.components.gatekeeper.component import gatekeeper
+from gpuc.components.gpu_operator.component import gpu_operator
+from gpuc.components.kueue.component import kueue
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES, tenants
 from gpuc.manifest.manifest import Manifest, Values
 from gpuc.model import Cluster

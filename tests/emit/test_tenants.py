@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gpuc.emit.kueue import kueue
+from gpuc.components.kueue.component import kueue
 from gpuc.emit.tenants import tenants
 from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from gpuc.emit.gang_restart import NO_PROGRESS_CODE, STOPPED_CODE, program
-from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU
@@ -18,6 +17,7 @@ from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL, SHARED_GPU
+from gpuc.model.time_limits import pods_ready_minutes
 from tests.conftest import EXAMPLES, example
 from tests.emit import fleet
 

@@ -9,8 +9,8 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from gpuc.emit.gatekeeper import gatekeeper
-from gpuc.emit.kueue import kueue
+from gpuc.components.gatekeeper.component import gatekeeper
+from gpuc.components.kueue.component import kueue
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.tenants import tenants
 from gpuc.manifest.manifest import Manifest, Values

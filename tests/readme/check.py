@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
-from tests.emit.test_user_data_programs import judged
+from tests.components.karpenter.test_user_data_programs import judged
 from tests.readme.aws import aws_problems, aws_reads
 from tests.readme.blocks import blocks, hidden_commands, mentions, program
 from tests.readme.kubectl import context_problem, kubectl_problems, kubectl_reads

@@ -11,7 +11,7 @@ import pytest
 from gpuc.model import Cluster
 from gpuc.pipeline.stages import CompiledSpec
 from tests.conformance.shared_plane import compiled
-from tests.emit.conftest import Change
+from tests.conftest import Change
 from tests.pipeline.memory import source
 
 

@@ -155,7 +155,7 @@ class Catalog:
     def null_fields(self) -> dict[str, tuple[NullField, ...]]:
         """Fields that a chart renders as null if a Helm value is empty, by component."""
         fields: dict[str, list[NullField]] = {}
-        for row in typed("nulls", "nulls"):
+        for row in typed("releases", "nulls"):
             fields.setdefault(row.component, []).append(row)
         return {component: tuple(rows) for component, rows in fields.items()}
 

@@ -15,6 +15,8 @@ from gpuc.diagnostics.finding import DeclarationError
 from gpuc.diagnostics.spelling import nearest
 
 FOLDER = Path(__file__).parent
+_RELEASES = "releases"
+"""The file whose tables also have the rows of all files components/*/release.json."""
 
 _TABLES = {
     ("datapaths", "datapaths"): ("operations.DatapathFact", ("engine", "subject")),
@@ -31,11 +33,11 @@ _TABLES = {
     ("nccl", "pod"): ("operations.EfaPod", ()),
     ("nccl", "variables"): ("operations.NcclVariable", ("name",)),
     ("nccl", "verdicts"): ("operations.NcclVerdict", ("name", "value")),
-    ("nulls", "nulls"): ("records.NullField", ("component", "version", "kind", "value")),
     ("prices", "prices"): ("prices.FamilyPrices", ("family",)),
     ("registries", "eks"): ("records.EksRegistry", ("region",)),
     ("releases", "components"): ("records.Release", ("set", "component")),
     ("releases", "daemonsets"): ("records.Daemonset", ("name",)),
+    ("releases", "nulls"): ("records.NullField", ("component", "version", "kind", "value")),
     ("releases", "operands"): ("records.Operand", ("operator", "operand")),
     ("reserved_keys", "keys"): ("reserved_keys.ReservedKey", ("key",)),
     ("time_zones", "zones"): ("operations.TimeZone", ("name",)),
@@ -92,15 +94,23 @@ def typed(file: str, table: str) -> list[Any]:
 
 @cache
 def read(file: str) -> dict[str, Any]:
-    """Returns the tables and the sources of a file.
+    """Returns the tables and the sources of a file; for releases, with the rows of each component.
 
     Raises:
         DeclarationError: when the file is not JSON.
     """
+    tables = _json(FOLDER / f"{file}.json")
+    for path in sorted(FOLDER.parent.glob("components/*/release.json")) if file == _RELEASES else ():
+        for name, rows in _json(path).items():
+            tables[name] = {**tables[name], **rows} if name == "sources" else [*tables.get(name, ()), *rows]
+    return tables
+
+
+def _json(path: Path) -> dict[str, Any]:
     try:
-        data: dict[str, Any] = json.loads((FOLDER / f"{file}.json").read_bytes())
+        data: dict[str, Any] = json.loads(path.read_bytes())
     except ValueError as error:
-        raise DeclarationError(f"catalog/{file}.json: {error}") from None
+        raise DeclarationError(f"{path.parent.name}/{path.name}: {error}") from None
     return data
 
 
@@ -139,7 +149,8 @@ def _key_errors(file: str, table: str, row: dict[str, Any]) -> Iterator[str]:
 
 def _location(file: str, table: str, row: dict[str, Any]) -> str:
     name = " ".join(str(row.get(key, "")) for key in _table(file, table)[1]).strip()
-    return f'catalog/{file}.json, table "{table}", row {name or json.dumps(row)}'
+    place = f"catalog/{file}.json" + (" or components/*/release.json" if file == _RELEASES else "")
+    return f'{place}, table "{table}", row {name or json.dumps(row)}'
 
 
 def _choices(word: str, known: Any) -> str:

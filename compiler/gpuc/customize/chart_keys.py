@@ -6,18 +6,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component import Component, components
+from gpuc.emit.component import Component, component_named
 
 
-def component_of(name: str) -> Component:
-    """Returns a component; for a chart that a spec adds, a component about whose keys gpuc knows nothing."""
-    return next((component for component in components() if component.name == name), Component(name=name, wave=0))
-
-
-def reason(component: Component, path: Path) -> str:
+def reason(name: str, path: Path) -> str:
     """Returns why the cluster needs a value of gpuc: the reason of the longest known path; empty for none."""
-    known = [key for key in component.reasons if _starts_with(path, key)]
-    return component.reasons[max(known, key=len)] if known else ""
+    reasons = component.reasons if (component := component_named(name)) else {}
+    known = [key for key in reasons if _starts_with(path, key)]
+    return reasons[max(known, key=len)] if known else ""
 
 
 def relied(component: Component, path: Path, value: Any) -> Iterator[tuple[Path, str]]:

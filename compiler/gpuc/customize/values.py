@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpuc.customize.chart_keys import component_of, reason, relied, without_effect
+from gpuc.customize.chart_keys import reason, relied, without_effect
 from gpuc.customize.merge import is_same, merge_patch
 from gpuc.customize.uses import uses
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.place import place
 from gpuc.diagnostics.spelling import nearest
 from gpuc.emit.block import block_yaml
+from gpuc.emit.component import component_named
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.manifest.printable import unprintable
 from gpuc.spec.components import ComponentSettings
@@ -108,7 +109,8 @@ class ComponentValues:
             why = "; ".join(text for text in texts if text) or _UNKNOWN
             yield _derived(change.component, change.path, f"{what} {_shown(change.old)} of gpuc; {why}")
         for component, path, value in self._added:
-            chart = component_of(component)
+            if (chart := component_named(component)) is None:
+                continue
             for at, why in relied(chart, path, value):
                 yield _derived(component, at, f"replaces a default of the chart that gpuc relies on: {why}")
             for at in without_effect(chart, path, value):
@@ -121,7 +123,7 @@ _UNKNOWN = "gpuc did not find the value in other objects; objects can rely on th
 
 def _because(change: _Replaced) -> str:
     """Returns why the cluster needs the value of gpuc, as a part of a message; empty if gpuc has no text."""
-    why = reason(component_of(change.component), change.path)
+    why = reason(change.component, change.path)
     return f"reason of gpuc: {why}" if why else ""
 
 

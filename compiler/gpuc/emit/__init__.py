@@ -1,4 +1,4 @@
-"""Emitters: functions that turn the resolved cluster into Kubernetes objects and files, one module per component."""
+"""Emitters of the frame: Argo CD, tenants, monitoring, workloads, further charts and README of a cluster."""
 
 from __future__ import annotations
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 
+from gpuc.catalog.records import Release
 from gpuc.emit.bootstrap import ORIGIN, bootstrap
 from gpuc.emit.component import Component, Folder, needed_components
 from gpuc.emit.project import API, Delivered, Permitted, argocd_cluster, own_project, project, target_cluster
@@ -27,8 +29,8 @@ There is no limit: after the last retry Argo CD would never sync the failed comm
 Source: argoproj/argo-cd v3.5.1 controller/appcontroller.go (processRequestedAppOperation, autoSync),
 pkg/apis/application/v1alpha1/types.go (NextRetryAt)
 """
-MONITORING = Folder("monitoring", 5, has_subfolders=True)
-TENANTS = Folder("tenants", 30, is_protected=True)
+MONITORING = Folder("monitoring", "monitoring", 5, has_subfolders=True)
+TENANTS = Folder("tenants", "tenants", 30, is_protected=True)
 """Folders that Argo CD syncs and that do not belong to a component."""
 
 
@@ -42,15 +44,19 @@ def argocd(cluster: Cluster) -> Iterator[Artifact]:
     for folder in shipped_folders(cluster):
         yield _folder(cluster, folder)
     yield _root(cluster)
-    yield from bootstrap(cluster, components)
+    yield from bootstrap(cluster, components, _own_folders(cluster))
 
 
 def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
     """Returns the folders of the cluster that Argo CD syncs, except apps/, in sync order."""
-    folders = [folder for component in needed_components(cluster) for folder in component.folders]
-    folders += [MONITORING] if cluster.spec.observability else []
-    folders += [TENANTS] if cluster.tenants or cluster.spec.auditors else []
-    return tuple(sorted(folders, key=lambda folder: (folder.wave, folder.path)))
+    of_components = chain.from_iterable(component.folders for component in needed_components(cluster))
+    return tuple(sorted((*of_components, *_own_folders(cluster)), key=lambda folder: (folder.wave, folder.path)))
+
+
+def _own_folders(cluster: Cluster) -> list[Folder]:
+    """Returns the folders that Argo CD syncs and that do not belong to a component."""
+    folders = [MONITORING] if cluster.spec.observability else []
+    return [*folders, TENANTS] if cluster.tenants or cluster.spec.auditors else folders
 
 
 def delivered(cluster: Cluster, item: Delivered, permitted: Permitted) -> Iterator[Manifest]:
@@ -73,11 +79,21 @@ def folder_source(cluster: Cluster, folder: str) -> Body:
     return {**_repository(cluster), "path": f"{cluster.spec.delivery.path}/{cluster.name}/{folder}"}
 
 
-def chart_sources(cluster: Cluster, chart: Body, folder: str) -> Body:
-    """Returns the sources of an Application of a chart, whose Helm values are in a folder below out/<cluster>/."""
-    file = f"$values/{cluster.spec.delivery.path}/{cluster.name}/{folder}/values.yaml"
-    with_values = {**chart, "helm": {**chart["helm"], "valueFiles": [file]}}
-    return {"sources": [with_values, {**_repository(cluster), "ref": "values"}]}
+def chart_sources(cluster: Cluster, component: Component, release: Release, folder: str, name: str) -> Body:
+    """Returns the sources of the Application of a chart. The Helm values come from the repository `delivery.repo`.
+
+    Args:
+        folder: the folder of the values below out/<cluster>/.
+        name: the name of the Helm release.
+    """
+    helm: Body = {"releaseName": name}
+    if release.crds_from not in ("", component.name):
+        helm["skipCrds"] = True
+    chart = {"repoURL": release.repo, "chart": release.chart, "targetRevision": release.version, "helm": helm}
+    if component.artifacts is None:
+        return {"source": chart}
+    helm["valueFiles"] = [f"$values/{cluster.spec.delivery.path}/{cluster.name}/{folder}/values.yaml"]
+    return {"sources": [chart, {**_repository(cluster), "ref": "values"}]}
 
 
 def _repository(cluster: Cluster) -> Body:
@@ -96,18 +112,9 @@ def _root(cluster: Cluster) -> Manifest:
 
 
 def _chart(cluster: Cluster, component: Component) -> Manifest:
-    """Returns the Application of a chart. The Helm values come from the repository `delivery.repo`."""
+    """Returns the Application of a component."""
     name, release = component.name, component.release(cluster)
-    helm: Body = {"releaseName": release.chart}
-    chart: Body = {
-        "repoURL": release.repo,
-        "chart": release.chart,
-        "targetRevision": release.version,
-        "helm": helm,
-    }
-    if release.crds_from not in ("", name):
-        helm["skipCrds"] = True
-    sources = chart_sources(cluster, chart, name) if component.artifacts else {"source": chart}
+    sources = chart_sources(cluster, component, release, name, release.chart)
     creates_namespace = release.namespace not in ALWAYS_PLATFORM and component.artifacts is not None
     destination = target_cluster(cluster, release.namespace)
     prune = not component.keeps_definitions

@@ -1,19 +1,20 @@
 """Component: a Helm chart, its Argo CD settings, and the objects that gpuc emits for it.
 
-A module of this package defines a component if it has the variable COMPONENT; there is no central list. The
-repository, chart, version, namespace and DaemonSet requests are in catalog/releases.json, under the name of the
-component. `python -m gpuc.catalog.schemas.derive` derives the schemas of the Helm values and of the custom resources.
+Each folder of gpuc.components is a component: its module component.py has the variable COMPONENT. There is no central
+list. Beside the module are release.json, with repository, chart, version, namespace and DaemonSet requests, and the
+schema of the Helm values, which `python -m gpuc.catalog.schemas.derive` derives.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path as File
 
 from gpuc.catalog.records import Release
+from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
@@ -61,6 +62,8 @@ class Folder:
 
     path: str
     """The path below out/<cluster>/, for example kueue/queues."""
+    title: str
+    """What the folder has, in the table of sync waves. With the wave of the chart: "<chart> and its <title>"."""
     wave: int
     """The sync wave of the folder's Application, after the wave of the chart that defines the folder's kinds."""
     component: str = ""
@@ -92,48 +95,62 @@ class Component:
     """
 
     name: str
-    """The component's key in catalog/releases.json, and its folder below out/<cluster>/."""
+    """The name of the component in its release.json, and its folder below out/<cluster>/."""
+    title: str
+    """The name in a sentence of the README, for example "Kueue" or "the GPU Operator"."""
+    section: Path
+    """The section of the spec for which a cluster needs the component. READMEs list components in this order."""
     wave: int
     """The sync wave of the chart's Application, one of the waves above."""
-    artifacts: Callable[[Cluster], Iterator[Artifact]] | None = None
+    artifacts: Callable[[Cluster], Iterator[Artifact]] | None
     """Yields the Helm values and additional objects. None for a chart that has only CRDs and needs no values."""
-    is_needed: Callable[[Cluster], bool] = lambda cluster: True
-    """Returns whether a cluster needs the component. Default: every cluster needs it."""
-    keeps_definitions: bool = False
+    is_needed: Callable[[Cluster], bool]
+    """Returns whether a cluster needs the component."""
+    may_need_refresh: bool
+    """Whether the Application can stay Progressing after its sync, until the next comparison, because of its CRDs."""
+    keeps_definitions: bool
     """Whether the chart's templates contain CRDs. Argo CD then prunes nothing.
 
     Argo CD prunes a CRD only if it tracks resources by label, or if the template has a namespace. A deleted CRD deletes
     all objects of its kind, so Argo CD may not delete it in these cases either.
     """
-    chart_cluster_kinds: tuple[Kind, ...] = ()
+    chart_cluster_kinds: tuple[Kind, ...]
     """Cluster-scoped kinds of the objects that the chart renders, hooks included.
 
     The AppProject allows only the kinds of charts that gpuc installs, and the kinds of the objects that gpuc emits.
     `helm template` with gpuc's values lists the kinds of a chart.
     """
-    chart_kinds: tuple[Kind, ...] = ()
+    chart_kinds: tuple[Kind, ...]
     """Namespaced kinds of the objects that the chart renders, hooks included."""
-    cluster_kinds: tuple[Kind, ...] = ()
+    cluster_kinds: tuple[Kind, ...]
     """Cluster-scoped kinds of the objects that gpuc emits for the component."""
-    kinds: tuple[Kind, ...] = ()
+    kinds: tuple[Kind, ...]
     """Namespaced kinds of the objects that gpuc emits for the component."""
-    folders: tuple[Folder, ...] = ()
+    folders: tuple[Folder, ...]
     """Folders of objects that the component's controller reads."""
-    ignored: tuple[Body, ...] = ()
+    ignored: tuple[Body, ...]
     """Entries of ignoreDifferences: fields of the chart's objects that controllers write."""
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, str]
     """Why the cluster needs the Helm values of gpuc, by the path of a value or of a map with values.
 
     The README of the cluster shows the reasons if another team installs the chart.
     """
-    relied_defaults: Mapping[str, str] = field(default_factory=dict)
+    relied_defaults: Mapping[str, str]
     """Why the cluster needs the chart's default of a Helm value that gpuc does not set, by the path of the value."""
-    ineffective: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    ineffective: Mapping[str, tuple[str, ...]]
     """Paths of Helm values that have no effect with gpuc's values, each with the paths below that have an effect."""
-    ineffective_because: str = ""
-    """Why these values have no effect, and what a user can do instead."""
-    namespace_labels: Mapping[str, str] = field(default_factory=lambda: PLATFORM)
+    ineffective_because: str
+    """Why these values have no effect, and what a user can do instead; empty if all values have an effect."""
+    namespace_labels: Mapping[str, str]
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
+
+    frameworks: Mapping[str, str]
+    """The frameworks of Kueue whose controller the chart installs, each with the ServiceAccount, as namespace/name."""
+
+    @property
+    def has_controller(self) -> bool:
+        """Whether the chart has a controller, which runs on the system nodes."""
+        return ("apps", "Deployment") in self.chart_kinds
 
     def release(self, cluster: Cluster) -> Release:
         """Returns the chart of the component in the release set of the cluster.
@@ -145,7 +162,7 @@ class Component:
         if release is None:
             raise ValueError(
                 f'release set {cluster.spec.releases.set} has no component "{self.name}": '
-                "add its row to catalog/releases.json"
+                "add its row to the file release.json of the component"
             )
         return release
 
@@ -153,15 +170,25 @@ class Component:
 @cache
 def components() -> tuple[Component, ...]:
     """Returns all components, in sync order."""
-    files = sorted(os.listdir(os.path.dirname(__file__)))
-    modules = [import_module(f"{__package__}.{file[:-3]}") for file in files if file.endswith(".py")]
-    all_components: list[Component] = [module.COMPONENT for module in modules if hasattr(module, "COMPONENT")]
+    folders = (File(__file__).parents[1] / "components").glob("*/component.py")
+    names = [f"gpuc.components.{file.parent.name}.component" for file in folders]
+    all_components: list[Component] = [import_module(name).COMPONENT for name in names]
     return tuple(sorted(all_components, key=lambda component: (component.wave, component.name)))
+
+
+def component_named(name: str) -> Component | None:
+    """Returns a component; None for another chart, for example one that a spec adds."""
+    return next((component for component in components() if component.name == name), None)
 
 
 def needed_components(cluster: Cluster) -> tuple[Component, ...]:
     """Returns the components that the cluster needs, in sync order."""
     return tuple(component for component in components() if component.is_needed(cluster))
+
+
+def by_section(components: Iterable[Component]) -> list[Component]:
+    """Returns components in the order of their sections of the spec."""
+    return sorted(components, key=lambda component: component.section)
 
 
 def webhook_certificate(kind: str) -> Body:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from gpuc.emit.cuda_commands import open_contexts
 from gpuc.emit.gang_restart import NO_PROGRESS_CODE, RESTARTS, STOPPED_CODE, restart_in_place
-from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.emit.workload_template import SPOT_NOTICE_SECONDS, USAGE, Template
 from gpuc.kubernetes.kueue import PREFERRED_TOPOLOGY
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Pool
 from gpuc.model.names import GPU
+from gpuc.model.time_limits import pods_ready_minutes
 
 RENDEZVOUS_PORT = 29500
 KEEP_FINISHED_SECONDS = 86400

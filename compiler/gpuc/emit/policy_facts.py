@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gpuc.emit.component import needed_components
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
 from gpuc.kubernetes.controllers import INTEGRATIONS, JOB_CONTROLLER, UPSTREAM, user
@@ -19,16 +20,24 @@ Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/rbac/service_accoun
 
 _NEEDS: Mapping[str, tuple[str, ...]] = {"trainer.kubeflow.org/trainjob": ("jobset.x-k8s.io/jobset",)}
 """Frameworks whose controller also creates objects of a framework: a TrainJob consists of a JobSet."""
+AUDIT_SECONDS = 300
+"""The time between two audits. The chart's 60 s are shorter than one audit of a large cluster."""
 MIN_GRACE_LIMIT_SECONDS = 600
 """The limit for termination grace periods of tenants whose runs save no checkpoints."""
 
 
 def controllers(cluster: Cluster) -> list[str]:
     """Returns the users that create the pods and jobs of workloads that Kueue manages."""
-    own = dict(UPSTREAM) | {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
+    own = {**UPSTREAM, **brought_controllers(cluster)}
+    own |= {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
     frameworks = [name for chosen in cluster.frameworks for name in (chosen, *_NEEDS.get(chosen, ()))]
     accounts = [own.get(name, "") for name in frameworks]
     return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]
+
+
+def brought_controllers(cluster: Cluster) -> dict[str, str]:
+    """Returns the ServiceAccount of the controller of each framework that a component of the cluster installs."""
+    return {name: account for component in needed_components(cluster) for name, account in component.frameworks.items()}
 
 
 def kueue_user(cluster: Cluster) -> str:

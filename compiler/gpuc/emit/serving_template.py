@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.cuda_commands import serve
-from gpuc.emit.disruption import termination_grace_seconds
-from gpuc.emit.kueue import MODEL_LOAD_SECONDS
 from gpuc.emit.workload_template import SPOT_NOTICE_SECONDS, USAGE, Template
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Pool, Tenant
+from gpuc.model.time_limits import MODEL_LOAD_SECONDS, termination_grace_seconds
 
 NAME_LABEL = "app.kubernetes.io/name"
 DEFAULT_PORT = 8000

@@ -128,8 +128,10 @@ def _of_values(output: Output, values: Manifest) -> Found:
             yield f"sqs-queue/{queue}", ("settings", "interruptionQueue")
     if values.name == "kueue":
         text = dig(values.body, "managerConfig", "controllerManagerConfigYaml")
+        charts = (output.releases.get(installed.name) for installed in output.values)
+        brought = {name for chart in charts if chart for name in chart.groups}
         for _, framework in items(dig(output.objects.documents.get(text, {}), "integrations", "frameworks")):
-            if "/" in framework and not framework.startswith("batch/"):
+            if "/" in framework and framework.partition("/")[0] not in ("batch", *brought):
                 yield f"job-controller/{framework}", ("managerConfig", "controllerManagerConfigYaml")
 
 

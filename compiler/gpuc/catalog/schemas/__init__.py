@@ -12,9 +12,12 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 
 _TABLES = Path(__file__).parent
+_COMPONENTS = Path(__file__).parents[2] / "components"
 DERIVE = "run python -m gpuc.catalog.schemas.derive"
 """Text of a fix: the command that creates a missing table."""
 _ANY_CONSTRAINT = "Constraint"
+VALUES = "values.schema.json"
+"""The file in the folder of a component with the schema of its Helm values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +46,19 @@ def table(api: str, kind: str, kubernetes: str) -> Table | None:
         kubernetes: minor version, for example "1.35".
     """
     if api == CONSTRAINT_API:
-        return _custom(api, _ANY_CONSTRAINT)
-    return _builtin(api, kind, kubernetes) or _custom(api, kind)
+        return custom(api, _ANY_CONSTRAINT)
+    return _builtin(api, kind, kubernetes) or custom(api, kind)
+
+
+def folder(component: str) -> Path:
+    """Returns the folder of a component. Its name has underscores instead of hyphens."""
+    return _COMPONENTS / component.replace("-", "_")
 
 
 @cache
 def chart(component: str) -> Schema | None:
     """Returns the schema of the Helm values of a component, for example "gpu-operator"; None if there is no schema."""
-    path = _TABLES / "charts" / f"{component}.json"
+    path = folder(component) / VALUES
     return _read(path) if path.is_file() else None
 
 
@@ -88,7 +96,8 @@ def builtin_versions() -> list[str]:
 
 
 @cache
-def _custom(api: str, kind: str) -> Table | None:
+def custom(api: str, kind: str) -> Table | None:
+    """Returns the table of a custom kind, or None."""
     group, _, version = api.rpartition("/")
     path = _TABLES / "crds" / group / f"{kind}_{version}.json"
     if not group or not path.is_file():

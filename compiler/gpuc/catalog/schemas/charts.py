@@ -1,18 +1,16 @@
-"""Schemas of Helm values, derived from the defaults in values.yaml and from CRDs."""
+"""Schemas of Helm values, derived from the defaults in values.yaml and from the tables of kinds."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from gpuc.catalog.schemas.crds import custom_resource
+from gpuc.catalog.schemas import custom, folder
 from gpuc.catalog.schemas.deduplicate import deduplicated
-from gpuc.catalog.schemas.structural import Schema, strict
+from gpuc.catalog.schemas.structural import Schema, with_parts
 from gpuc.documents.reader import load_yaml
 
-_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _TEXT_MAP: Schema = {"type": "object", "additionalProperties": {"type": "string"}}
 _COUNT: Schema = {"type": ["integer", "string"]}
 _TEXT_MAPS = {
@@ -22,44 +20,56 @@ _TEXT_MAPS = {
 _COUNTS = {"maxUnavailable", "minAvailable"}
 
 
-def chart_tables(charts: Path, crds: Path, names: Mapping[str, str]) -> dict[str, Schema]:
-    """Returns the schemas of the Helm values of charts, by component.
+def chart_table(component: str, chart: str, charts: Path) -> Schema:
+    """Returns the schema of the Helm values of a chart. Types of pod fields come from the table of JobSet.
 
     Args:
         charts: folder with <chart>/<version>/values.yaml, and subcharts in <chart>/<version>/charts/.
-        crds: folder with the CRDs of jobset, for the types of pod fields, and of gpu-operator.
-        names: chart names by component.
 
     Raises:
-        LookupError: when a chart has no folder.
+        LookupError: when the chart has no folder, or a kind into which the chart renders its values has no table.
     """
-    pod = _pod_fields(custom_resource(crds, "jobset", "JobSet"))
-    policy = custom_resource(crds, "gpu-operator", "ClusterPolicy")["properties"]["spec"]
-    schemas = {}
-    for component, name in names.items():
-        path = next(iter(sorted(charts.glob(f"{name}/*/values.yaml"))), None)
-        if path is None:
-            raise LookupError(f"no {charts}/{name}/<version>/values.yaml for component {component}")
-        values = _read(path)
-        for subchart in sorted(path.parent.glob("charts/*/values.yaml")):
-            name_in_values = subchart.parent.name
-            values[name_in_values] = _merged(_read(subchart), values.get(name_in_values, {}))
-        schema = _ValuesSchema(component, pod, policy if component == "gpu-operator" else {}).schema(values, "")
-        for path_in_values, override in _TABLE["schemas"].get(component, {}).items():
-            _put(schema, path_in_values, override)
-        for path_in_values in _TABLE["rejected"].get(component, ()):
-            _drop(schema, path_in_values)
-        schemas[component] = deduplicated(schema)
-    return schemas
+    path = next(iter(sorted(charts.glob(f"{chart}/*/values.yaml"))), None)
+    if path is None:
+        raise LookupError(f"no {charts}/{chart}/<version>/values.yaml for component {component}")
+    values = _read(path)
+    for subchart in sorted(path.parent.glob("charts/*/values.yaml")):
+        name_in_values = subchart.parent.name
+        values[name_in_values] = _merged(_read(subchart), values.get(name_in_values, {}))
+    exceptions = folder(component) / "values.toml"
+    known = tomllib.loads(exceptions.read_text("utf-8")) if exceptions.is_file() else {}
+    rendered = _spec(*known["rendered_into"]) if "rendered_into" in known else {}
+    overrides = known.get("schemas", {})
+    pod = _pod_fields(_spec("jobset.x-k8s.io/v1alpha2", "JobSet"))
+    schema = _ValuesSchema(overrides, pod, rendered).schema(values, "")
+    for path_in_values, override in overrides.items():
+        _put(schema, path_in_values, override)
+    for path_in_values in known.get("rejected", ()):
+        _drop(schema, path_in_values)
+    return deduplicated(schema)
+
+
+def _spec(api: str, kind: str) -> Schema:
+    """Returns the schema of `spec` of a custom kind, without references."""
+    found = custom(api, kind)
+    if found is None:
+        raise LookupError(f"the kind {api} {kind} has no table: derive it first, with --crds and --kind")
+    return _inlined(found.schema["properties"]["spec"], found.schema.get("$defs", {}))
+
+
+def _inlined(schema: Schema, definitions: Schema) -> Schema:
+    if "$ref" in schema:
+        return _inlined(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    return with_parts(schema, lambda part, _: _inlined(part, definitions))
 
 
 class _ValuesSchema:
     """Derives the schema of the Helm values of a chart from the defaults of the values."""
 
-    def __init__(self, component: str, pod: dict[str, Schema], policy: Schema) -> None:
-        self._component = component
+    def __init__(self, overrides: Schema, pod: dict[str, Schema], rendered: Schema) -> None:
+        self._overrides = overrides
         self._pod = pod
-        self._policy = policy
+        self._rendered = rendered
 
     def schema(self, default: Any, path: str) -> Schema:
         known = self._known(default, path)
@@ -76,37 +86,37 @@ class _ValuesSchema:
 
     def _known(self, default: Any, path: str) -> Schema | None:
         name = path.rpartition(".")[2]
-        if path in (known := _TABLE["schemas"].get(self._component, {})):
-            return dict(known[path])
+        if path in self._overrides:
+            return dict(self._overrides[path])
         if name in _TEXT_MAPS and isinstance(default, dict):
             return _TEXT_MAP
         if name in self._pod and (not default or self._pod[name]["type"] == _scalar(default).get("type")):
             return self._pod[name]
-        field = self._in_policy(path)
+        field = self._rendered_field(path)
         if field and (default in ({}, []) or not isinstance(default, (dict, list))):
             return field
         return _COUNT if name in _COUNTS else None
 
-    def _in_policy(self, path: str) -> Schema | None:
-        """Returns the schema of the ClusterPolicy field into which the chart renders a value, or None."""
-        schema = self._policy
+    def _rendered_field(self, path: str) -> Schema | None:
+        """Returns the schema of the field into which the chart renders a value, or None."""
+        schema = self._rendered
         for step in path.split("."):
             if step not in schema.get("properties", {}):
                 return None
             schema = schema["properties"][step]
-        return {word: value for word, value in strict(schema).items() if word != "default"}
+        return {word: value for word, value in schema.items() if word != "default"}
 
 
 def _pod_fields(jobset: Schema) -> dict[str, Schema]:
     """Returns the schemas of pod and container fields that charts copy to pods, by their names in values.yaml."""
-    job = jobset["properties"]["spec"]["properties"]["replicatedJobs"]["items"]["properties"]["template"]
+    job = jobset["properties"]["replicatedJobs"]["items"]["properties"]["template"]
     pod = job["properties"]["spec"]["properties"]["template"]["properties"]["spec"]["properties"]
     container = pod["containers"]["items"]["properties"]
     named = {name: pod[name] for name in ("affinity", "dnsConfig", "tolerations", "topologySpreadConstraints")}
     named |= {name: container[name] for name in ("env", "envFrom", "resources")}
     named["podSecurityContext"] = pod["securityContext"]
     named["securityContext"] = named["containerSecurityContext"] = container["securityContext"]
-    return {name: strict(schema) for name, schema in named.items()}
+    return named
 
 
 def _scalar(default: Any) -> Schema:

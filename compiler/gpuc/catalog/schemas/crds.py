@@ -33,7 +33,7 @@ def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]
         LookupError: when no file defines one of the kinds.
     """
     tables: dict[str, Any] = {}
-    for definition in _definitions(folder, "*", {kind for _, kind in kinds} | {_ANY_CONSTRAINT}):
+    for definition in _definitions(folder, {kind for _, kind in kinds} | {_ANY_CONSTRAINT}):
         spec = definition["spec"]
         group, kind = spec["group"], spec["names"]["kind"]
         for version in spec["versions"]:
@@ -49,15 +49,8 @@ def custom_tables(folder: Path, kinds: Collection[CustomKind]) -> dict[str, Any]
     return tables
 
 
-def custom_resource(folder: Path, project: str, kind: str) -> Schema:
-    """Returns the schema of the first version of a kind, unchanged from its CRD."""
-    definition = next(item for item in _definitions(folder, project, {kind}) if item["spec"]["names"]["kind"] == kind)
-    schema: Schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    return schema
-
-
-def _definitions(folder: Path, project: str, kinds: Collection[str]) -> Iterator[Any]:
-    for path in sorted(folder.glob(f"{project}/*/*.yaml")):
+def _definitions(folder: Path, kinds: Collection[str]) -> Iterator[Any]:
+    for path in sorted(folder.glob("*/*/*.yaml")):
         text = path.read_text(encoding="utf-8")
         if any(f"kind: {kind}\n" in text for kind in kinds):
             documents = (item for item in load_all_yaml(text) if item)

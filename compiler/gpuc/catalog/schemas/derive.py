@@ -1,22 +1,22 @@
-"""`python -m gpuc.catalog.schemas.derive` writes the schema tables of this folder; `--help` lists its options.
+"""`python -m gpuc.catalog.schemas.derive` writes schema tables of kinds and of Helm values; `--help` lists its options.
 
-It writes the tables of the charts of the newest release set, of all kinds that already have a table, and of the kinds
-in --kind.
+It writes the tables of the charts of the newest release set or of the components that --component names, of all kinds
+that already have a table, and of the kinds in --kind.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from gpuc.catalog import load
-from gpuc.catalog.schemas import custom_kinds
+from gpuc.catalog.schemas import VALUES, custom_kinds, folder
 from gpuc.catalog.schemas.builtin import EMITTED, OFTEN, builtin_tables
-from gpuc.catalog.schemas.charts import chart_tables
+from gpuc.catalog.schemas.charts import chart_table
 from gpuc.catalog.schemas.crds import CustomKind, custom_tables
 
 _HERE = Path(__file__).parent
@@ -30,21 +30,32 @@ kinds in --kind, and of the Helm values of the newest release set. Existing file
       Copy the files to CRDS/PROJECT/VERSION. If they are templates of the chart, render them with `helm template`."""
 
 
-def derived(crds: Path, charts: Path, kinds: Collection[CustomKind]) -> dict[str, str]:
-    """Returns the text of the tables of the kinds and of all charts, by path in this folder.
+def derived_charts(charts: Path, components: Collection[str]) -> dict[Path, str]:
+    """Returns the text of the schemas of Helm values, by file; of all components of the newest release set if empty.
 
     Raises:
-        LookupError: when a kind or a chart has no file.
+        LookupError: when a component has no row, or its chart has no file.
     """
     releases = load().releases
-    names = {name: release.chart for name, release in releases[max(releases)].items()}
-    tables = {f"crds/{file}": table for file, table in custom_tables(crds, kinds).items()}
-    tables |= {f"charts/{component}.json": table for component, table in chart_tables(charts, crds, names).items()}
-    return {file: _text(table) for file, table in tables.items()}
+    newest = releases[max(releases)]
+    if unknown := sorted({*components} - newest.keys()):
+        raise LookupError(f"no row in components/*/release.json for component {', '.join(unknown)}")
+    return {
+        folder(name) / VALUES: _text(chart_table(name, newest[name].chart, charts)) for name in components or newest
+    }
 
 
-def derived_builtins() -> dict[str, str]:
-    """Returns the text of the tables of built-in kinds, by path in this folder.
+def derived_kinds(crds: Path, kinds: Collection[CustomKind]) -> dict[Path, str]:
+    """Returns the text of the tables of custom kinds, by file.
+
+    Raises:
+        LookupError: when a kind has no file.
+    """
+    return {_HERE / "crds" / file: _text(table) for file, table in custom_tables(crds, kinds).items()}
+
+
+def derived_builtins() -> dict[Path, str]:
+    """Returns the text of the tables of built-in kinds, by file.
 
     Raises:
         ModuleNotFoundError: when kubernetes-validate is not installed.
@@ -52,9 +63,9 @@ def derived_builtins() -> dict[str, str]:
     package = find_spec("kubernetes_validate")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("install the package kubernetes-validate, which has the schemas of built-in kinds")
-    folder = Path(package.origin).parent / "kubernetes-json-schema"
+    schemas = Path(package.origin).parent / "kubernetes-json-schema"
     chosen = {"kubernetes.json": EMITTED, "kubernetes-often.json": OFTEN}
-    return {file: _text(builtin_tables(folder, kinds)) for file, kinds in chosen.items()}
+    return {_HERE / file: _text(builtin_tables(schemas, kinds)) for file, kinds in chosen.items()}
 
 
 def main() -> None:
@@ -65,12 +76,16 @@ def main() -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
-        "--crds", type=Path, required=True,
+        "--crds", type=Path,
         help="folder of <project>/<version>/*.yaml, the CustomResourceDefinitions of every kind that has a table",
     )  # fmt: skip
     parser.add_argument(
-        "--charts", type=Path, required=True,
-        help="folder of <chart>/<version>/, unpacked charts of the newest release set; <chart> as in releases.json",
+        "--charts", type=Path,
+        help="folder of <chart>/<version>/, unpacked charts; <chart> as in release.json of the component",
+    )  # fmt: skip
+    parser.add_argument(
+        "--component", action="append", default=[], metavar="NAME",
+        help="a component whose schema of Helm values is written; without it, those of the newest release set",
     )  # fmt: skip
     parser.add_argument(
         "--kind", nargs=2, action="append", default=[], metavar=("APIVERSION", "KIND"),
@@ -80,14 +95,21 @@ def main() -> None:
         "--kubernetes-validate", action="store_true", help="write the tables of the built-in kinds as well"
     )
     chosen = parser.parse_args()
+    added = {(api, kind) for api, kind in chosen.kind}
     try:
-        texts = derived(chosen.crds, chosen.charts, {*custom_kinds(), *((api, kind) for api, kind in chosen.kind)})
+        if chosen.crds:
+            # With a component, the folder has only the definitions of this component.
+            _write(derived_kinds(chosen.crds, added if chosen.component else {*custom_kinds(), *added}))
+        if chosen.charts:
+            _write(derived_charts(chosen.charts, chosen.component))
     except LookupError as error:
         parser.error(str(error))
     if chosen.kubernetes_validate:
-        texts |= derived_builtins()
-    for file, text in texts.items():
-        path = _HERE / file
+        _write(derived_builtins())
+
+
+def _write(texts: Mapping[Path, str]) -> None:
+    for path, text in texts.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 

@@ -9,7 +9,7 @@ from gpuc.emit.alerts.capacity import capacity_alerts
 from gpuc.emit.alerts.gpus import gpu_alerts
 from gpuc.emit.alerts.nodes import node_alerts
 from gpuc.emit.alerts.queues import queue_alerts
-from gpuc.emit.gatekeeper import AUDIT_SECONDS
+from gpuc.emit.policy_facts import AUDIT_SECONDS
 from gpuc.model import Cluster
 
 LATE_SECONDS = 6 * AUDIT_SECONDS

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.alerts.alert import Alert, alert, any_of, events
-from gpuc.emit.kueue import pods_ready_minutes
 from gpuc.model import Cluster
+from gpuc.model.time_limits import pods_ready_minutes
 
 
 def queue_alerts(cluster: Cluster) -> Iterator[Alert]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gpuc.diagnostics.finding import Path as SpecPath
+from gpuc.emit.added_charts import added_components
 from gpuc.emit.alerts import alerts
-from gpuc.emit.component import Component
-from gpuc.emit.kueue import manages_pods, pods_ready_minutes
+from gpuc.emit.component import Component, Folder, by_section
 from gpuc.emit.pod_deletion import grace_limits
 from gpuc.emit.prerequisites import chapters, preparation
 from gpuc.emit.prerequisites.nodes import CAPACITY_TITLE
@@ -22,24 +22,28 @@ from gpuc.kubernetes.amounts import MEMORY, quantity_text
 from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
+from gpuc.model.time_limits import manages_pods, pods_ready_minutes
 from gpuc.spec.charts import LAST_WAVE
 from gpuc.spec.patches import Patch
 from gpuc.spec.platform import NodeAgent
 
 ORIGIN: SpecPath = ("spec", "delivery")
+Titled = tuple[tuple[int, ...], str]
+"""The sync waves of Applications, and their title."""
 
 _JUDGED = ("al2023", "ubuntu")
 """Image families on which a failure of userData is visible."""
 
 
-def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[Artifact]:
+def bootstrap(cluster: Cluster, components: tuple[Component, ...], folders: list[Folder]) -> Iterator[Artifact]:
     """Yields the README of the cluster, and the health checks as values for the Helm chart of Argo CD.
 
     Args:
         components: the components that the cluster needs.
+        folders: the folders that Argo CD syncs and that do not belong to a component.
     """
     folder = Path(__file__).parent
-    readme = _readme_values(cluster, components)
+    readme = _readme_values(cluster, components, folders)
     texts = {
         "README.md": render(folder, "readme.md.j2", **readme),
         "argocd-health.yaml": render(folder, "argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
@@ -48,7 +52,7 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...]) -> Iterator[A
         yield Text(cluster.entry(file), ORIGIN, text)
 
 
-def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
+def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders: list[Folder]) -> dict[str, object]:
     found = chapters(cluster)
     titles = [chapter.title for chapter in found]
     kinds = {template.kind for template in workloads(cluster) if isinstance(template, Manifest)}
@@ -59,7 +63,7 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[
         "preparation": preparation(cluster, found),
         "reserved_step": titles.index(CAPACITY_TITLE) + 1 if CAPACITY_TITLE in titles else 0,
         **_delivery_values(cluster),
-        **_component_values(cluster, components),
+        **_component_values(cluster, components, folders),
         **_replacement_values(cluster),
         "agents": [_agent(name, agent) for name, agent in cluster.spec.node_agents.items()],
         "mps_pools": [pool for pool in cluster.gpu_pools if pool.mps_user is not None],
@@ -91,39 +95,44 @@ def _delivery_values(cluster: Cluster) -> dict[str, object]:
     }
 
 
-def _component_values(cluster: Cluster, components: tuple[Component, ...]) -> dict[str, object]:
+def _component_values(cluster: Cluster, components: tuple[Component, ...], folders: list[Folder]) -> dict[str, object]:
     """Returns the values of the sections about components: the sync waves, the charts, and charts of other teams."""
-    names = {component.name for component in components}
-    managed = {name for name in names if cluster.is_managed(name)}
-    karpenter = "Karpenter and its FlowSchemas" if "karpenter" in managed else "FlowSchemas of Karpenter"
-    applications = [
-        ("-20", "CRDs of Karpenter", "karpenter-crd" in managed),
-        ("-10", "Gatekeeper", "gatekeeper" in managed),
-        ("0", karpenter, True),
-        ("0", "GPU Operator", "gpu-operator" in managed),
-        ("0", "EFA device plugin", "efa" in managed),
-        ("5", "monitoring", cluster.spec.observability is not None),
-        ("5", "configuration of the GPU Operator", "gpu-operator" in names),
-        ("10", "Kueue", "kueue" in managed),
-        ("15, 16", "policies", "gatekeeper" in names),
-        ("20", "node pools", True),
-        ("25, 26", "flavors, queues", "kueue" in names),
-        ("30", "tenants", bool(cluster.tenants)),
-        *((str(chart.wave), f"chart {name}", True) for name, chart in cluster.spec.charts.items()),
-        *((str(LAST_WAVE), f"manifests of {owner or 'the platform'}", True) for owner in cluster.object_owners),
-    ]
-    waves: dict[str, list[str]] = {}
-    for wave, application, is_emitted in sorted(applications, key=lambda row: int(row[0].partition(",")[0])):
-        if is_emitted:
-            waves.setdefault(wave, []).append(application)
+    managed = [component for component in components if cluster.is_managed(component.name)]
     return {
-        "components": [component.release(cluster) for component in components if component.name in managed],
-        "waves": waves,
+        "components": [component.release(cluster) for component in managed],
+        "waves": _waves(cluster, components, folders),
         "awaited_charts": [name for name, chart in cluster.spec.charts.items() if chart.wave < LAST_WAVE],
         "of_users": [*cluster.spec.charts, *(f"extra-{owner}".rstrip("-") for owner in cluster.object_owners)],
-        "with_crds": [name for name in ("karpenter-crd", "gpu-operator", "kueue") if name in managed],
+        "with_crds": [component.name for component in managed if component.may_need_refresh],
         "operator_namespace": cluster.components["gpu-operator"].namespace,
     }
+
+
+def _waves(cluster: Cluster, components: Iterable[Component], folders: Iterable[Folder]) -> dict[str, list[str]]:
+    """Returns the titles of the Applications by sync wave; folders of adjacent waves have one key, such as "25, 26"."""
+    rows: list[Titled] = [((folder.wave,), folder.title) for folder in folders]
+    rows += [row for component in by_section(components) for row in _applications(cluster, component)]
+    rows += [((component.wave,), component.title) for component in added_components(cluster).values()]
+    rows += [((LAST_WAVE,), f"manifests of {owner or 'the platform'}") for owner in cluster.object_owners]
+    waves: dict[str, list[str]] = {}
+    for numbers, title in sorted(rows, key=lambda row: row[0][0]):
+        waves.setdefault(", ".join(map(str, numbers)), []).append(title)
+    return waves
+
+
+def _applications(cluster: Cluster, component: Component) -> Iterator[Titled]:
+    """Yields the sync waves and the titles of the Applications of a component."""
+    beside = [folder.title for folder in component.folders if folder.wave == component.wave]
+    if cluster.is_managed(component.name):
+        yield (component.wave,), " and its ".join([component.title.removeprefix("the "), *beside])
+    else:
+        yield from (((component.wave,), f"{title} of {component.title}") for title in beside)
+    titles = {folder.wave: folder.title for folder in component.folders if folder.wave != component.wave}
+    while titles:
+        waves = [wave := min(titles)]
+        while (wave := wave + 1) in titles:
+            waves.append(wave)
+        yield tuple(waves), ", ".join(dict.fromkeys(titles.pop(wave) for wave in waves))
 
 
 def _address_ranges(cluster: Cluster) -> str:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from gpuc.emit.component import needed_components
+from gpuc.emit.component import by_section, needed_components
 from gpuc.emit.prerequisites.connections import replaces_kube_proxy
 from gpuc.emit.prerequisites.record import AWS, Chapter, Row, written
 from gpuc.model import Cluster, Pool
 from gpuc.model.names import SYSTEM_TAINT
 
 CAPACITY_TITLE = "Reserved capacity"
-TITLES = {"karpenter": "Karpenter", "kueue": "Kueue", "gatekeeper": "Gatekeeper", "gpu-operator": "the GPU Operator"}
 
 
 def system_nodes(cluster: Cluster) -> Chapter:
     """Returns the chapter about the EKS cluster, and the nodes on which the controllers run."""
     known = {"name": cluster.aws.eks_cluster, "version": cluster.spec.kubernetes}
     replaced = replaces_kube_proxy(cluster)
-    components = {component.name for component in needed_components(cluster)}
+    components = by_section(needed_components(cluster))
     rows: list[Row] = [
         ("eks-cluster", (*AWS, "eksCluster"), known),
         ("authentication-mode", (*AWS, "eksCluster"), known),
@@ -25,7 +24,7 @@ def system_nodes(cluster: Cluster) -> Chapter:
         *([] if replaced else [("eks-addon/kube-proxy", AWS, {})]),
     ]
     values = {
-        "controllers_of_platform": ", ".join(title for name, title in TITLES.items() if name in components),
+        "controllers_of_platform": ", ".join(component.title for component in components if component.has_controller),
         "charts": sorted(cluster.spec.charts),
         "replaces_kube_proxy": replaced,
     }

@@ -11,11 +11,11 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.alerts import alerts
 from gpuc.emit.alerts.nodes import node_labels
 from gpuc.emit.component import Component, needed_components
-from gpuc.emit.policy_facts import controllers
+from gpuc.emit.policy_facts import brought_controllers, controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.argocd import argocd_url
-from gpuc.kubernetes.controllers import INTEGRATIONS
+from gpuc.kubernetes.controllers import INTEGRATIONS, user
 from gpuc.manifest.manifest import Body, Values
 from gpuc.model import Cluster
 from gpuc.objects.object_set import group
@@ -60,15 +60,18 @@ def prometheus(cluster: Cluster) -> Chapter:
 
 
 def job_controllers(cluster: Cluster) -> Chapter:
-    """Returns the chapter about the controllers of the job kinds that Kueue manages and Kubernetes does not have."""
-    used = {name: title for name in cluster.frameworks if (title := INTEGRATIONS[name].controller)}
+    """Returns the chapter about the controllers of job kinds that neither Kubernetes nor a component has."""
+    brought = brought_controllers(cluster)
+    used = {name: INTEGRATIONS[name].controller for name in cluster.frameworks if name not in brought}
+    used = {name: title for name, title in used.items() if title}
     rows: list[Row] = []
     for name, title in used.items():
         api_group, singular = name.split("/")
         known = {"name": name, "title": title, "definition": f"{singular}s.{api_group}"}
         rows.append(("job-controller", ("spec", "kueue", "frameworks"), known))
     titles = list(dict.fromkeys(used.values()))
-    accounts = [name.removeprefix("system:serviceaccount:") for name in controllers(cluster)[1:]]
+    users = [name for name in controllers(cluster)[1:] if name not in map(user, brought.values())]
+    accounts = [name.removeprefix("system:serviceaccount:") for name in users]
     title = "Job controllers"
     return written(cluster, "job_controllers", title, rows, controllers=titles, accounts=accounts)
 

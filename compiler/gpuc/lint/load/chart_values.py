@@ -30,7 +30,7 @@ NO_CONFIG = declare_rule("VAL003", Severity.ERROR,
 NULL_FIELD = declare_rule("VAL005", Severity.WARNING,
     "A chart renders an empty Helm value as a null in a custom resource.",
     "The API server refuses a server-side apply of the object, which Flux, Helm 4 and Argo CD (ServerSideApply) use.",
-    "compiler/gpuc/catalog/nulls.json")  # fmt: skip
+    "compiler/gpuc/components/*/release.json")  # fmt: skip
 Locate = Callable[[Path, bool], Mark]
 """Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
 CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "Configuration")

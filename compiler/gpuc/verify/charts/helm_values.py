@@ -49,7 +49,7 @@ def wrong_type(subject: Subject) -> Findings:
 @check(
     "VAL004",
     source="argoproj/argo-cd v3.5.1 docs/user-guide/sync-options.md (Server-Side Apply); "
-    "compiler/gpuc/catalog/nulls.json",
+    "compiler/gpuc/components/*/release.json",
 )
 def null_field(subject: Subject) -> Findings:
     """A chart renders an empty Helm value as a null in a custom resource.

@@ -22,7 +22,7 @@ NO_CHART = declare_rule(
     "Argo CD v3.5, docs/user-guide/helm.md",
 )  # fmt: skip
 FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"jobset": ("jobset.x-k8s.io",), "lws": ("leaderworkerset.x-k8s.io",)}
-"""API groups by chart, for charts that are not in catalog/releases.json.
+"""API groups by chart, for charts that no component of gpuc installs.
 
 Source: charts of jobset v0.12 and lws v0.9
 """

@@ -72,7 +72,7 @@ def chart_repository_changes(change: Change) -> Impacts:
             )
 
 
-@impact("IMP610", Level.NONE, source="the charts in catalog/releases.json, and the DaemonSets that they install")
+@impact("IMP610", Level.NONE, source="the charts in components/*/release.json, and the DaemonSets that they install")
 def component_added(change: Change) -> Impacts:
     """The cluster needs another component, so Argo CD installs its chart.
 

@@ -1,0 +1,1 @@
+"""Gatekeeper: its configuration, and the policies."""

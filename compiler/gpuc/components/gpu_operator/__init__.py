@@ -1,0 +1,1 @@
+"""NVIDIA GPU Operator: its configuration, the ClusterPolicy, and the GPU gate."""

@@ -1,0 +1,211 @@
+"""GPU Operator: configuration of GPU sharing, MIG layouts and metrics, and the ClusterPolicy that refers to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.components.gpu_operator.cluster_policy import (
+    DEFAULT_PLUGIN_CONFIG,
+    METRIC_CONFIG,
+    MIG_CONFIG,
+    NAME,
+    PLUGIN_CONFIG,
+    agent_tolerations,
+    cluster_policy,
+)
+from gpuc.components.gpu_operator.gpu_gate import gpu_gate
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.block import block_yaml
+from gpuc.emit.component import (
+    ADMISSION_POLICIES,
+    CLUSTER_ROLES,
+    CONTROLLER,
+    CRD,
+    ON_SYSTEM_NODES,
+    PLATFORM,
+    PRIVILEGED,
+    SYSTEM_PODS,
+    Component,
+    Folder,
+)
+from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
+from gpuc.model import Cluster, GpuPool
+from gpuc.model.names import GPU
+from gpuc.model.sharing import Sharing
+
+PODS: dict[Path, RunsOn] = {
+    ("operator",): "system nodes",
+    ("node-feature-discovery", "master"): "system nodes",
+    ("node-feature-discovery", "gc"): "system nodes",
+    ("node-feature-discovery", "worker"): "GPU nodes",
+}
+NFD_NAMES = "with another name, Argo CD replaces Node Feature Discovery, whose labels the operator needs"
+"""The reason for the names of the objects of Node Feature Discovery."""
+
+_CONFIG_MAP = ("config.create", "config.name", "config.data")
+_IMAGE = ("repository", "image", "version")
+_EFFECTIVE = {
+    "devicePlugin": _CONFIG_MAP,
+    "migManager": _CONFIG_MAP,
+    "dcgmExporter": _CONFIG_MAP,
+    "driver": tuple(f"manager.{key}" for key in _IMAGE),
+    "validator": _IMAGE,
+}
+"""Values below a key of INEFFECTIVE with an effect: ConfigMaps, and environment variables of the operator."""
+_INEFFECTIVE = (
+    "psa", "cdi", "sandboxWorkloads", "hostPaths", "daemonsets", "validator", "mig", "driver", "toolkit",
+    "devicePlugin", "dcgm", "dcgmExporter", "gfd", "migManager", "nodeStatusExporter", "gds", "gdrcopy", "vgpuManager",
+    "vgpuDeviceManager", "vfioManager", "kataManager", "sandboxDevicePlugin", "kataSandboxDevicePlugin", "ccManager",
+    "draDriver", "operator.defaultGPUMode", "operator.metrics", "operator.runtimeClass",
+    "operator.use_ocp_driver_toolkit",
+)  # fmt: skip
+INEFFECTIVE = {path: tuple(f"{path}.{key}" for key in _EFFECTIVE.get(path, ())) for path in _INEFFECTIVE}
+"""Helm values that only the templates of ClusterPolicy, GPUCluster and NVIDIADriver read, or that `fail` checks.
+
+The operator ignores an NVIDIADriver object unless the ClusterPolicy enables the objects of this kind.
+
+Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator/templates, controllers/nvidiadriver_controller.go
+"""
+
+
+def gpu_operator(cluster: Cluster) -> Iterator[Artifact]:
+    """Yields the Helm values, the ClusterPolicy, and the GPU gate."""
+    embedded: dict[str, Body] = {}
+    body: Body = {
+        "nfd": {"enabled": True},
+        # gpuc emits the ClusterPolicy. Server-side apply rejects the ClusterPolicy that the chart renders.
+        "clusterPolicy": {"deployCR": False},
+        # The hook would run at every sync (PreSync). Argo CD applies the CRDs from the chart's crds/ folder instead.
+        "operator": {"upgradeCRD": False, **ON_SYSTEM_NODES},
+        **_config_maps(cluster, embedded),
+        # The hook would remove the labels of all nodes, and so all operands, when the Application is deleted.
+        "node-feature-discovery": {
+            "master": ON_SYSTEM_NODES,
+            "gc": ON_SYSTEM_NODES,
+            "worker": {"tolerations": agent_tolerations(cluster)},
+            "postDeleteCleanup": False,
+        },
+    }
+    yield Values(cluster.values_file("gpu-operator"), ("spec", "pools"), "gpu-operator", body, embedded, pods=PODS)
+    yield cluster_policy(cluster)
+    yield from gpu_gate(cluster)
+
+
+def _config_maps(cluster: Cluster, embedded: dict[str, Body]) -> Body:
+    """Returns the values from which the chart creates ConfigMaps, by operand."""
+    data = {
+        "devicePlugin": (PLUGIN_CONFIG, _plugin_configs(cluster.gpu_pools, embedded)),
+        "migManager": (MIG_CONFIG, _mig_layouts(cluster.gpu_pools, embedded)),
+        "dcgmExporter": (METRIC_CONFIG, metric_list(cluster)),
+    }
+    return {
+        operand: {"config": {"create": True, "name": name, "data": content}}
+        for operand, (name, content) in data.items()
+        if content
+    }
+
+
+def _plugin_configs(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
+    """Returns the configurations of the device plugin by name. Empty if the node image contains a device plugin."""
+    if pools[0].image.device_plugin == "image":
+        return {}
+    sharings = {pool.sharing.plugin_config: pool.sharing for pool in pools}
+    sharings.setdefault(DEFAULT_PLUGIN_CONFIG, Sharing("exclusive"))
+    return {name: _embed(_plugin_config(sharings[name]), embedded) for name in sorted(sharings)}
+
+
+def _embed(document: Body, embedded: dict[str, Body]) -> str:
+    """Returns the YAML text of a document, and stores the document in `embedded` under this text."""
+    text = block_yaml(document)
+    embedded[text] = document
+    return text
+
+
+def _plugin_config(sharing: Sharing) -> Body:
+    """Returns the configuration of the device plugin for one kind of sharing.
+
+    Source: NVIDIA/k8s-device-plugin v0.20.0, api/config/v1
+    """
+    config: Body = {"version": "v1", "flags": {"migStrategy": sharing.strategy}}
+    if sharing.mode == "shared":
+        # The shares get the resource name nvidia.com/gpu.shared, so they are not counted as complete GPUs. Two shares
+        # do not give more compute than one share.
+        config["sharing"] = {
+            sharing.kind: {
+                "renameByDefault": True,
+                "failRequestsGreaterThanOne": True,
+                "resources": [{"name": GPU, "replicas": sharing.replicas}],
+            }
+        }
+    return config
+
+
+def _mig_layouts(pools: tuple[GpuPool, ...], embedded: dict[str, Body]) -> Body:
+    """Returns the configuration file of the MIG manager. Empty if the GPU Operator partitions the GPUs of no pool."""
+    mig_pools = [pool for pool in pools if pool.mig_by_operator]
+    if not mig_pools:
+        return {}
+    layouts: Body = {"all-disabled": [{"devices": "all", "mig-enabled": False}]}
+    for pool in mig_pools:
+        layouts[pool.layout_name] = _mig_layout(pool)
+    return {"config.yaml": _embed({"version": "v1", "mig-configs": layouts}, embedded)}
+
+
+def _mig_layout(pool: GpuPool) -> list[Body]:
+    """Returns the MIG layout of a pool, with one entry for all GPUs that have the same layout."""
+    gpus = pool.sharing.gpus_by_layout
+    if len(gpus) == 1:
+        return [{"devices": "all", "mig-enabled": True, "mig-devices": dict(pool.sharing.layouts[0])}]
+    return [
+        {"devices": numbers, "mig-enabled": True, "mig-devices": dict(layout)}
+        if layout
+        else {"devices": numbers, "mig-enabled": False}
+        for layout, numbers in gpus.items()
+    ]
+
+
+def metric_list(cluster: Cluster) -> str:
+    """Returns the metric list of the DCGM exporter, with a line `name, type, help` for each metric.
+
+    A custom list replaces the default list of the DCGM exporter, so the custom list contains the default metrics too.
+    """
+    metrics = cluster.catalog.dcgm_metrics
+    exported = (metrics[name] for name in sorted(metrics) if metrics[name].default or metrics[name].is_added)
+    return "".join(f"{metric.name}, {metric.type}, {metric.help}\n" for metric in exported)
+
+
+COMPONENT = Component(
+    name="gpu-operator",
+    title="the GPU Operator",
+    section=("spec", "pools"),
+    wave=0,
+    artifacts=gpu_operator,
+    is_needed=lambda cluster: bool(cluster.gpu_pools),
+    may_need_refresh=True,
+    keeps_definitions=False,
+    chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
+    chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
+    cluster_kinds=(*CLUSTER_ROLES, *ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
+    kinds=(("", "ServiceAccount"), ("apps", "DaemonSet")),
+    reasons={
+        "nfd": "the operator finds GPU nodes by the labels of Node Feature Discovery",
+        "clusterPolicy": "gpuc emits the ClusterPolicy",
+        "operator": f"{SYSTEM_PODS}; Argo CD would run the hook that upgrades CRDs at every sync",
+        "devicePlugin.config": "the ClusterPolicy and the labels of the pools name these configurations",
+        "migManager.config": "the ClusterPolicy and the labels of the pools name these MIG layouts",
+        "dcgmExporter.config": "the alerts need these metrics, and the ClusterPolicy names their ConfigMap",
+        "node-feature-discovery": "the workers tolerate the taints of the pools; all other pods run on system nodes",
+    },
+    relied_defaults={
+        "gpuCluster.deployCR": "gpuc emits a ClusterPolicy, and only one of ClusterPolicy and GPUCluster can exist",
+        "node-feature-discovery.nameOverride": NFD_NAMES,
+        "node-feature-discovery.fullnameOverride": NFD_NAMES,
+        "node-feature-discovery.namespaceOverride": NFD_NAMES,
+    },
+    ineffective=INEFFECTIVE,
+    ineffective_because=f"gpuc emits the ClusterPolicy; patch ClusterPolicy {NAME} instead",
+    folders=(Folder("gpu-operator/config", "configuration of the GPU Operator", 5, "gpu-operator"),),
+    ignored=(),
+    namespace_labels={**PLATFORM, **PRIVILEGED},
+    frameworks={},
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Karpenter: its configuration, NodePools, EC2NodeClasses, and the user data of the nodes."""

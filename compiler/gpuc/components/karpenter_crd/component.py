@@ -1,0 +1,28 @@
+"""CRDs of Karpenter. Their own chart installs the CRDs before the controller, and keeps them without the controller."""
+
+from __future__ import annotations
+
+from gpuc.emit.component import CRD, Component
+
+COMPONENT = Component(
+    name="karpenter-crd",
+    title="the CRDs of Karpenter",
+    section=("spec", "cloud", "aws"),
+    wave=-20,
+    artifacts=None,
+    is_needed=lambda cluster: True,
+    may_need_refresh=True,
+    keeps_definitions=True,
+    chart_cluster_kinds=(CRD,),
+    chart_kinds=(),
+    cluster_kinds=(),
+    kinds=(),
+    folders=(),
+    ignored=(),
+    reasons={},
+    relied_defaults={},
+    ineffective={},
+    ineffective_because="",
+    namespace_labels={},
+    frameworks={},
+)

@@ -1,0 +1,1 @@
+"""Kueue: its configuration, queues, flavors, cohorts, topologies and priorities."""

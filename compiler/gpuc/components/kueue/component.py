@@ -1,0 +1,182 @@
+"""Kueue: Helm values, and all objects that it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.components.kueue.objects import shared_objects
+from gpuc.components.kueue.queues import queue_objects
+from gpuc.diagnostics.finding import Path
+from gpuc.emit.block import block_yaml
+from gpuc.emit.component import (
+    CLUSTER_ROLES,
+    CONTROLLER,
+    CRD,
+    PLATFORM,
+    SYSTEM_TOLERATIONS,
+    Component,
+    Folder,
+    webhook_certificate,
+)
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
+from gpuc.kubernetes.kueue import GROUP
+from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
+from gpuc.model import Cluster
+from gpuc.model.names import TENANT_KEY
+from gpuc.model.time_limits import manages_pods, pods_ready_minutes
+
+NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
+"""The reason for the names of the chart's objects."""
+RETENTION = "168h"
+"""How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
+
+
+def kueue(cluster: Cluster) -> Iterator[Artifact]:
+    """Yields the Helm values and all cluster-scoped objects of Kueue."""
+    yield _values(cluster)
+    yield from shared_objects(cluster)
+    for queue in cluster.queues:
+        yield from queue_objects(cluster, queue)
+
+
+def _values(cluster: Cluster) -> Values:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": {"matchLabels": {"control-plane": "controller-manager"}},
+    }
+    configuration = _configuration(cluster)
+    text = block_yaml(configuration)
+    body: Body = {
+        # Prometheus would not select the ServiceMonitor of the chart, which has no labels. gpuc emits its own
+        # ServiceMonitor in monitoring/.
+        "enablePrometheus": False,
+        # The chart creates a RoleBinding in kube-system. The visibility server needs this RoleBinding to start, because
+        # it reads the CA of the API server.
+        "enableVisibilityAuthReaderRoleBinding": True,
+        "controllerManager": {
+            "replicas": 2,
+            "tolerations": SYSTEM_TOLERATIONS,
+            "manager": {"priorityClassName": "system-cluster-critical"},
+            "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
+            "topologySpreadConstraints": [spread],
+        },
+        "managerConfig": {"controllerManagerConfigYaml": text},
+    }
+    pods: dict[Path, RunsOn] = {("controllerManager",): "system nodes"}
+    return Values(cluster.values_file("kueue"), ("spec", "kueue"), "kueue", body, {text: configuration}, pods=pods)
+
+
+def _configuration(cluster: Cluster) -> Body:
+    """Returns the complete configuration of the controller, because it replaces the defaults of the chart."""
+    fair: Body = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}
+    return {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443", "enableClusterQueueResources": True},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "controller": {
+            "groupKindConcurrency": {
+                "Job.batch": 5,
+                "Pod": 5,
+                "Workload.kueue.x-k8s.io": 10,
+                "LocalQueue.kueue.x-k8s.io": 5,
+                "ClusterQueue.kueue.x-k8s.io": 5,
+                "ResourceFlavor.kueue.x-k8s.io": 1,
+            }
+        },
+        "clientConnection": {"qps": 300, "burst": 500},
+        "waitForPodsReady": _wait_for_pods_ready(cluster),
+        # Kueue suspends all jobs in tenant namespaces until they have a queue. The selector exempts the platform. If
+        # Kueue manages pods, it would also keep every pod without a queue from starting (kubernetes-sigs/kueue v0.19.2
+        # pkg/controller/jobs/pod/pod_webhook.go). The policy queue-required then demands the queue.
+        "manageJobsWithoutQueueName": not manages_pods(cluster),
+        "managedJobsNamespaceSelector": {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]},
+        "integrations": {"frameworks": list(cluster.frameworks)},
+        # A member could make a Job elastic with an annotation, and add pods without a change of the Workload.
+        # Source: kubernetes-sigs/kueue v0.19.2 pkg/features/kube_features.go (on by default), pkg/controller/jobs/job
+        # The succeeded Jobs of a JobSet run again if the JobSet restarts. With ReclaimablePods, Kueue would not count
+        # their pods any more, and could not evict the JobSet, because its webhook refuses a smaller count.
+        # Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/jobset/jobset_controller.go (ReclaimablePods),
+        # pkg/webhooks/workload_webhook.go (validateReclaimablePodsUpdate), pkg/controller/jobframework/reconciler.go;
+        # kubernetes-sigs/jobset v0.12.0 pkg/controllers/failure_policy.go (failurePolicyRecreateAll)
+        "featureGates": {"ElasticJobsViaWorkloadSlices": False, "ReclaimablePods": False},
+        **({"fairSharing": fair} if cluster.spec.queueing.fair_sharing else {}),
+        "objectRetentionPolicies": {"workloads": {"afterFinished": RETENTION}},
+    }
+
+
+def _wait_for_pods_ready(cluster: Cluster) -> Body:
+    """Returns the waitForPodsReady block. After the last attempt, Kueue sets `spec.active` of the Workload to false.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/core/workload_controller.go (triggerDeactivation)
+    """
+    minutes = f"{pods_ready_minutes(cluster)}m"
+    return {
+        "timeout": minutes,
+        # A pod that lost its node waits for a new node, which needs the same boot time.
+        "recoveryTimeout": minutes,
+        "blockAdmission": False,
+        "requeuingStrategy": {
+            "timestamp": "Eviction",
+            # The first attempt is no retry.
+            "backoffLimitCount": cluster.spec.kueue.start_attempts - 1,
+            "backoffBaseSeconds": 60,
+            "backoffMaxSeconds": 1800,
+        },
+    }
+
+
+COMPONENT = Component(
+    name="kueue",
+    title="Kueue",
+    section=("spec", "kueue"),
+    wave=10,
+    artifacts=kueue,
+    is_needed=lambda cluster: bool(cluster.queues),
+    may_need_refresh=True,
+    keeps_definitions=True,
+    chart_cluster_kinds=(
+        CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"),
+        (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
+    ),
+    chart_kinds=(
+        *CONTROLLER, ("", "Service"), ("", "Secret"), ("", "ConfigMap"), ("policy", "PodDisruptionBudget"),
+    ),
+    cluster_kinds=(
+        (GROUP, "ClusterQueue"), (GROUP, "Cohort"), (GROUP, "ResourceFlavor"),
+        (GROUP, "Topology"), (GROUP, "WorkloadPriorityClass"),
+    ),
+    kinds=((GROUP, "LocalQueue"),),
+    reasons={
+        "enablePrometheus": "gpuc emits the ServiceMonitor",
+        "enableVisibilityAuthReaderRoleBinding": "members of tenants read the waiting workloads of their queues",
+        "controllerManager": "Kueue runs on the system nodes, and a second replica continues if a node fails",
+        "managerConfig.controllerManagerConfigYaml": "the kinds that Kueue manages, only in the namespaces of tenants",
+    },
+    relied_defaults={"nameOverride": NAMES, "fullnameOverride": NAMES},
+    folders=(
+        Folder("kueue/config", "flavors", 25, "kueue", is_protected=True, has_subfolders=True),
+        Folder(
+            "kueue/queues", "queues", 26, "kueue", is_protected=True,
+            # Engineers can stop a ClusterQueue by hand. Argo CD does not undo this.
+            ignored=({"group": GROUP, "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
+        ),
+    ),
+    ignored=(
+        webhook_certificate("MutatingWebhookConfiguration"),
+        webhook_certificate("ValidatingWebhookConfiguration"),
+        {
+            "group": "apiextensions.k8s.io",
+            "kind": "CustomResourceDefinition",
+            "jsonPointers": ["/spec/conversion/webhook/clientConfig/caBundle"],
+        },
+    ),
+    ineffective={},
+    ineffective_because="",
+    namespace_labels=PLATFORM,
+    frameworks={},
+)  # fmt: skip

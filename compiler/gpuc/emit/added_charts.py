@@ -1,0 +1,61 @@
+"""The charts that a spec adds, as components about which gpuc knows only what the spec says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from gpuc.catalog.records import Release
+from gpuc.emit.component import CRD, Component
+from gpuc.kubernetes.argocd import argocd_url
+from gpuc.manifest.manifest import Artifact, Kind, Values
+from gpuc.model import Cluster
+from gpuc.spec.charts import Chart
+
+
+def added_components(cluster: Cluster) -> dict[str, Component]:
+    """Returns a component for each chart of the spec, by name, in the order of the spec."""
+    return {name: _component(name, chart) for name, chart in cluster.spec.charts.items()}
+
+
+def added_release(name: str, chart: Chart) -> Release:
+    """Returns the release of a chart of the spec, which no release set has."""
+    return Release("", name, argocd_url(chart.repository), chart.chart, chart.version, chart.namespace, ())
+
+
+def _component(name: str, chart: Chart) -> Component:
+    cluster_kinds = _kinds(chart.kinds.cluster)
+    return Component(
+        name=name,
+        title=f"chart {name}",
+        section=("spec", "charts", name),
+        wave=chart.wave,
+        artifacts=partial(_values, name),
+        is_needed=lambda cluster: True,
+        may_need_refresh=False,
+        # Argo CD tracks and prunes a CRD if its template has a namespace, and that deletes all objects of its kind.
+        keeps_definitions=CRD in cluster_kinds,
+        chart_cluster_kinds=cluster_kinds,
+        chart_kinds=_kinds(chart.kinds.namespaced),
+        cluster_kinds=(),
+        kinds=(),
+        folders=(),
+        ignored=(),
+        reasons={},
+        relied_defaults={},
+        ineffective={},
+        ineffective_because="",
+        namespace_labels={},
+        frameworks={},
+    )
+
+
+def _values(name: str, cluster: Cluster) -> Iterator[Artifact]:
+    values = cluster.spec.charts[name].values
+    yield Values(cluster.out(f"charts/{name}/values.yaml"), ("spec", "charts", name), name, values, has_schema=False)
+
+
+def _kinds(names: list[str]) -> tuple[Kind, ...]:
+    """Returns the API groups and kinds of names such as apps/Deployment, or Service for the core group."""
+    pairs = (name.rpartition("/") for name in names)
+    return tuple((group, kind) for group, _, kind in pairs)

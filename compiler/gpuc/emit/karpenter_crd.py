@@ -1,7 +1,0 @@
-"""CRDs of Karpenter. Their own chart installs the CRDs before the controller, and keeps them without the controller."""
-
-from __future__ import annotations
-
-from gpuc.emit.component import CRD, Component
-
-COMPONENT = Component(name="karpenter-crd", wave=-20, keeps_definitions=True, chart_cluster_kinds=(CRD,))

@@ -1,1 +1,0 @@
-"""Nodes of a pool: EC2NodeClass and user data."""

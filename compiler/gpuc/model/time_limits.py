@@ -1,0 +1,51 @@
+"""Time limits of workloads: to start, to load a model, and to end on a node that drains."""
+
+from __future__ import annotations
+
+from gpuc.kubernetes.kueue import POD_FRAMEWORKS
+from gpuc.model.cluster import Cluster
+from gpuc.model.pool import Pool
+
+MODEL_LOAD_SECONDS = 900
+"""Time limit from the start of an inference server until the server is ready.
+
+A model with 70B parameters of 16 bits has 140 GB, which load in 280 s at 500 MB/s. Compilation and CUDA graphs take up
+to 300 s more. The limit is 1.5 times the sum, rounded up to full minutes.
+"""
+_HOUR_SECONDS = 3600
+
+
+def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
+    """Returns the pools for which a queue has quota. Only these pools have a ResourceFlavor."""
+    return tuple(pool for pool in cluster.pools if cluster.queues_of(pool))
+
+
+def manages_pods(cluster: Cluster) -> bool:
+    """Returns whether Kueue manages pods that are not part of a job."""
+    return not POD_FRAMEWORKS.isdisjoint(cluster.frameworks)
+
+
+def pods_ready_minutes(cluster: Cluster) -> int:
+    """Returns the time limit for the start of admitted workloads: 1.5 times the boot time of the slowest pool.
+
+    If Kueue manages Deployments, the pods are ready only after the model is loaded. Without this time, Kueue would
+    evict the pods again and again.
+
+    Source: kubernetes-sigs/kueue v0.19.2 apis/config/v1beta2/configuration_types.go
+    """
+    slowest = max((pool.boot_minutes for pool in queued_pools(cluster)), default=10)
+    load_minutes = MODEL_LOAD_SECONDS // 60 if manages_pods(cluster) else 0
+    return -(-slowest * 3 // 2) + load_minutes
+
+
+def termination_grace_seconds(pool: Pool) -> int | None:
+    """Returns `terminationGracePeriod`, the time limit to drain a node; None for pools with runs.
+
+    Without the limit, a draining node waits until all pods with the annotation karpenter.sh/do-not-disrupt have ended.
+    With the limit, Karpenter also replaces drifted nodes with such pods: it starts a new node at once, and the new node
+    is empty until the run on the old node has ended. Pools with runs therefore have no limit, and Karpenter replaces
+    their drifted nodes between two runs.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/disruption/types.go (NewCandidate), queue.go
+    """
+    return None if pool.spec.runs else _HOUR_SECONDS
