@@ -19,7 +19,6 @@ from gpuc.admission.documents import api_group, pod_part
 from gpuc.admission.pod_defaults import containers, set_default_requests
 from gpuc.admission.schema_defaults import with_schema_defaults
 from gpuc.admission.validation.field import INT32_MAX
-from gpuc.admission.validation.jobs import CONTROLLER_IDS, NEW_UID
 from gpuc.admission.validation.structure import is_builtin, table_of, without_nulls
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items
@@ -28,6 +27,8 @@ from gpuc.objects.pods import JOB_NAME
 _SUFFIX, _PREFIX_MAX = "xxxxx", 58
 """The suffix in place of the five random characters that follow generateName, and the maximum length before it."""
 Fields = dict[str, Any]
+CONTROLLER_IDS = ("controller-uid", "batch.kubernetes.io/controller-uid")
+NEW_UID = "00000000-0000-0000-0000-000000000000"
 _IMAGE = re.compile(
     r"(?:(?:localhost|[-A-Za-z0-9]*[A-Z.][-A-Za-z0-9.]*|[-A-Za-z0-9.]+(?=:))(?::[0-9]+)?/)?"
     r"[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[a-z0-9+._-]+:[0-9a-f]{32,})?"
