@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 import zoneinfo
+from copy import deepcopy
+from typing import Any
 
 from gpuc.admission.validation.constraints import at_least, dns_label
 from gpuc.admission.validation.field import Field, Problems, number, text
@@ -179,3 +181,29 @@ def _topology_of_job(document: Field) -> Problems:
         for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY):
             if annotations.get(name) is not None:
                 yield annotations.at(name).problem(f"elastic jobs do not support {name}")
+
+
+def _generate_labels(document: Field) -> Problems:
+    """Sets the labels and the selector that the API server generates."""
+    spec, metadata = document.get("spec"), _child(document.value, "metadata")
+    if not isinstance(spec, dict):
+        return
+    own = _child(_child(_child(spec, "template"), "metadata"), "labels")
+    if own and not metadata.get("labels"):
+        metadata["labels"] = own  # the API server shares the map, and adds the generated labels to both
+    if spec["manualSelector"] is True:
+        return
+    generated = {**dict.fromkeys(JOB_NAME, metadata.get("name") or ""), **dict.fromkeys(CONTROLLER_IDS, NEW_UID)}
+    own.update({key: value for key, value in generated.items() if not own.get(key)})
+    selected = _child(_child(spec, "selector"), "matchLabels")
+    selected[CONTROLLER_IDS[1]] = selected.get(CONTROLLER_IDS[1]) or NEW_UID
+    metadata["labels"] = deepcopy(metadata.get("labels") or {})
+    if not metadata["labels"]:
+        del metadata["labels"]
+    yield from ()
+
+
+def _child(fields: dict[str, Any], name: str) -> dict[str, Any]:
+    """Returns a map in a map, after adding a missing one. A value of another type is not changed."""
+    value = fields.setdefault(name, {})
+    return value if isinstance(value, dict) else {}

@@ -105,3 +105,10 @@ def _topology_of_job_set(document: Field) -> Problems:
         )
         for job in document.rows("spec", "replicatedJobs")
     )
+
+
+def _generate_names_of_rules(rules: Field) -> Problems:
+    for index, rule in enumerate(row.value for row in rules.rows()):
+        if isinstance(rule, dict) and not rule.get("name"):
+            rule["name"] = f"failurePolicyRule{index}"
+    yield from ()

@@ -5,6 +5,8 @@ Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/pod/pod_webhook.go
 
 from __future__ import annotations
 
+from gpuc.admission.documents import CONTAINERS
+from gpuc.admission.pod_defaults import set_default_requests
 from gpuc.admission.validation.constraints import dns_subdomain
 from gpuc.admission.validation.field import Field, Problems, text
 from gpuc.admission.validation.kueue import PREBUILT, is_count
@@ -36,3 +38,15 @@ def _groups_of_pods(document: Field) -> Problems:
 
 def _topology_of_pod(document: Field) -> Problems:
     yield from topology(pod_set(document, None))
+
+
+def _ports_and_requests(spec: Field) -> Problems:
+    """Sets the host ports of a pod in the network of the host, and missing requests."""
+    if not isinstance(spec.value, dict):
+        return
+    containers = (row for field in CONTAINERS for row in spec.rows(field)) if spec.get("hostNetwork") is True else ()
+    for port in (port.value for container in containers for port in container.rows("ports")):
+        if isinstance(port, dict) and not port.get("hostPort") and "containerPort" in port:
+            port["hostPort"] = port["containerPort"]
+    set_default_requests(spec.value)
+    yield from ()
