@@ -6,9 +6,9 @@ quota. So a workload that fails in a trace also fails in the cluster.
 
 from __future__ import annotations
 
-from gpuc.admission.validation.cron_job import never_fires
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
+from gpuc.kubernetes.cron import never_fires
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import NOTHING, Key, Usage
 from gpuc.objects.object_set import dig

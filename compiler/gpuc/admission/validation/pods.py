@@ -7,7 +7,7 @@ Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go, pkg/ap
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from gpuc.admission.validation.constraints import at_least, dns_subdomain, label_key
 from gpuc.admission.validation.field import INT32_MAX, Field, Problems, number, text
@@ -78,9 +78,9 @@ def _names_of_containers(pod: Field) -> Problems:
 def _host_ports(pod: Field) -> Problems:
     """Checks that no two ports of the containers, or of one init container, use the same port of the host."""
     for containers in (list(pod.rows("containers")), *([container] for container in pod.rows("initContainers"))):
-        used: set[tuple[Any, ...]] = set()
+        used: set[tuple[str, str, int | None]] = set()
         for port in (port for container in containers for port in container.rows("ports")):
-            key = (port.get("protocol") or "TCP", port.get("hostIP") or "", number(port.get("hostPort")))
+            key = (text(port.get("protocol")) or "TCP", text(port.get("hostIP")), number(port.get("hostPort")))
             if key[-1] and key in used:
                 yield port.at("hostPort").problem(f"two ports of the pod use the host port {key[-1]}")
             used.add(key)

@@ -12,17 +12,19 @@ are two fields, and "a[],b[]" two lists. A name with dots has quotes.
 
 A constraint is the name of another table, of a function or of one of `CONSTRAINTS`, or a sentence; see `sentences`.
 It is about a field that is present, and with ", missing as 0" also about a missing field. After " when ", it can have
-a condition. Relations are sentences that compare a field with other fields; only "if" needs a field that is present.
+a condition; after " after ", the function that first changes a copy of the field, as a controller does. Relations are
+sentences that compare a field with other fields; only "if" needs a field that is present.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from gpuc.admission.validation.constraints import CONSTRAINTS
 from gpuc.admission.validation.field import Field, Problem
@@ -46,13 +48,13 @@ _STEP = re.compile(r'(?:"[^"]*"|[^".])+')
 class Tables:
     """The tables of some files. The rows of a table are read when the table is first used."""
 
-    def __init__(self, files: Iterable[Path], functions: Mapping[str, Check]) -> None:
+    def __init__(self, files: Iterable[Path], functions: Mapping[str, Callable[[Field], Any]]) -> None:
         """Reads the files.
 
         Args:
             functions: the functions that rows name, by name.
         """
-        self._functions = {**CONSTRAINTS, **functions}
+        self._functions: dict[str, Callable[[Field], Any]] = {**CONSTRAINTS, **functions}
         self._programs: dict[str, str] = {}
         self._rows: dict[str, list[str]] = {}
         self._nodes: dict[str, _Node] = {}
@@ -126,6 +128,9 @@ class Tables:
             return partial(self.problems, constraint)
         if constraint in self._functions:
             return self._functions[constraint]
+        if (match := re.fullmatch(r"(.+) after (.+)", constraint)) and match[2] in self._functions:
+            check, changed = self._check(match[1]), self._functions[match[2]]
+            return lambda own: check(changed(own))
         for pattern, form in FORMS.items():
             if match := re.fullmatch(pattern, constraint):
                 return partial(form, *match.groups())

@@ -1,43 +1,36 @@
-"""Checks of Jobs, Deployments, StatefulSets and DaemonSets that are more than a row of a table.
+"""Checks of Jobs and CronJobs that are more than a row of a table.
 
-Source: k8s.io/kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, pkg/registry/batch/job/strategy.go,
-pkg/apis/apps/validation/validation.go
+Source: k8s.io/kubernetes v1.35.4 pkg/apis/batch/validation/validation.go, pkg/registry/batch/job/strategy.go;
+kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/job/job_webhook.go
 """
 
 from __future__ import annotations
 
 import re
+import zoneinfo
+from copy import deepcopy
 from typing import Any
 
-from gpuc.admission.validation.constraints import at_least, dns_label, percentage
+from gpuc.admission.validation.constraints import at_least, dns_label
 from gpuc.admission.validation.field import Field, Problems, number, text
-from gpuc.manifest.manifest import Body
-from gpuc.objects.object_set import dig, items
+from gpuc.admission.validation.kueue import ELASTIC, is_count
+from gpuc.admission.validation.kueue_topology import ANNOTATIONS, BOOLEANS, pod_set, pods_of_job, topology
+from gpuc.catalog import load
+from gpuc.diagnostics.spelling import nearest
+from gpuc.kubernetes.cron import schedule_error
+from gpuc.kubernetes.kueue import GROUP, MIN_PARALLELISM, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
 from gpuc.objects.pods import JOB_NAME
 
 CONTROLLER_IDS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NEW_UID = "00000000-0000-0000-0000-000000000000"
 """The uid of an object that does not exist yet. The API server generates another one, also if the object has a uid."""
+NAME_MAX = 52
+"""The maximum length of the name of a CronJob; the controller adds 11 characters to the names of Jobs."""
+SYNC_COMPLETIONS = f"{GROUP}/job-completions-equal-parallelism"
+_ZONE = re.compile(r"(?!.*(?:^|/)(?:\.{1,2}(?:/|$)|-))[-A-Za-z._0-9+]{1,14}(?:/[-A-Za-z._0-9+]{1,14})*")
 _INDEXED_MAX, _MANY, _MANY_PARALLEL, _MANY_FAILED = 100_000, 100_000, 10_000, 10_000
 _INDEXES_LENGTH_MAX = 64 * 1024
 _INDEXES = re.compile(r"[0-9]+(?:-[0-9]+)?(?:,[0-9]+(?:-[0-9]+)?)*")
-
-
-def with_claims(document: Body) -> Body:
-    """Returns a StatefulSet with the volumes that the controller adds to the pods for its volume claims.
-
-    The controller replaces hostname and subdomain, so that the API server does not check them.
-    """
-    pod, claims = dig(document, "spec", "template", "spec"), items(dig(document, "spec", "volumeClaimTemplates"))
-    if not isinstance(pod, dict):
-        return document
-    names = dict.fromkeys(text(dig(claim, "metadata", "name")) for _, claim in claims)
-    added = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
-    own = [volume for _, volume in items(pod.get("volumes")) if text(dig(volume, "name")) not in names]
-    kept = {key: value for key, value in pod.items() if key not in ("hostname", "subdomain")}
-    spec, template = document["spec"], document["spec"]["template"]
-    pod = {**kept, "volumes": [*own, *added]} if added else kept
-    return {**document, "spec": {**spec, "template": {**template, "spec": pod}}}
 
 
 def _hostnames(document: Field) -> Problems:
@@ -132,25 +125,85 @@ def _total(indexes: str) -> int:
     return sum(int(end[-1]) - int(end[0]) + 1 for end in ends)
 
 
-def _is_zero(value: Any) -> bool:
-    return number(value) == 0 or percentage(value) == 0
+def _name_of_jobs(name: Field) -> Problems:
+    if len(name.text) > NAME_MAX:
+        message = f"the name of the CronJob has {len(name.text)} characters; at most {NAME_MAX} are allowed"
+        yield name.problem(message)
 
 
-def _can_replace(rolling: Field) -> Problems:
-    if _is_zero(rolling.get("maxUnavailable")) and _is_zero(rolling.get("maxSurge")):
-        message = "maxUnavailable and maxSurge are both 0, so that no pod can be replaced"
-        yield rolling.at("maxUnavailable").problem(message, "write maxUnavailable: 1")
+def _cron_schedule(schedule: Field) -> Problems:
+    if "TZ" in schedule.text:
+        yield schedule.problem("a schedule cannot contain a time zone", "move the time zone to spec.timeZone")
+    elif error := schedule_error(schedule.text) if schedule.text else "":
+        yield schedule.problem(f'schedule "{schedule.text}" is not a cron schedule: {error}')
 
 
-def _rolling_update_of_daemons(rolling: Field) -> Problems:
-    has_unavailable, has_surge = (not _is_zero(rolling.get(field)) for field in ("maxUnavailable", "maxSurge"))
-    if has_unavailable and has_surge:
-        yield rolling.at("maxSurge").problem("maxUnavailable and maxSurge are both set", "write maxUnavailable: 0")
-    elif not has_unavailable and not has_surge:
-        yield rolling.at("maxUnavailable").problem("maxUnavailable and maxSurge are both 0", "write maxUnavailable: 1")
+def _time_zone(field: Field) -> Problems:
+    zone = field.text
+    if field.value != zone or zone in load().time_zones:
+        return
+    known = zoneinfo.available_timezones()
+    if not _ZONE.fullmatch(zone) or zone.lower() == "local":
+        yield field.invalid("a name of the IANA time zone database such as Europe/Berlin")
+    elif not known:
+        yield field.not_checked("this machine has no time zone data")
+    elif zone not in known:
+        suggestion = nearest(zone, sorted(known))
+        yield field.invalid("a name of the IANA time zone database", f"write {suggestion}" if suggestion else "")
 
 
-def _progress_deadline(deadline: Field) -> Problems:
-    ready = number(deadline.beside("minReadySeconds")) or 0
-    if deadline.number is not None and deadline.number <= ready:
-        yield deadline.invalid(f"more than minReadySeconds, which is {ready}")
+def _sizes_for_kueue(document: Field) -> Problems:
+    """Checks the annotations of Kueue about the number of pods of a Job."""
+    spec, annotations = document.at("spec"), document.at(*ANNOTATIONS)
+    minimum, pods = annotations.at(MIN_PARALLELISM), pods_of_job(spec.value)
+    if minimum.value is not None:
+        if not (is_count(minimum.value) and int(minimum.text) < pods):
+            yield minimum.invalid(f"a number as text, above 0 and below the {pods} pods of the Job")
+        if annotations.get(ELASTIC) == "true":
+            yield minimum.problem("partial admission and elastic jobs cannot be used together")
+    sync = annotations.at(SYNC_COMPLETIONS)
+    if sync.value is not None and sync.text not in BOOLEANS:
+        yield sync.invalid('"true" or "false"')
+    elif BOOLEANS.get(sync.text):
+        if spec.get("completionMode") != "Indexed":
+            yield sync.problem("the annotation needs completionMode Indexed")
+        if (number(spec.get("parallelism")) or 1) != (number(spec.get("completions")) or 1):
+            message = f"completions must be equal to parallelism with {SYNC_COMPLETIONS}"
+            yield spec.at("completions").problem(message)
+
+
+def _topology_of_job(document: Field) -> Problems:
+    template, spec = document.at("spec", "template"), document.get("spec")
+    problems = list(topology(pod_set(template, pods_of_job(spec))))
+    yield from problems
+    annotations = template.at(*ANNOTATIONS)
+    if not problems and document.get(*ANNOTATIONS, ELASTIC) == "true":
+        for name in (REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY):
+            if annotations.get(name) is not None:
+                yield annotations.at(name).problem(f"elastic jobs do not support {name}")
+
+
+def _generate_labels(document: Field) -> Problems:
+    """Sets the labels and the selector that the API server generates."""
+    spec, metadata = document.get("spec"), _child(document.value, "metadata")
+    if not isinstance(spec, dict):
+        return
+    own = _child(_child(_child(spec, "template"), "metadata"), "labels")
+    if own and not metadata.get("labels"):
+        metadata["labels"] = own  # the API server shares the map, and adds the generated labels to both
+    if spec["manualSelector"] is True:
+        return
+    generated = {**dict.fromkeys(JOB_NAME, metadata.get("name") or ""), **dict.fromkeys(CONTROLLER_IDS, NEW_UID)}
+    own.update({key: value for key, value in generated.items() if not own.get(key)})
+    selected = _child(_child(spec, "selector"), "matchLabels")
+    selected[CONTROLLER_IDS[1]] = selected.get(CONTROLLER_IDS[1]) or NEW_UID
+    metadata["labels"] = deepcopy(metadata.get("labels") or {})
+    if not metadata["labels"]:
+        del metadata["labels"]
+    yield from ()
+
+
+def _child(fields: dict[str, Any], name: str) -> dict[str, Any]:
+    """Returns a map in a map, after adding a missing one. A value of another type is not changed."""
+    value = fields.setdefault(name, {})
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,1 @@
+"""Deployment, StatefulSet, ReplicaSet and DaemonSet of Kubernetes."""

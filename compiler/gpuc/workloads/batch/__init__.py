@@ -1,0 +1,1 @@
+"""Job and CronJob of Kubernetes."""
