@@ -27,7 +27,7 @@ from tests.pipeline.memory import source as example
 from tests.values import value_at, walk
 
 ROOT = Path(__file__).parents[2]
-RULES = ROOT / "compiler/gpuc/rules"
+PACKAGE = ROOT / "compiler/gpuc"
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 INPUTS = Inputs(FleetPolicies({}), load())
 PAIRS = 100
@@ -38,10 +38,10 @@ Tree = dict[str, Any]
 def cases(folder: Path) -> list[Source]:
     """The merged specs of the case files of all rules: correct specs, and specs with a mistake that a rule reports."""
     (folder / "specs").mkdir()
-    for file in (RULES / "archetypes").glob("*.yaml"):
+    for file in (PACKAGE / "rules/archetypes").glob("*.yaml"):
         (folder / "specs" / file.name).write_text(file.read_text())
     found = []
-    for file in sorted(RULES.glob("*/*.yaml")):
+    for file in sorted(PACKAGE.glob("**/rules/**/*.yaml")):
         for text in (
             re.split(r"^---\n", file.read_text(), flags=re.MULTILINE) if file.parent.name != "archetypes" else ()
         ):

@@ -20,8 +20,8 @@ from gpuc.plan.state import no_state, state_after
 from gpuc.source import read
 
 ROOT = Path(__file__).parents[2]
-IMPACTS = ROOT / "compiler/gpuc/plan/impacts"
-CASES = sorted(IMPACTS.glob("*/*.yaml"))
+FILES = (ROOT / "compiler/gpuc").glob("**/impacts/**/*.yaml")
+CASES = sorted(FILES, key=lambda file: f"{file.parent.name}/{file.stem}")
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
 WORKLOADS = "# Workloads."
 """The first line of a document with an object that runs in the cluster."""

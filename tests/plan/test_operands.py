@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from gpuc.catalog.schemas import table
+from gpuc.components.gpu_operator import operands
+from gpuc.components.gpu_operator.impacts.operands import driver_changes
+from gpuc.components.gpu_operator.operands import DEVICE_PLUGIN, MIG_MANAGER, MPS, TOOLKIT, OperandChange
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig
-from gpuc.plan import operands
 from gpuc.plan.change import Change, Pair
-from gpuc.plan.impacts.nodes.gpus import driver_changes
-from gpuc.plan.operands import DEVICE_PLUGIN, MIG_MANAGER, MPS, TOOLKIT, OperandChange
 from gpuc.plan.state import State
 
 

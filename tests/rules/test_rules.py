@@ -26,9 +26,9 @@ from gpuc.source import Source, cluster_files, read
 from gpuc.spec.parse import parse
 
 ROOT = Path(__file__).parents[2]
-RULES = ROOT / "compiler/gpuc/rules"
-ARCHETYPES = sorted((RULES / "archetypes").glob("*.yaml"))
-CASES = sorted(file for file in RULES.glob("*/*.yaml") if file.parent.name != "archetypes")
+PACKAGE = ROOT / "compiler/gpuc"
+ARCHETYPES = sorted((PACKAGE / "rules/archetypes").glob("*.yaml"))
+CASES = sorted(file for file in PACKAGE.glob("**/rules/**/*.yaml") if file.parent.name != "archetypes")
 RESOLVE = sorted((ROOT / "compiler/gpuc/model/resolve").glob("*.yaml"))
 """Cases of the rules that `resolve` checks before a cluster exists."""
 HEAD = "apiVersion: gpuc.dev/v1alpha1\nkind: Cluster\nmetadata: {name: case}\n"
@@ -70,8 +70,8 @@ BAD = [spec for spec in SPECS if MARK.search(str(spec.values[0])) and "accept:" 
 CHECKS: list[Check[Any, Any]] = [*rules.RULES.discover(), *rules.FLEET_RULES.discover()]
 
 
-def case_of(check: Check[Any, Any]) -> str:
-    return f"{check.find.__module__.split('.')[2]}/{check.find.__name__}.yaml"
+def case_of(check: Check[Any, Any]) -> Path:
+    return PACKAGE.joinpath(*check.find.__module__.split(".")[1:-1], f"{check.find.__name__}.yaml")
 
 
 def check_case(folder: Path, text: str) -> tuple[Source, list[Finding]]:
@@ -127,7 +127,7 @@ def test_committed_specs_are_clean(file: str) -> None:
 
 
 def test_every_rule_has_a_case_and_every_case_a_rule() -> None:
-    assert {RULES / case_of(check) for check in CHECKS} == set(CASES)
+    assert {case_of(check) for check in CHECKS} == set(CASES)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.rule.id)
@@ -135,7 +135,7 @@ def test_a_rule_has_a_title_a_reason_and_a_case(check: Check[Any, Any]) -> None:
     """The docstring of the function has a title and a reason, and the case file of its name only this id."""
     assert check.rule.title.endswith(".")
     assert check.rule.why.endswith(".")
-    case = (RULES / case_of(check)).read_text()
+    case = case_of(check).read_text()
     (id_,) = set(MARK.findall(case))
     assert id_ == check.rule.id
     assert any(not MARK.search(spec) for spec in case.split("---\n")), "no good spec in the case file"

@@ -50,6 +50,7 @@ EVERY_KIND = ("*",)
 """The kinds of a check that reads objects of every kind, and Helm values."""
 PODS = "pods"
 """Objects with pod templates, in the kinds of a check."""
+_COMPONENTS = "gpuc.components"
 HELM_VALUES = "Helm values of "
 """The prefix of the Helm values of a chart, in the kinds of a check."""
 
@@ -81,7 +82,10 @@ class Check(Generic[Subject, RawFinding]):
 
 
 class Checks(Generic[Subject, RawFinding]):
-    """All checks of a package. Each folder of the package is a topic."""
+    """All checks of a package. Each folder of the package is a topic.
+
+    Checks that speak of one component are in the folder of the component, below a folder with the name of the package.
+    """
 
     def __init__(self, package: str) -> None:
         self._package = package
@@ -126,11 +130,18 @@ class Checks(Generic[Subject, RawFinding]):
 
     def discover(self) -> list[Check[Subject, RawFinding]]:
         """Imports the modules of all topics and returns their checks, sorted by the first rule id."""
-        folder = os.path.dirname(import_module(self._package).__file__ or "")
-        for topic in sorted(item.name for item in os.scandir(folder) if item.is_dir()):
-            if topic.isidentifier() and not topic.startswith("_"):
-                list(modules(f"{self._package}.{topic}"))
+        name = self._package.rpartition(".")[2]
+        for folder in (*_folders(self._package), *_folders(_COMPONENTS, name)):
+            list(modules(folder))
         return sorted(self._checks, key=lambda check: check.rule.id)
+
+
+def _folders(package: str, name: str = "") -> Iterator[str]:
+    """Yields the packages below a package; with a name, the packages with this name that are in them."""
+    (root,) = import_module(package).__path__
+    for folder in sorted(os.listdir(root)):
+        if folder.isidentifier() and not folder.startswith("_") and os.path.isdir(os.path.join(root, folder, name)):
+            yield ".".join(part for part in (package, folder, name) if part)
 
 
 def modules(package: str) -> Iterator[ModuleType]:

@@ -46,6 +46,11 @@ def _component(name: str, chart: Chart) -> Component:
         ineffective={},
         ineffective_because="",
         namespace_labels={},
+        restarts=None,
+        hashed_values={},
+        chart_labels=None,
+        device_plugin=None,
+        config_maps=(),
         frameworks={},
     )
 

@@ -15,6 +15,7 @@ from pathlib import Path as File
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
@@ -143,7 +144,16 @@ class Component:
     """Why these values have no effect, and what a user can do instead; empty if all values have an effect."""
     namespace_labels: Mapping[str, str]
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
-
+    restarts: Restarts | None
+    """Which Helm values restart the programs of the chart; None for a chart without programs."""
+    hashed_values: Mapping[str, str]
+    """Helm values that are in the hash of each node, in words, by path. Another value replaces all nodes."""
+    chart_labels: ChartLabels | None
+    """The labels of the chart's services and pods; None if gpuc does not know them."""
+    device_plugin: DevicePlugin | None
+    """The device plugin that the chart installs."""
+    config_maps: tuple[ConfigMapValue, ...]
+    """The Helm values that name a ConfigMap."""
     frameworks: Mapping[str, str]
     """The frameworks of Kueue whose controller the chart installs, each with the ServiceAccount, as namespace/name."""
 

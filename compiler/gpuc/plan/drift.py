@@ -18,6 +18,7 @@ from typing import Any
 from gpuc.cluster.node_class import NodeClass
 from gpuc.cluster.pool_fields import REQUIREMENTS
 from gpuc.diagnostics.finding import Path
+from gpuc.emit.component import components
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import MIG_CONFIG_LABEL, MODE_KEY, PLUGIN_CONFIG_LABEL
@@ -125,8 +126,6 @@ def _user_data_words(change: Change, pair: Pair) -> str:
     return " and ".join(parts) or "user data of gpuc"
 
 
-_CA_BUNDLE = ("settings", "clusterCABundle")
-"""The path in the Helm values of Karpenter. The default is the bundle with which Karpenter connects."""
 _TERMS = {
     "subnetSelectorTerms": "subnets",
     "securityGroupSelectorTerms": "security groups",
@@ -222,11 +221,16 @@ def _hashed_reasons(change: Change, pool: Pair, node_class: Pair | None) -> Iter
         for field in hashed_fields(pair):
             manifest = pair.before if field.after is MISSING and pair.before else pair.manifest
             yield Reason(field_words(change, pair, field), manifest, field.path, misfit_words(pair, field))
-    values = next((pair for pair in change.helm_values() if pair.name == "karpenter" and pair.is_changed), None)
-    before, after = values.values(*_CA_BUNDLE) if values else (None, None)
-    if values and (before or "") != (after or ""):
-        manifest = values.before if after is None and values.before else values.manifest
-        yield Reason("CA bundle of the API server", manifest, _CA_BUNDLE)
+    for component in components():
+        values = change.values_of(component.name)
+        if values is None or not values.is_changed:
+            continue
+        for name, words in component.hashed_values.items():
+            path: Path = tuple(name.split("."))
+            before, after = values.values(*path)
+            if (before or "") != (after or ""):
+                manifest = values.before if after is None and values.before else values.manifest
+                yield Reason(words, manifest, path)
 
 
 def _requirement_reasons(pair: PoolPair) -> Iterator[tuple[Reason, Scope]]:

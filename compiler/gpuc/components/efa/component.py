@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.component import PLATFORM, Component
+from gpuc.emit.component_facts import DevicePlugin, Restarts
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
 
@@ -57,4 +58,17 @@ COMPONENT = Component(
     ineffective_because="",
     namespace_labels=PLATFORM,
     frameworks={},
+    # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
+    restarts=Restarts(
+        in_pods=None,
+        in_no_pod=("updateStrategy",),
+        partial=(),
+        effect=lambda values: (
+            "the device plugin of EFA restarts on one node after the other; pods that run keep their devices"
+        ),
+    ),
+    hashed_values={},
+    chart_labels=None,
+    device_plugin=DevicePlugin("vpc.amazonaws.com/efa", (), "efa-k8s-device-plugin"),
+    config_maps=(),
 )

@@ -18,6 +18,7 @@ from gpuc.emit.component import (
     Folder,
     webhook_certificate,
 )
+from gpuc.emit.component_facts import ANY, HELM_LABELS, ChartLabels, Labels, PartialRestart, Restarts, named
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import AUDIT_SECONDS, FACTS
 from gpuc.emit.sync import wave
@@ -27,6 +28,7 @@ from gpuc.kubernetes.argocd import OPTIONS
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster, Tenant
 from gpuc.model.names import TENANT_KEY, WHY
+from gpuc.objects.object_set import dig
 from gpuc.policy.gatekeeper_objects import expansion_templates, template_source
 from gpuc.policy.library import Policy
 
@@ -201,6 +203,49 @@ def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
     return ("spec", "policies", "default") if "default" in cluster.policy_specs else ("spec", "policies")
 
 
+_WEBHOOK = (
+    "Annotations", "CheckIgnoreFailurePolicy", "CustomRules", "ExemptNamespacesLabels", "FailurePolicy",
+    "MatchConditions", "ObjectSelector", "ReinvocationPolicy", "Scope", "SubResources", "TimeoutSeconds", "URL",
+)  # fmt: skip
+_AUDIT = (
+    "audit", "auditChunkSize", "auditEventsInvolvedNamespace", "auditFromCache", "auditInterval", "auditMatchKindOnly",
+    "auditPodAnnotations", "constraintViolationsLimit", "exportBackend", "externalCertInjection",
+)  # fmt: skip
+"""The values that are only in the audit pod, which answers no requests."""
+RESTARTS = Restarts(
+    in_pods=None,
+    in_no_pod=(
+        *(f"{kind}Webhook{field}" for kind in ("mutating", "validating") for field in _WEBHOOK),
+        "audit.exportConnection", "commonAnnotations", "controllerManager.extraRules",
+        "controllerManager.networkPolicy", "controllerManager.strategyRollingUpdate", "controllerManager.strategyType",
+        "crds", "disableAudit", "disableValidatingWebhook", "enableConnectOperations", "enableDeleteOperations", "pdb",
+        "podCountLimit", "postInstall", "postUpgrade", "preInstall", "preUninstall", "rbac", "replicas",
+        "resourceQuota", "revisionHistoryLimit", "secretAnnotations", "service", "serviceAccount", "upgradeCRDs",
+    ),
+    partial=(PartialRestart(_AUDIT, "audit pod restarts", "Gatekeeper continues to check requests"),),
+    effect=lambda values: (
+        "while no replica answers, the API server refuses requests"
+        if dig(values, "validatingWebhookFailurePolicy") == "Fail"
+        else "while no replica answers, the API server accepts requests without the policies"
+    ),
+)  # fmt: skip
+"""Source: gatekeeper v3.23.0 charts/gatekeeper/templates: gatekeeper-controller-manager-deployment.yaml,
+gatekeeper-audit-deployment.yaml, gatekeeper-validating-webhook-configuration-validatingwebhookconfiguration.yaml"""
+_LABELS: Labels = {
+    "app": frozenset(("gatekeeper",)), "chart": frozenset(("gatekeeper",)), "gatekeeper.sh/system": frozenset(("yes",)),
+    "heritage": frozenset(("Helm",)), "release": ANY,
+}  # fmt: skip
+CHART_LABELS = ChartLabels(
+    services=_LABELS,
+    pods={
+        **named("gatekeeper", HELM_LABELS, _LABELS),
+        "control-plane": frozenset(("audit-controller", "controller-manager")),
+        "gatekeeper.sh/operation": frozenset(("audit", "webhook")),
+    },
+    relabelling=("nameOverride", "commonLabels", "podLabels"),
+)
+"""Source: gatekeeper v3.23.0 charts/gatekeeper/templates"""
+
 COMPONENT = Component(
     name="gatekeeper",
     title="Gatekeeper",
@@ -261,4 +306,9 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     frameworks={},
+    restarts=RESTARTS,
+    hashed_values={},
+    chart_labels=CHART_LABELS,
+    device_plugin=None,
+    config_maps=(),
 )  # fmt: skip

@@ -28,6 +28,7 @@ from gpuc.emit.component import (
     Component,
     Folder,
 )
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -174,6 +175,28 @@ def metric_list(cluster: Cluster) -> str:
     return "".join(f"{metric.name}, {metric.type}, {metric.help}\n" for metric in exported)
 
 
+_IMAGE = ("image", "repository", "version")
+RESTARTS = Restarts(
+    in_pods=(
+        "operator", "nfd.enabled", "node-feature-discovery", *(f"driver.manager.{key}" for key in _IMAGE),
+        *(f"validator.{key}" for key in _IMAGE),
+    ),
+    in_no_pod=(
+        "node-feature-discovery.gc.replicaCount", "node-feature-discovery.master.replicaCount",
+        "node-feature-discovery.postDeleteCleanup", "node-feature-discovery.prometheus",
+        "node-feature-discovery.worker.updateStrategy", "operator.cleanupCRD", "operator.defaultGPUMode",
+        "operator.metrics", "operator.runtimeClass", "operator.upgradeCRD", "operator.use_ocp_driver_toolkit",
+    ),
+    partial=(),
+    effect=lambda values: "pods that run keep their GPUs",
+)  # fmt: skip
+"""The other values are in ConfigMaps and in the ClusterPolicy.
+
+Source: NVIDIA/gpu-operator v26.7.0 deployments/gpu-operator: templates/operator.yaml, templates/plugin_config.yaml,
+templates/dcgm_exporter_config.yaml, charts/node-feature-discovery/templates
+"""
+DCGM = frozenset(("nvidia-dcgm-exporter",))
+
 COMPONENT = Component(
     name="gpu-operator",
     title="the GPU Operator",
@@ -208,4 +231,15 @@ COMPONENT = Component(
     ignored=(),
     namespace_labels={**PLATFORM, **PRIVILEGED},
     frameworks={},
+    restarts=RESTARTS,
+    hashed_values={},
+    # Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter
+    chart_labels=ChartLabels({"app": DCGM, "app.kubernetes.io/component": DCGM}, {"app": DCGM}, has_all=False),
+    # Source: NVIDIA/k8s-device-plugin deployments/helm
+    device_plugin=DevicePlugin("nvidia.com/", ("nvidia-device-plugin",), "k8s-device-plugin"),
+    config_maps=(
+        ConfigMapValue(("devicePlugin", "config"), has_default_key=True),
+        ConfigMapValue(("migManager", "config"), has_default_key=False),
+        ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
+    ),
 )  # fmt: skip

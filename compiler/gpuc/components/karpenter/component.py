@@ -9,6 +9,7 @@ from gpuc.components.karpenter.disruption import disruption, expire_after
 from gpuc.components.karpenter.node_class import node_class
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import CLUSTER_ROLES, CONTROLLER, ON_SYSTEM_NODES, PLATFORM, SYSTEM_PODS, Component, Folder
+from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, ChartLabels, Restarts, named
 from gpuc.emit.sync import protected, protected_until_leaving, prunable, wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, quantity_text, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_API, KARPENTER_AWS
@@ -286,6 +287,17 @@ def _ignored_hash(group: str, kind: str, name: str) -> Body:
     return {"group": group, "kind": kind, "jsonPointers": pointers}
 
 
+RESTARTS = Restarts(
+    in_pods=None,
+    in_no_pod=(
+        "additionalAnnotations", "additionalClusterRoleRules", "additionalLabels", "podDisruptionBudget", "replicas",
+        "revisionHistoryLimit", "service", "serviceAccount.annotations", "serviceMonitor", "strategy",
+    ),
+    partial=(),
+    effect=lambda values: "until a new replica leads, Karpenter starts and replaces no nodes; nodes that run stay",
+)  # fmt: skip
+"""Source: karpenter-provider-aws v1.14.1 charts/karpenter/templates/deployment.yaml"""
+
 COMPONENT = Component(
     name="karpenter",
     title="Karpenter",
@@ -333,4 +345,16 @@ COMPONENT = Component(
     ineffective_because="",
     namespace_labels=PLATFORM,
     frameworks={},
+    restarts=RESTARTS,
+    # The default is the bundle with which Karpenter connects.
+    # Source: aws/karpenter-provider-aws v1.14.1 pkg/operator/operator.go (GetCABundle)
+    hashed_values={"settings.clusterCABundle": "CA bundle of the API server"},
+    # Source: karpenter-provider-aws v1.14.1 charts/karpenter/templates
+    chart_labels=ChartLabels(
+        services=named("karpenter", HELM_LABELS),
+        pods=named("karpenter", INSTANCE_LABEL),
+        relabelling=("nameOverride", "additionalLabels", "podLabels"),
+    ),
+    device_plugin=None,
+    config_maps=(),
 )  # fmt: skip

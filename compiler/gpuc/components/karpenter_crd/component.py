@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpuc.emit.component import CRD, Component
+from gpuc.emit.component_facts import ChartLabels
 
 COMPONENT = Component(
     name="karpenter-crd",
@@ -25,4 +26,9 @@ COMPONENT = Component(
     ineffective_because="",
     namespace_labels={},
     frameworks={},
+    restarts=None,
+    hashed_values={},
+    chart_labels=ChartLabels(services={}, pods={}),
+    device_plugin=None,
+    config_maps=(),
 )

@@ -18,12 +18,14 @@ from gpuc.emit.component import (
     Folder,
     webhook_certificate,
 )
+from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, MANAGER_LABEL, ChartLabels, Restarts, named
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
 from gpuc.model.time_limits import manages_pods, pods_ready_minutes
+from gpuc.objects.object_set import dig
 
 NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
 """The reason for the names of the chart's objects."""
@@ -130,6 +132,35 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+def _restart_effect(values: Body) -> str:
+    replicas = dig(values, "controllerManager", "replicas")
+    refused = "" if isinstance(replicas, int) and replicas > 1 else "; the API server refuses new jobs until then"
+    return f"until a new replica leads, Kueue admits no workload; workloads that run continue{refused}"
+
+
+RESTARTS = Restarts(
+    in_pods=None,
+    in_no_pod=(
+        "certManager", "controllerManager.podDisruptionBudget", "controllerManager.replicas",
+        "controllerManager.strategy", "enableKueueViz", "enableMutatingAdmissionPolicy", "enablePrometheus",
+        "enableVisibilityAPF", "enableVisibilityAuthReaderRoleBinding", "kueueViz", "metrics", "metricsService",
+        "mutatingWebhook", "webhookService",
+    ),
+    partial=(),
+    effect=_restart_effect,
+)  # fmt: skip
+"""KueueViz has its own pods.
+
+Source: kueue v0.19.2 charts/kueue/templates/manager/manager.yaml (config-checksum), charts/kueue/templates/webhook
+"""
+_SERVICES = frozenset(("metrics-service", "webhook-service", "visibility-service"))
+CHART_LABELS = ChartLabels(
+    services=named("kueue", HELM_LABELS, MANAGER_LABEL, {"app.kubernetes.io/component": _SERVICES}),
+    pods=named("kueue", MANAGER_LABEL, INSTANCE_LABEL),
+    relabelling=("nameOverride", "enableKueueViz"),
+)
+"""Source: kueue v0.19.2 charts/kueue/templates"""
+
 COMPONENT = Component(
     name="kueue",
     title="Kueue",
@@ -179,4 +210,9 @@ COMPONENT = Component(
     ineffective_because="",
     namespace_labels=PLATFORM,
     frameworks={},
+    restarts=RESTARTS,
+    hashed_values={},
+    chart_labels=CHART_LABELS,
+    device_plugin=None,
+    config_maps=(),
 )  # fmt: skip

@@ -115,7 +115,7 @@ def _change_examples(id: str) -> Iterator[tuple[str, str]]:  # noqa: A002
 
     A line of the state before that ends with `#2! ID` has the impact if the second state after removes the line.
     """
-    file = next(file for file in sorted(_PACKAGE.glob("plan/impacts/*/*.yaml")) if f"! {id}" in file.read_text())
+    file = next(file for file in sorted(_PACKAGE.glob("**/impacts/**/*.yaml")) if f"! {id}" in file.read_text())
     texts = re.split(r"^---\n", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     before, *afters = [text for text in texts if not text.startswith(("# Workloads.", "# Manifests of"))]
     removed_by = {int(number) for number in re.findall(rf"#(\d+)! {id}$", "\n".join(texts), re.MULTILINE)}

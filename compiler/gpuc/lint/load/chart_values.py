@@ -17,6 +17,7 @@ from gpuc.diagnostics.place import place
 from gpuc.diagnostics.spelling import misspelt
 from gpuc.documents.reader import read
 from gpuc.documents.source_map import SourceMap
+from gpuc.emit.component import component_named
 from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSource, merged_values
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
@@ -79,8 +80,7 @@ def check_chart_installs(
             result.findings += _value_findings(data, component, locate, install.ignored)
             layers.append((data, locate))
             values = merged_values(values, data)
-            if component == "gpu-operator":
-                result.findings += _config_map_findings(data, manifests, locate)
+            result.findings += _config_map_findings(component, data, manifests, locate)
         result.findings += _null_findings(component, values, layers)
         if install.is_complete and values not in variants.setdefault(component, []):
             variants[component].append(values)
@@ -103,22 +103,25 @@ def _null_findings(component: str, values: Any, layers: Sequence[tuple[Any, Loca
                 break
 
 
-def _config_map_findings(data: dict[str, Any], manifests: Sequence[Manifest], locate: Locate) -> Iterator[Finding]:
-    """Yields findings about values of the GPU operator that name a missing ConfigMap, or a key that it lacks."""
+def _config_map_findings(
+    component: str, data: dict[str, Any], manifests: Sequence[Manifest], locate: Locate
+) -> Iterator[Finding]:
+    """Yields findings about values that name a missing ConfigMap, or a key that it lacks."""
+    facts = component_named(component)
     maps = {manifest.name: manifest for manifest in manifests if (manifest.api, manifest.kind) == ("v1", "ConfigMap")}
-    for operand in ("devicePlugin", "migManager", "dcgmExporter"):
-        config = dig(data, operand, "config")
+    for value in facts.config_maps if facts else ():
+        config = dig(data, *value.path)
         name, default = dig(config, "name"), dig(config, "default")
         if not isinstance(name, str) or not name or dig(config, "create") is True:
             continue
-        path: Path = (operand, "config", "name")
+        path: Path = (*value.path, "name")
         keys = list(dig(maps[name].body, "data") or ()) if name in maps else []
         if name not in maps and (suggestion := misspelt(name, maps)):
-            message = f'gpu-operator: {place(path)}: the ConfigMap "{name}" does not exist, did you mean "{suggestion}"'
+            message = f'{component}: {place(path)}: the ConfigMap "{name}" does not exist, did you mean "{suggestion}"'
             yield NO_CONFIG.at((), message, fix=f"write {suggestion}", mark=locate(path, False))
-        elif operand == "devicePlugin" and keys and isinstance(default, str) and default and default not in keys:
-            path = (operand, "config", "default")
-            message = f'gpu-operator: {place(path)}: the ConfigMap {name} has no key "{default}", only '
+        elif value.has_default_key and keys and isinstance(default, str) and default and default not in keys:
+            path = (*value.path, "default")
+            message = f'{component}: {place(path)}: the ConfigMap {name} has no key "{default}", only '
             yield NO_CONFIG.at((), message + ", ".join(keys), mark=locate(path, False))
 
 

@@ -34,19 +34,6 @@ def component_versions_differ(cluster: Cluster) -> Findings:
         yield Found((*path, written), message, f"set releases.components.{other} to {version}", related)
 
 
-@rule("VER103", source="NVIDIA/gpu-operator v26.7.0 api/nvidia/v1/clusterpolicy_types.go (ImagePath)")
-def operator_without_images(cluster: Cluster) -> Findings:
-    """gpuc does not know the operand images of the GPU Operator's version.
-
-    gpuc writes the image of each operand into the ClusterPolicy. Without these images the GPU Operator deploys nothing.
-    """
-    version = published_form(cluster, "gpu-operator")
-    if cluster.gpu_pools and version not in cluster.catalog.operands:
-        known = ", ".join(sorted(cluster.catalog.operands))
-        message = f"gpuc has no operand images for gpu-operator {version}; expected one of {known}"
-        yield Found(("spec", "releases", "components", "gpu-operator"), message)
-
-
 @rule("VER107", source="catalog, releases: the versions of the charts of all components")
 def version_in_other_form(cluster: Cluster) -> Findings:
     """A version has another form than the published versions of the chart.
@@ -101,7 +88,7 @@ def driver_for_other_gpus(cluster: Cluster) -> Findings:
     """
     for pool in cluster.gpu_pools:
         if pool.image.driver == "operator":
-            version = cluster.components["gpu-operator"].default_driver
+            version = next(filter(None, (release.default_driver for release in cluster.components.values())), "")
             yield from _check_branch(pool, version, "the GPU Operator installs")
         elif not has_ami_id(pool):
             unsupported = list(_unsupported_types(pool))

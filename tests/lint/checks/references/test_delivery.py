@@ -11,7 +11,7 @@ from gpuc.catalog import load
 from gpuc.cluster.application import application_in
 from gpuc.diagnostics.finding import Path
 from gpuc.lint.checks.references import delivery, projects
-from gpuc.lint.checks.references.missing_charts import RESOURCES
+from gpuc.lint.checks.references.missing_charts import device_plugins
 from gpuc.lint.load.loaded_files import LoadedFiles
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -208,7 +208,7 @@ def is_alone(chart: str) -> bool:
     """Whether a chart of the catalog has neither kinds nor resources of its own, so no object shows its absence."""
     rows = [row for components in load().releases.values() for row in components.values() if row.chart == chart]
     brings = {row.crds_from for components in load().releases.values() for row in components.values()}
-    with_resources = {name for _, charts, _ in RESOURCES for name in charts}
+    with_resources = {name for plugin in device_plugins() for name in plugin.other_charts}
     return bool(rows) and chart not in with_resources and not any(row.groups or row.component in brings for row in rows)
 
 

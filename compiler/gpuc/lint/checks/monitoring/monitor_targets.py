@@ -8,8 +8,9 @@ from gpuc.cluster.monitor import MONITORING, TARGETS, Monitor, monitors
 from gpuc.cluster.namespace import ALWAYS
 from gpuc.diagnostics.finding import Severity, declare_rule
 from gpuc.diagnostics.spelling import missing, misspelt, write
+from gpuc.emit.component_facts import ANY, Labels
 from gpuc.lint.checks import Findings, check
-from gpuc.lint.checks.monitoring.chart_labels import ANY, InstalledCharts, Labels
+from gpuc.lint.checks.monitoring.chart_labels import InstalledCharts
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, group, home_namespace, labels
 from gpuc.objects.pods import pods

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from gpuc.catalog import load
@@ -9,6 +10,8 @@ from gpuc.cluster.application import Delivery
 from gpuc.cluster.index import Index
 from gpuc.cluster.queue import from_objects
 from gpuc.diagnostics.finding import Severity, declare_rule
+from gpuc.emit.component import components
+from gpuc.emit.component_facts import DevicePlugin
 from gpuc.lint.checks import Findings
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
@@ -26,35 +29,43 @@ FURTHER_GROUPS: dict[str, tuple[str, ...]] = {"jobset": ("jobset.x-k8s.io",), "l
 
 Source: charts of jobset v0.12 and lws v0.9
 """
-RESOURCES: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("nvidia.com/", ("gpu-operator", "nvidia-device-plugin"), "k8s-device-plugin"),
-    ("vpc.amazonaws.com/efa", ("aws-efa-k8s-device-plugin",), "efa-k8s-device-plugin"),
-    ("aws.amazon.com/neuron", ("neuron-helm-chart",), "neuron-device-plugin"),
-)
-"""Prefix of a resource's name, the charts that install its device plugin, and the image of that plugin.
-
-Source: gpu-operator v26.7.0; NVIDIA/k8s-device-plugin deployments/helm; aws/eks-charts
-stable/aws-efa-k8s-device-plugin; aws-neuron/neuron-helm-charts
-"""
+FURTHER_PLUGINS = (DevicePlugin("aws.amazon.com/neuron", ("neuron-helm-chart",), "neuron-device-plugin"),)
+"""Device plugins of charts that are not in the catalog. Source: aws-neuron/neuron-helm-charts"""
 _KINDS_MAX = 4
-_KARPENTER, _KARPENTER_CRD = "karpenter", "karpenter-crd"
 
 
 def missing_charts(index: Index, delivery: Delivery) -> Findings:
     """Yields findings about charts that are needed and not installed, if Applications install other charts."""
     if not delivery.charts:
         return
-    yield from _karpenter_crd(delivery)
-    needed = {**load().chart_groups, **FURTHER_GROUPS}
-    del needed[_KARPENTER_CRD]
-    for chart, names in needed.items():
+    definitions = dict(_charts_of_definitions())
+    yield from _without_definitions(delivery, definitions)
+    for chart, names in {**load().chart_groups, **FURTHER_GROUPS}.items():
+        if chart in definitions.values():
+            continue
         users = [manifest for name in names for manifest in index.tree.manifests if group(manifest) == name]
         if users and chart not in delivery.charts:
             message = f"{_summary(users)} need chart {chart}, but no Application installs the chart"
             yield ObjectFinding(NO_CHART, users[0], ("apiVersion",), message)
-    for prefix, charts, image in RESOURCES:
-        if not delivery.charts & set(charts) and not _runs(index, image):
-            yield from _resource(index, prefix, charts)
+    for plugin in (*device_plugins(), *FURTHER_PLUGINS):
+        if not delivery.charts & set(plugin.other_charts) and not _runs(index, plugin.image):
+            yield from _resource(index, plugin.prefix, plugin.other_charts)
+
+
+def _charts_of_definitions() -> Iterator[tuple[str, str]]:
+    """Yields the charts whose CRDs are in a chart of their own, each with that chart."""
+    for rows in load().releases.values():
+        for release in rows.values():
+            if release.crds_from not in ("", release.component):
+                yield release.chart, rows[release.crds_from].chart
+
+
+def device_plugins() -> Iterator[DevicePlugin]:
+    """Yields the device plugins of components, with all charts that install them."""
+    charts = {row.component: row.chart for rows in load().releases.values() for row in rows.values()}
+    for component in components():
+        if plugin := component.device_plugin:
+            yield plugin._replace(other_charts=(charts[component.name], *plugin.other_charts))
 
 
 def _summary(manifests: list[Manifest]) -> str:
@@ -64,13 +75,16 @@ def _summary(manifests: list[Manifest]) -> str:
     return f"{len(manifests)} objects ({named})"
 
 
-def _karpenter_crd(delivery: Delivery) -> Findings:
-    """Yields findings about sources with Karpenter's chart and skipCrds, if the chart karpenter-crd is missing."""
-    if _KARPENTER_CRD in delivery.charts:
-        return
+def _without_definitions(delivery: Delivery, definitions: Mapping[str, str]) -> Findings:
+    """Yields findings about sources with skipCrds, if the chart with the CRDs is missing.
+
+    Args:
+        definitions: the chart with the CRDs, by the chart of the controller.
+    """
     for source in delivery.sources:
-        if source.chart == _KARPENTER and dig(source.value, "helm", "skipCrds") is True:
-            message = f"the chart is installed without its CRDs, and no Application installs chart {_KARPENTER_CRD}"
+        missing = definitions.get(source.chart, "")
+        if missing and missing not in delivery.charts and dig(source.value, "helm", "skipCrds") is True:
+            message = f"the chart is installed without its CRDs, and no Application installs chart {missing}"
             yield ObjectFinding(NO_CHART, source.application, (*source.path, "helm", "skipCrds"), message)
 
 

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from gpuc.admission.pod_security import LEVELS
 from gpuc.admission.policies import Policies
 from gpuc.admission.request import Decision, Request
-from gpuc.diagnostics.finding import Path
-from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.controllers import user
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import dig, grouped, items
+from gpuc.objects.object_set import grouped
 from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact, workloads_of
 from gpuc.plan.policy_changes import (
@@ -109,24 +107,6 @@ def _policy_raised(pair: Pair, message: str) -> Raised:
     return pair.raised(message, path)._replace(subject=f"policy {pair.name}")
 
 
-@impact("IMP312", Level.RESTRICTS, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
-def gatekeeper_checks_more(change: Change) -> Impacts:
-    """Gatekeeper checks the requests of more namespaces, or the cluster refuses requests without Gatekeeper.
-
-    Running pods stay. While Gatekeeper does not run, a cluster that refuses requests starts no pods again.
-    """
-    yield from _coverage_changes(change, checks_more=True)
-
-
-@impact("IMP311", Level.NONE, source="gatekeeper v3.23.0 website/docs/exempt-namespaces.md; failing-closed.md")
-def gatekeeper_checks_less(change: Change) -> Impacts:
-    """Gatekeeper ignores the requests of more namespaces, or the cluster accepts requests without Gatekeeper.
-
-    Nothing that runs is disturbed. The policies of Gatekeeper do not protect the cluster from these requests.
-    """
-    yield from _coverage_changes(change, checks_more=False)
-
-
 @impact("IMP307", Level.RESTRICTS, source="kubernetes.io/docs/concepts/security/pod-security-admission")
 def pod_security_rises(change: Change) -> Impacts:
     """The Pod Security level that a namespace enforces rises.
@@ -220,39 +200,6 @@ _VERBS = {
     "pending": ("would find no node if started again", "find no node"),
 }
 """What happens to workloads that run, and to copies of templates, by the outcome."""
-_FAILURE: Path = ("validatingWebhookFailurePolicy",)
-_DEFAULT = "Ignore"
-"""The failure policy without a Helm value. Source: gatekeeper 3.23.0 charts/gatekeeper/values.yaml"""
-
-
-def _coverage_changes(change: Change, *, checks_more: bool) -> Iterator[Raised]:
-    """Yields the changes of a Gatekeeper of both states with which it decides about more requests, or about fewer."""
-    kept = set(change.before.objects.namespaces) & set(change.after.objects.namespaces)
-    for pair in change.kept("config.gatekeeper.sh", "Config"):
-        before, after = (dict(_ignored(manifest)) for manifest in (pair.before, pair.after))
-        some, others, manifest = (before, after, pair.before) if checks_more else (after, before, pair.after)
-        if found := [name for name in some if name not in others and (name in kept or "*" in name)]:
-            message = f"{'checks' if checks_more else 'ignores'} the requests of {kind_of(found, 'namespace')}"
-            yield pair.raised(message, some[found[0]])._replace(manifest=manifest)
-    values = change.values_of("gatekeeper")
-    for policy in changed([values] if values else [], _FAILURE, _DEFAULT):
-        if (policy.after == "Fail") == checks_more:
-            raised = policy.raised(
-                f"the API server {'refuses' if checks_more else 'allows'} requests while Gatekeeper does not answer"
-            )
-            is_written = policy.pair.manifest.override(_FAILURE) is not None
-            yield raised if is_written else raised._replace(manifest=policy.pair.before)
-
-
-def _ignored(manifest: Manifest | None) -> Iterator[tuple[str, Path]]:
-    """Yields the namespaces that the webhook ignores, with their paths in the Config."""
-    for index, entry in items(dig(manifest.body, "spec", "match") if manifest else ()):
-        processes = [process for _, process in items(dig(entry, "processes"))]
-        if "webhook" in processes or "*" in processes:
-            for number, name in items(dig(entry, "excludedNamespaces")):
-                yield str(name), ("spec", "match", index, "excludedNamespaces", number)
-
-
 LABEL = "pod-security.kubernetes.io/enforce"
 
 

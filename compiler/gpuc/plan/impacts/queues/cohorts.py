@@ -5,11 +5,9 @@ from collections.abc import Iterable, Iterator
 from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.words import kind_of
 from gpuc.kubernetes.kueue import GROUP
-from gpuc.kubernetes.quantity import quantity
 from gpuc.objects.object_set import grouped
-from gpuc.plan.change import Change, ChangedValue, Pair, changed
+from gpuc.plan.change import Change, Pair, changed
 from gpuc.plan.impact import Impacts, Level, Raised, impact, workloads_of
-from gpuc.plan.impacts.queues.kueue import configuration_changes
 from gpuc.plan.quota_changes import QuotaChange, loses, parent_path, parents, quota_changes
 from gpuc.plan.tenant_changes import tenant_of
 
@@ -111,36 +109,6 @@ def _tenants(change: Change, queues: list[Pair], state: int) -> list[str]:
         if namespace and local.values("spec", "clusterQueue")[state] in names:
             found.add(tenant_of(namespace, state))
     return sorted(found - {""})
-
-
-@impact("IMP231", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, dominantResourceShare")
-def fair_share_grows(change: Change) -> Impacts:
-    """The weight of a queue or cohort in fair sharing grows.
-
-    The queue gets more of the idle quota of its cohort, and the other queues get less. Workloads that they run with
-    borrowed quota can be preempted, if the queue may reclaim quota.
-    """
-    for weight in _weight_changes(change):
-        if weight.after > weight.before:
-            span = f"from {weight.before} to {weight.after}"
-            yield weight.raised(f"weight in fair sharing grows {span}: other queues get less idle quota")
-
-
-@impact("IMP230", Level.RESTRICTS, source="kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, dominantResourceShare")
-def fair_share_shrinks(change: Change) -> Impacts:
-    """The weight of a queue or cohort in fair sharing falls.
-
-    The queue gets less of the idle quota of its cohort. Queues with a smaller share can preempt workloads that the
-    queue runs with borrowed quota.
-    """
-    for weight in _weight_changes(change):
-        if weight.after < weight.before:
-            details = (
-                "other queues that may reclaim quota can preempt workloads that run with borrowed quota and are above "
-                "the new share",
-            )
-            span = f"from {weight.before} to {weight.after}"
-            yield weight.raised(f"weight in fair sharing falls {span}: it gets less idle quota", details)
 
 
 @impact("IMP226", Level.DISRUPTS, source="kueue v0.19.2 pkg/scheduler/preemption/classical/hierarchical_preemption.go")
@@ -254,27 +222,3 @@ def _preemption_changes(change: Change, *, wider: bool) -> Iterator[Raised]:
 
 
 _ORDER, _STRICT = ("spec", "queueingStrategy"), "StrictFIFO"
-_WEIGHT: Path = ("spec", "fairSharing", "weight")
-_DEFAULT_WEIGHT = "1"
-"""The weight of a queue or cohort without a weight.
-
-Source: kueue v0.19.2 pkg/cache/scheduler/fair_sharing.go, parseFairWeight
-"""
-
-
-def _weight_changes(change: Change) -> Iterator[ChangedValue]:
-    """Yields each weight that differs, as numbers. A change of fair sharing is left out.
-
-    The weight of a ClusterQueue has an effect only in a cohort, and the weight of a cohort only below a parent.
-    """
-    if any(len(set(map(bool, found.values("fairSharing")))) == 2 for found in configuration_changes(change)):
-        return
-    pairs = (pair for kind in ("ClusterQueue", "Cohort") for pair in change.pairs(GROUP, kind) if all(parents(pair)))
-    for found in changed(pairs, _WEIGHT, _DEFAULT_WEIGHT):
-        before, after = quantity(found.before), quantity(found.after)
-        if before is not None and after is not None and before != after:
-            yield found._replace(before=_number(float(before)), after=_number(float(after)))
-
-
-def _number(value: float) -> float:
-    return int(value) if value.is_integer() else value

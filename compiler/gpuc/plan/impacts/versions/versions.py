@@ -10,9 +10,8 @@ from gpuc.plan.change import Change
 from gpuc.plan.chart_changes import (
     changed_installations,
     chart_changes,
-    is_only_audit,
     numbers,
-    restart_effect,
+    restart,
     restarting_values,
     values_of_other_team,
 )
@@ -115,9 +114,7 @@ def component_restarts(change: Change) -> Impacts:
         fields = restarting_values(pair)
         if fields and not values_of_other_team(pair.after):
             names = list(dict.fromkeys(place(field.path[:3]).removeprefix("metadata.") for field in fields))
-            programs, effect = "programs restart", restart_effect(change, pair.name)
-            if is_only_audit(pair.name, fields):
-                programs, effect = "audit pod restarts", "Gatekeeper continues to check requests"
+            programs, effect = restart(change, pair.name, fields)
             message = f"its {programs}, because values change: {first_names(names, _SHOWN)}"
             yield pair.raised(message, fields[0].path, (effect,) if effect else ())
 

@@ -1,0 +1,183 @@
+"""Impacts on the GPU Operator: its operands, their configurations, and the driver."""
+
+from gpuc.cluster.pool_fields import LABELS
+from gpuc.components.gpu_operator.operands import (
+    DEVICE_PLUGIN,
+    MIG_MANAGER,
+    MPS,
+    OPERANDS,
+    mps_pools,
+    operand_changes,
+    pools_with_another_layout,
+    pools_without_configuration,
+)
+from gpuc.model.names import PLUGIN_CONFIG_LABEL
+from gpuc.objects.object_set import grouped
+from gpuc.plan.change import Change, changed
+from gpuc.plan.drift import Scope, drifts
+from gpuc.plan.impact import Impacts, Level, Raised, impact
+from gpuc.plan.quantities import sharing_path
+from gpuc.plan.replacement import nodes_of, nodes_text, pool_of
+
+
+@impact("IMP122", Level.DISRUPTS)
+def layout_not_applied(change: Change) -> Impacts:
+    """The MIG layout of a node pool changes, and its running nodes keep the old layout.
+
+    The MIG manager of the GPU Operator applies a layout when it starts and when the label of the node changes. The
+    label names the layout, and the name stays. Karpenter does not replace the nodes, because the NodePool stays.
+    If the MIG manager restarts on an old node, it stops the device plugin and tries the new layout. On a GPU that a pod
+    uses it fails, and free slices of this GPU can be lost; GPUs before it have the new layout. The device plugin then
+    starts again, and the label nvidia.com/mig.config.state is failed. A node without pods on its GPUs gets the new
+    layout.
+
+    Source: NVIDIA/mig-parted v0.15.0 cmd/nvidia-mig-manager/main.go (ContinuouslySyncMigConfigChanges),
+    pkg/mig/reconfigure/reconfigure.go (Run, setState), cmd/nvidia-mig-parted/apply/config.go,
+    pkg/mig/config/config.go (SetMigConfig, ClearMigConfig)
+    """
+    replaced = {drift.name for drift in drifts(change, Scope.ALL)}
+    for pair in pools_with_another_layout(change):
+        if pair.element in replaced:
+            continue
+        count = nodes_text(nodes_of([pair]))
+        message = f"{count} keep the old MIG layout until their MIG manager restarts; Karpenter replaces none of them"
+        details = (
+            "quotas and new nodes have the new layout at once",
+            f"delete the NodeClaims by hand: kubectl get nodeclaims -l karpenter.sh/nodepool={pair.name}",
+            "a MIG manager that restarts on an old node stops the device plugin, tries the new layout, and fails "
+            "on GPUs that pods use",
+        )
+        raised = pair.raised(message, LABELS, details)
+        pool = pool_of(change.after.cluster, pair.element)
+        yield raised._replace(manifest=None, path=sharing_path(change, pool)) if pool else raised
+
+
+@impact(
+    "IMP123", Level.RESTRICTS, source="NVIDIA/k8s-device-plugin v0.20.0 cmd/config-manager/main.go (updateConfigName)"
+)
+def configuration_removed(change: Change) -> Impacts:
+    """Running nodes name a configuration of the device plugin that no longer exists.
+
+    The ConfigMap of the device plugin changes at once, and the nodes run until Karpenter replaces them. The device
+    plugin of such a node works until it restarts. Then it does not find its configuration, and the node offers no GPUs
+    to new pods. Running pods keep their GPUs.
+    """
+    for rows in grouped(pools_without_configuration(change), lambda row: row[0].element).values():
+        pair, configuration = rows[0]
+        message = (
+            f"configuration {configuration} of {nodes_text(nodes_of([pair]))} no longer exists; a node whose "
+            "device plugin restarts offers no GPUs to new pods"
+        )
+        yield pair.raised(message, (*LABELS, PLUGIN_CONFIG_LABEL))
+
+
+_SHOWN = 3
+
+
+@impact("IMP140", Level.RESTRICTS)
+def agents_restart(change: Change) -> Impacts:
+    """The GPU Operator restarts, starts or deletes its operands on the GPU nodes.
+
+    While the device plugin of a node restarts, no new pod gets GPUs there. Running pods keep their GPUs, unless they
+    share them by MPS. The driver does not restart: its DaemonSet has the update strategy OnDelete.
+
+    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet, applyUpdateStrategyConfig);
+    NVIDIA/mig-parted v0.15.0 pkg/mig/reconfigure/reconfigure.go (isConfigAlreadyApplied)
+    """
+    for operands in operand_changes(change):
+        fields = operands.fields(*(name for name in OPERANDS if name != MPS))
+        if not fields:
+            continue
+        restarted, started, deleted = (
+            [name for name in names if name != MPS]
+            for names in (operands.restarted, operands.started, operands.deleted)
+        )
+        limit = operands.policy.values("spec", "daemonsets", "rollingUpdate", "maxUnavailable")[1]
+        pace = f", {limit} at a time" if limit else ""
+        actions = {
+            f"deletes {_operands_text(deleted)} from all GPU nodes": deleted,
+            f"starts {_operands_text(started)} on all GPU nodes": started,
+            f"restarts {_operands_text(restarted)} on all GPU nodes{pace}": restarted,
+        }
+        text = " and ".join(action for action, names in actions.items() if names)
+        sections = ", ".join(dict.fromkeys(str(field.path[1]) for field in fields))
+        details = {
+            f"restarts {', '.join(restarted)}": len(restarted) > _SHOWN,
+            "no new pod gets GPUs on a node while its device plugin restarts": DEVICE_PLUGIN in restarted,
+            "nodes whose image has no device plugin offer no GPUs to new pods": DEVICE_PLUGIN in deleted,
+            "a MIG manager that restarts compares the layout of its node, and applies it only if it differs": (
+                MIG_MANAGER in restarted
+            ),
+        }
+        sentences = (sentence for sentence, is_true in details.items() if is_true)
+        message = f"the GPU Operator {text}; settings of {sections} change"
+        yield operands.policy.raised(message, fields[0].path, sentences)
+
+
+def _operands_text(operands: list[str]) -> str:
+    return ", ".join(operands) if len(operands) <= _SHOWN else f"{len(operands)} operands"
+
+
+@impact("IMP141", Level.DISRUPTS)
+def mps_servers_restart(change: Change) -> Impacts:
+    """The MPS servers of a node pool restart or end, and programs that share its GPUs fail.
+
+    The MPS server runs in a pod of the GPU Operator, with the image and settings of the device plugin, and an init
+    container with the image and settings of the validator. If the pod ends, the server ends, and running CUDA programs
+    lose their connection.
+
+    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (TransformMPSControlDaemon),
+    assets/state-mps-control-daemon/0400_daemonset.yaml; NVIDIA/k8s-device-plugin v0.20.0
+    cmd/mps-control-daemon/mps/daemon.go (Stop)
+    """
+    for operands in operand_changes(change):
+        fields = operands.fields(MPS)
+        if not fields or MPS in operands.started:
+            continue
+        verb = "end" if MPS in operands.deleted else "restart"
+        for name in mps_pools(change):
+            message = f"the MPS servers of its nodes {verb}, and running programs that use their GPUs fail"
+            yield Raised(f"node pool {name}", message, operands.policy.after, fields[0].path)
+
+
+@impact(
+    "IMP142", Level.NONE, source="NVIDIA/gpu-operator v26.7.0 assets/state-driver/0500_daemonset.yaml (updateStrategy)"
+)
+def driver_changes(change: Change) -> Impacts:
+    """The driver of the GPU Operator changes, or the GPU Operator starts to install the driver.
+
+    The pods of the driver do not restart, because their DaemonSet has the update strategy OnDelete, and the
+    ClusterPolicy disables automatic upgrades. Running nodes keep their driver, and new nodes get the new driver. A
+    driver that the GPU Operator no longer installs is another impact.
+    """
+    for pair in change.pairs("nvidia.com", "ClusterPolicy"):
+        fields = [field for field in pair.fields if field.is_below("spec", "driver")]
+        was_enabled, is_enabled = (value is not False for value in pair.values(*_PATH))
+        if pair.is_changed and fields and is_enabled:
+            before, after = pair.values("spec", "driver", "version")
+            versions = f" {before} -> {after}" if before != after else ""
+            message = f"new nodes get the new driver{versions}; running nodes keep their driver until they are replaced"
+            starts = "the GPU Operator starts driver pods on the GPU nodes"
+            yield pair.raised(message if was_enabled else starts, fields[0].path)
+
+
+_PATH = ("spec", "driver", "enabled")
+
+
+@impact("IMP143", Level.DISRUPTS)
+def driver_pods_deleted(change: Change) -> Impacts:
+    """The GPU Operator no longer installs the driver, and deletes the driver pods of all nodes at once.
+
+    The operator does not wait until Karpenter has replaced the nodes. A driver pod that ends stops the persistence
+    daemon and the fabric manager of its node, and unloads the driver if no program uses it.
+
+    Source: NVIDIA/gpu-operator v26.7.0 controllers/object_controls.go (DaemonSet), controllers/state_manager.go
+    (isStateEnabled); NVIDIA/gpu-driver-container 06a208ca ubuntu24.04/nvidia-driver (_shutdown, _unload_driver)
+    """
+    for enabled in changed(change.pairs("nvidia.com", "ClusterPolicy"), _PATH, True):
+        if enabled.after is False:
+            details = (
+                "a driver pod that ends stops the persistence daemon and the fabric manager of its node, and unloads "
+                "the driver if no program uses it",
+            )
+            yield enabled.raised("the GPU Operator deletes the driver pods of all nodes at once", details)

@@ -1,0 +1,16 @@
+from gpuc.model import Cluster
+from gpuc.rules import Findings, Found, rule
+from gpuc.rules.versions.kubernetes import published_form
+
+
+@rule("VER103", source="NVIDIA/gpu-operator v26.7.0 api/nvidia/v1/clusterpolicy_types.go (ImagePath)")
+def operator_without_images(cluster: Cluster) -> Findings:
+    """gpuc does not know the operand images of the GPU Operator's version.
+
+    gpuc writes the image of each operand into the ClusterPolicy. Without these images the GPU Operator deploys nothing.
+    """
+    version = published_form(cluster, "gpu-operator")
+    if cluster.gpu_pools and version not in cluster.catalog.operands:
+        known = ", ".join(sorted(cluster.catalog.operands))
+        message = f"gpuc has no operand images for gpu-operator {version}; expected one of {known}"
+        yield Found(("spec", "releases", "components", "gpu-operator"), message)

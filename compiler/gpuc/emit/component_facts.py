@@ -1,0 +1,84 @@
+"""Types of what a component answers about its chart: restarts, labels, and devices of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from gpuc.manifest.manifest import Body
+
+Labels = Mapping[str, frozenset[str]]
+"""The values of every label of the objects of one kind; an empty set where any value is possible."""
+ANY: Final[frozenset[str]] = frozenset()
+HELM_LABELS: Labels = {
+    "helm.sh/chart": ANY,
+    "app.kubernetes.io/instance": ANY,
+    "app.kubernetes.io/version": ANY,
+    "app.kubernetes.io/managed-by": frozenset(("Helm",)),
+}
+"""The labels that the template `labels` of `helm create` has, without the name."""
+INSTANCE_LABEL: Labels = {"app.kubernetes.io/instance": ANY}
+MANAGER_LABEL: Labels = {"control-plane": frozenset(("controller-manager",))}
+
+
+def named(name: str, *labels: Labels) -> Labels:
+    """Returns labels with the name of a program."""
+    return {key: value for row in labels for key, value in row.items()} | {"app.kubernetes.io/name": frozenset((name,))}
+
+
+class ChartLabels(NamedTuple):
+    """The labels that the services and pods of every release of a chart have."""
+
+    services: Labels
+    pods: Labels
+    relabelling: tuple[str, ...] = ()
+    """Keys of the chart's values, at any depth, that change labels or add objects."""
+    has_all: bool = True
+    """Whether all services and pods that the chart creates have these labels."""
+
+    def of(self, kind: str) -> Labels:
+        """Returns the labels of services for the kind ServiceMonitor, and the labels of pods for PodMonitor."""
+        return self.services if kind == "ServiceMonitor" else self.pods
+
+
+class PartialRestart(NamedTuple):
+    """Helm values with which only some programs of a chart restart."""
+
+    values: tuple[str, ...]
+    programs: str
+    """The subject and verb of a sentence, for example "audit pod restarts"."""
+    effect: str
+
+
+class Restarts(NamedTuple):
+    """Which Helm values are in pods, so that programs restart with them, and what happens meanwhile.
+
+    Values are the paths of values or of maps with values, for example "rbac" or "driver.manager.image".
+    """
+
+    in_pods: tuple[str, ...] | None
+    """The values that are in pods; None for all values."""
+    in_no_pod: tuple[str, ...]
+    """The values that are in no pod of the component, though their map is in one."""
+    partial: tuple[PartialRestart, ...]
+    effect: Callable[[Body], str]
+    """Returns what happens while the programs restart, for the Helm values after the change."""
+
+
+class ConfigMapValue(NamedTuple):
+    """A map of Helm values with the name of a ConfigMap, `create`, `data`, and perhaps the key that is the default."""
+
+    path: tuple[str, ...]
+    has_default_key: bool
+    """Whether the value `default` is a key of the ConfigMap."""
+
+
+class DevicePlugin(NamedTuple):
+    """The device plugin that a chart installs."""
+
+    prefix: str
+    """The start of the names of the resources that nodes advertise."""
+    other_charts: tuple[str, ...]
+    """The charts that install the device plugin, without the chart of the component."""
+    image: str
+    """A part of the name of the plugin's image."""
