@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpuc.kubernetes.controllers import UPSTREAM, user
+from gpuc.kubernetes.controllers import user
 from gpuc.rehearse.client import Client
 from gpuc.rehearse.plane.site import Site
 from gpuc.rehearse.process import Process
@@ -12,7 +12,7 @@ from tests.conformance.local_controllers import LocalController
 FRAMEWORK = "leaderworkerset.x-k8s.io/leaderworkerset"
 NAME_LABEL = "leaderworkerset.sigs.k8s.io/name"
 """The label of every pod of a LeaderWorkerSet."""
-USER = user(UPSTREAM[FRAMEWORK])
+USER = user("lws-system/lws-controller-manager")
 _CONTROLLER = LocalController("lws", "config.lws.x-k8s.io/v1alpha1", "lws-system", NAME_LABEL, USER)
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 from random import Random
 
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS, PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.model import Cluster, Namespace, Pool, Tenant
 from gpuc.model.names import COST_LABEL
+from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.rehearse.client import Object
 from gpuc.spec.platform import Framework
 from tests.conformance.random_pods import PodMaker, Size, random_size
@@ -130,7 +131,7 @@ def _targets(cluster: Cluster) -> Iterator[Target]:
 def _queued_kinds(cluster: Cluster) -> tuple[str, ...]:
     frameworks = set(cluster.spec.kueue.frameworks)
     kinds = ["Job", "CronJob", *(["JobSet"] if JOBSET in frameworks else [])]
-    if frameworks & POD_FRAMEWORKS:
+    if frameworks & pod_frameworks():
         kinds += [name for name in ("Deployment", "StatefulSet", "Pod") if name.lower() in frameworks]
     return tuple(kinds)
 

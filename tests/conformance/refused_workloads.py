@@ -19,7 +19,7 @@ import yaml
 
 from gpuc.admission.request import Decision
 from gpuc.admission.validation import validation_errors, with_defaults
-from gpuc.objects.pods import JOB_NAME
+from gpuc.kubernetes.controllers import JOB_NAME
 from gpuc.rehearse.client import ApiError, Client, is_true
 from gpuc.rehearse.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, put

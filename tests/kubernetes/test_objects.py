@@ -6,12 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.kubernetes.selector import NOTHING, equals, matches, requirement
 from gpuc.kubernetes.toleration import Taint, Toleration, untolerated
-from gpuc.manifest.manifest import Manifest
-from gpuc.objects.paths import EVERY_ITEM, EVERY_VALUE, pattern
-from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import equal_labels, node_terms, selector, taints, tolerations
 
 
@@ -61,16 +57,3 @@ def test_tolerations_and_taints_of_a_wrong_shape_are_left_out() -> None:
     found = taints([{"key": "a"}, {"key": "b", "effect": "PreferNoSchedule"}, {"key": "c", "effect": "NoSchedule"}])
     assert found == (Taint("b", "", "PreferNoSchedule", 1), Taint("c", "", "NoSchedule", 2))
     assert untolerated(found, ()) == found[1]
-
-
-@pytest.mark.parametrize("kind", TEMPLATES)
-def test_pods_of_every_kind_are_found(kind: str) -> None:
-    template: dict[str, Any] = {"metadata": {"labels": {"a": "x"}}, "spec": {"containers": []}}
-    api_group, _, name = kind.rpartition("/")
-    for where in TEMPLATES[kind]:
-        body: Any = template
-        for step in reversed(pattern(where)):
-            body = [body] if step == EVERY_ITEM else {"any" if step == EVERY_VALUE else step: body}
-        found = list(pods_of(Manifest("a.yaml", (), f"{api_group}/v1" if api_group else "v1", name, "n", body)))
-        assert [pods.spec for pods in found] == [template["spec"]]
-        assert found[0].terms == ((),)

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import pytest
 
-from gpuc.kubernetes.kueue import FRAMEWORKS, SPEC_FRAMEWORKS
 from gpuc.manifest.manifest import Manifest
+from gpuc.parts.workload_kinds import frameworks, spec_frameworks
 from gpuc.spec.platform import Framework
 from gpuc.trace import Step
 from tests.trace.test_counted import QUEUE, index, trace
@@ -19,7 +19,7 @@ CONTAINER = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]
 
 
 def test_d23_the_spec_accepts_every_framework_that_advice_names() -> None:
-    assert set(get_args(Framework)) == SPEC_FRAMEWORKS < FRAMEWORKS
+    assert set(get_args(Framework)) == spec_frameworks().keys() < frameworks()
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])

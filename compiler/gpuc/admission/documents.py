@@ -7,24 +7,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.symbol_table import SymbolTable
+from gpuc.parts.workload_kinds import workload_kind
 
 CONTAINERS = ("initContainers", "containers")
 """The fields of a pod spec with the containers that can have resources, in the order of admission checks."""
 ALL_CONTAINERS = (*CONTAINERS, "ephemeralContainers")
-
-_TEMPLATES: dict[tuple[str, str], Path] = {
-    (group, kind): tuple(filter(None, path.split(".")))
-    for group, _, kind, (path, *_) in ((*name.rpartition("/"), paths) for name, paths in TEMPLATES.items())
-    if group in ("", "apps", "batch")
-}
-"""The path of the pod template in the built-in kinds that have one.
-
-Source: k8s.io/pod-security-admission v0.35.4 admission/admission.go, defaultPodSpecResources and ExtractPodSpec
-"""
 
 
 class PodPart(NamedTuple):
@@ -67,10 +57,14 @@ def is_pod(document: Body) -> bool:
 
 
 def pod_part(document: Body) -> PodPart | None:
-    """Returns the pod or the pod template of a built-in kind; None for other objects."""
-    path = _TEMPLATES.get((api_group(document), kind(document)))
-    if path is None:
+    """Returns the pod or the pod template of a built-in kind; None for other objects.
+
+    Source: k8s.io/pod-security-admission v0.35.4 admission/admission.go, defaultPodSpecResources and ExtractPodSpec
+    """
+    record = workload_kind(api_group(document), kind(document))
+    if not (record.is_builtin and record.templates):
         return None
+    path: Path = tuple(filter(None, record.templates[0].split(".")))
     template = dig(document, *path)
     return PodPart(path, dig(template, "metadata"), dig(template, "spec"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from gpuc.admission.admission_rules import in_rules
@@ -12,6 +13,7 @@ from gpuc.admission.policy_review import Review, Reviews, strings
 from gpuc.admission.request import Decision, Request
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
+from gpuc.parts.workload_kinds import workload_kinds
 
 
 class Policies:
@@ -41,13 +43,15 @@ class Policies:
 _RULES = "kyverno.io"
 _EXPRESSIONS = "policies.kyverno.io"
 _WITHOUT_EFFECT = frozenset(("CleanupPolicy", "ClusterCleanupPolicy", "PolicyException", "DeletingPolicy"))
-_POD_CONTROLLERS = frozenset(
-    ("CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet")
-)
-"""Kinds for which Kyverno generates rules from the rules for pods.
 
-Source: https://kyverno.io/docs/policy-types/cluster-policy/autogen/
-"""
+
+@cache
+def _pod_controllers() -> frozenset[str]:
+    """Returns the kinds for which Kyverno generates rules from the rules for pods.
+
+    Source: https://kyverno.io/docs/policy-types/cluster-policy/autogen/
+    """
+    return frozenset(kind.kind for kind in workload_kinds() if kind.is_builtin and kind.controller)
 
 
 class OtherPolicies:
@@ -85,7 +89,7 @@ def _has_expressions(spec: Any, review: Review) -> bool:
     resources = [
         name for _, rule in items(dig(constraints, "resourceRules")) for name in strings(dig(rule, "resources"))
     ]
-    return review.kind in _POD_CONTROLLERS and "pods" in resources
+    return review.kind in _pod_controllers() and "pods" in resources
 
 
 def _has_rule(rule: Any, spec: Any, review: Review) -> bool:
@@ -102,4 +106,4 @@ def _has_rule(rule: Any, spec: Any, review: Review) -> bool:
     blocks = [dig(row, "resources") for key in ("any", "all") for _, row in items(dig(match, key))]
     kinds = {kind for block in (*blocks, dig(match, "resources")) for kind in strings(dig(block, "kinds"))}
     names = {kind.rpartition("/")[2] for kind in kinds}
-    return not kinds or bool({"*", review.kind} & names) or (review.kind in _POD_CONTROLLERS and "Pod" in names)
+    return not kinds or bool({"*", review.kind} & names) or (review.kind in _pod_controllers() and "Pod" in names)

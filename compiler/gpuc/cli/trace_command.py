@@ -20,6 +20,7 @@ from gpuc.lint.load.load_objects import LoadedObjects, load_objects
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet
+from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.trace import ClusterIndex, Stage, Step, Workload, trace_workload, workload_of
 from gpuc.trace.described import described_workload
 from gpuc.trace.node_agents import index_of
@@ -28,9 +29,6 @@ from gpuc.trace.user_objects import unserved, why_not_traced, with_replicas_of_a
 
 _NOT_JUDGED = 4
 """The exit code if no step fails, but a step could not be judged."""
-_KINDS = (
-    "Pod, Job, CronJob, JobSet, Deployment, StatefulSet, LeaderWorkerSet, RayJob, RayCluster, kinds of kubeflow.org"
-)
 _QUEUE = (GROUP, "LocalQueue")
 _GLOBAL_KINDS = ("PersistentVolume", "PriorityClass", "StorageClass")
 _REFERENCED_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAccount", *_GLOBAL_KINDS)
@@ -145,7 +143,8 @@ def _read_workloads(index: ClusterIndex, options: TraceOptions, loaded: LoadedOb
         write_message(sentence)
     if not known:
         kinds = ", ".join(sorted({manifest.kind for manifest in loaded.manifests})) or "no object that can be read"
-        raise UsageError(f"no workload in {options.file}: it contains {kinds}; gpuc trace supports {_KINDS}")
+        traced = ", ".join(sorted(kind.kind for kind in workload_kinds() if kind.is_traced))
+        raise UsageError(f"no workload in {options.file}: it contains {kinds}; gpuc trace supports {traced}")
     return known, unread
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from gpuc.emit.component import needed_components
 from gpuc.emit.network import egress_blocks, egress_cidrs
 from gpuc.emit.network_exceptions import ingress_blocks
-from gpuc.kubernetes.controllers import INTEGRATIONS, JOB_CONTROLLER, UPSTREAM, user
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
 from gpuc.model import Cluster, ClusterQueue, Pool, Tenant
 from gpuc.model.names import SHARED_GPU
+from gpuc.parts.workload_kinds import installed_controllers, spec_frameworks
 
 KUEUE_ACCOUNT = "kueue-controller-manager"
 """The ServiceAccount of Kueue. The release has the name of the chart, kueue.
@@ -18,8 +19,6 @@ KUEUE_ACCOUNT = "kueue-controller-manager"
 Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/rbac/service_account.yaml, _helpers.tpl
 """
 
-_NEEDS: Mapping[str, tuple[str, ...]] = {"trainer.kubeflow.org/trainjob": ("jobset.x-k8s.io/jobset",)}
-"""Frameworks whose controller also creates objects of a framework: a TrainJob consists of a JobSet."""
 AUDIT_SECONDS = 300
 """The time between two audits. The chart's 60 s are shorter than one audit of a large cluster."""
 MIN_GRACE_LIMIT_SECONDS = 600
@@ -28,10 +27,11 @@ MIN_GRACE_LIMIT_SECONDS = 600
 
 def controllers(cluster: Cluster) -> list[str]:
     """Returns the users that create the pods and jobs of workloads that Kueue manages."""
-    own = {**UPSTREAM, **brought_controllers(cluster)}
-    own |= {str(name): account for name, account in cluster.spec.kueue.controllers.items()}
-    frameworks = [name for chosen in cluster.frameworks for name in (chosen, *_NEEDS.get(chosen, ()))]
-    accounts = [own.get(name, "") for name in frameworks]
+    installed = installed_controllers()
+    own = {name: controller.account for name, controller in installed.items()}
+    own |= brought_controllers(cluster) | cluster.spec.kueue.controllers
+    created = {name: controller.creates for name, controller in installed.items()}
+    accounts = [own.get(name, "") for chosen in cluster.frameworks for name in (chosen, *created.get(chosen, ()))]
     return [user(account) for account in dict.fromkeys([JOB_CONTROLLER, *filter(None, accounts)])]
 
 
@@ -163,7 +163,7 @@ FACTS: dict[str, Callable[[Cluster, Tenant], Any]] = {
     "tenant.grace_seconds": _grace_seconds,
     "cluster.controllers": lambda cluster, _: controllers(cluster),
     "cluster.kueue": lambda cluster, _: kueue_user(cluster),
-    "cluster.queued_kinds": lambda cluster, _: [INTEGRATIONS[name].kind for name in cluster.frameworks],
+    "cluster.queued_kinds": lambda cluster, _: [spec_frameworks()[name].kind for name in cluster.frameworks],
     "tenant.gpu_queues": lambda _, tenant: _queues(tenant, gpu=True),
     "tenant.cpu_queues": lambda _, tenant: _queues(tenant, gpu=False),
     "tenant.resources": _resources,

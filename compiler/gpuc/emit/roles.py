@@ -14,6 +14,7 @@ from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.tenant import ROLES
+from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.spec.tenants import Role
 
 READ = ("get", "list", "watch")
@@ -147,8 +148,7 @@ def _rules(cluster: Cluster, role: Role) -> Iterator[PolicyRule]:
 
 
 def _job_rules(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:
-    """Yields a rule per job kind. The name of a Kueue integration contains API group and singular name of the kind."""
+    """Yields a rule per job kind."""
     for framework in sorted(name for name in cluster.spec.kueue.frameworks if "/" in name):
-        group, singular = framework.split("/")
-        parents = ("cronjobs",) if framework == "batch/job" else ()
-        yield group, (*parents, f"{singular}s"), verbs
+        kinds = [kind for kind in workload_kinds() if kind.queueing.framework == framework]
+        yield kinds[0].group, tuple(sorted(f"{kind.kind.lower()}s" for kind in kinds)), verbs

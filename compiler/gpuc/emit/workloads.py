@@ -8,7 +8,7 @@ from gpuc.emit.job_template import job_template
 from gpuc.emit.serving_template import serving_template
 from gpuc.emit.workload_template import Place, Template
 from gpuc.kubernetes.amounts import CPU, EPHEMERAL_STORAGE, GIB, MEMORY, MIB, Amounts, round_down, scale
-from gpuc.kubernetes.kueue import BATCH_JOB
+from gpuc.kubernetes.kueue import BATCH_JOB, DEPLOYMENT
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster, Namespace, Pool, Queue, Tenant
 from gpuc.model.names import EFA, GPU, HUGEPAGES
@@ -17,8 +17,6 @@ GANG_NODES = 2
 """Number of nodes of a training template: the smallest run that uses the network between nodes."""
 REQUEST_PERCENT = 95
 """Percentage of the available CPU and memory that a template requests. The rest is for future node agents."""
-DEPLOYMENT = "deployment"
-"""The Kueue integrations for Jobs and for Deployments."""
 
 
 def workloads(cluster: Cluster) -> Iterator[Artifact]:

@@ -9,11 +9,11 @@ from gpuc.cluster.pools import Pools
 from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
 from gpuc.diagnostics.place import place
 from gpuc.kubernetes.kueue import QUEUE_LABEL
-from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Artifact
 from gpuc.model import Cluster
 from gpuc.objects.object_set import emitted, items, pairs
 from gpuc.objects.selectors import node_terms, tolerations
+from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify.pod_nodes import SYSTEM_NODES, NodeGroup, Refusal, pool_nodes, refusal
 
 NOT_TOLERATED = declare_rule("CHT006", Severity.WARNING,
@@ -34,8 +34,9 @@ def chart_findings(cluster: Cluster, artifacts: Sequence[Artifact]) -> Iterator[
     """
     # The values do not show which pods belong to DaemonSets, which may select labels that nodes get after their start.
     pools = [pool_nodes(pool, after_boot=True) for pool in Pools(emitted(artifacts, cluster.catalog)).pools]
+    with_pods = {kind.name for kind in workload_kinds() if kind.templates}
     for name, chart in cluster.spec.charts.items():
-        if TEMPLATES.keys().isdisjoint(chart.kinds.namespaced):
+        if with_pods.isdisjoint(chart.kinds.namespaced):
             continue
         nodes = [*pools, SYSTEM_NODES] if chart.tenant else [SYSTEM_NODES, *pools]
         for at, reason in dict(_refusals(chart.values, nodes)).items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpuc.kubernetes.controllers import INTEGRATIONS
 from gpuc.kubernetes.node_pool import HOSTNAME, ZONE
 
 GROUP = "kueue.x-k8s.io"
@@ -27,25 +26,8 @@ PODSET_LABEL = f"{GROUP}/podset"
 MIN_PARALLELISM = f"{GROUP}/job-min-parallelism"
 PRIORITY_LABEL = f"{GROUP}/priority-class"
 BATCH_JOB = "batch/job"
-LEADER_WORKER_SET = "leaderworkerset.x-k8s.io/leaderworkerset"
-POD_FRAMEWORKS = frozenset(("pod", "deployment", "statefulset", LEADER_WORKER_SET))
-"""The frameworks with which Kueue runs its integration of plain pods.
-
-With this integration and manageJobsWithoutQueueName: true, Kueue gates every pod of the selected namespaces.
-
-Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/{deployment,statefulset,leaderworkerset},
-ImplicitlyEnabledFrameworkNames; pkg/controller/jobs/pod/pod_webhook.go, Default
-"""
-SPEC_FRAMEWORKS = frozenset(INTEGRATIONS)
-"""The frameworks that a spec can name."""
-FRAMEWORKS = SPEC_FRAMEWORKS | {
-    *("kubeflow.org/tfjob", "kubeflow.org/jaxjob", "kubeflow.org/paddlejob", "kubeflow.org/xgboostjob"),
-    *("ray.io/rayservice", "workload.codeflare.dev/appwrapper", "sparkoperator.k8s.io/sparkapplication"),
-}
-"""The frameworks of Kueue.
-
-Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, FrameworkName of every package
-"""
+POD, DEPLOYMENT = "pod", "deployment"
+"""The frameworks of Kueue for Jobs, Pods and Deployments."""
 NETWORK_LAYERS = 3
 """The number of network layers above an instance of most types. EC2 numbers the layers from the top."""
 LEVEL_LABELS = {

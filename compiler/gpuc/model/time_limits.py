@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model.cluster import Cluster
 from gpuc.model.pool import Pool
+from gpuc.parts.workload_kinds import pod_frameworks
 
 MODEL_LOAD_SECONDS = 900
 """Time limit from the start of an inference server until the server is ready.
@@ -22,7 +22,7 @@ def queued_pools(cluster: Cluster) -> tuple[Pool, ...]:
 
 def manages_pods(cluster: Cluster) -> bool:
     """Returns whether Kueue manages pods that are not part of a job."""
-    return not POD_FRAMEWORKS.isdisjoint(cluster.frameworks)
+    return not pod_frameworks().isdisjoint(cluster.frameworks)
 
 
 def pods_ready_minutes(cluster: Cluster) -> int:

@@ -160,3 +160,8 @@ def pairs(value: Any) -> Iterator[tuple[str, Any]]:
 def labels(value: Any) -> dict[str, str]:
     """Returns the labels of a map, without keys and values that are not strings, which the API server rejects."""
     return {key: text for key, text in pairs(value) if isinstance(key, str) and isinstance(text, str)}
+
+
+def count_or(value: Any, default: int) -> int:
+    """Returns the value if it is a number of at least 0, otherwise the default."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default

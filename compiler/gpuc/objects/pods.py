@@ -7,17 +7,15 @@ from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import QUEUE_LABEL
-from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.kubernetes.selector import Selector
 from gpuc.kubernetes.toleration import Toleration
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items, labels, pairs
 from gpuc.objects.paths import matching_values, pattern
 from gpuc.objects.selectors import node_terms, tolerations
+from gpuc.parts.workload_kind import WorkloadKind
+from gpuc.parts.workload_kinds import workload_kind
 
-JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
-JOBSET_NAME = "jobset.sigs.k8s.io/jobset-name"
-REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
 CONFIG_MAPS = (
     "spec.volumes[].configMap.name",
     "spec.volumes[].projected.sources[].configMap.name",
@@ -40,6 +38,11 @@ class Pods(NamedTuple):
     """The pod template, with metadata and spec, unvalidated."""
 
     @property
+    def kind(self) -> WorkloadKind:
+        """The record of the kind of the object."""
+        return workload_kind(group(self.manifest), self.manifest.kind)
+
+    @property
     def spec(self) -> Any:
         """The spec of the pods, unvalidated."""
         return dig(self.template, "spec")
@@ -47,7 +50,9 @@ class Pods(NamedTuple):
     @property
     def labels(self) -> dict[str, str]:
         """The labels of the pods, without labels whose values are unknown before the controller creates the pods."""
-        return {**labels(dig(self.template, "metadata", "labels")), **self._controller_labels}
+        document = self.manifest.document()
+        added = {key: value(document, self.path) for key, value in self.kind.labels.known.items()}
+        return {**labels(dig(self.template, "metadata", "labels")), **labels(added)}
 
     @property
     def terms(self) -> tuple[Selector, ...]:
@@ -58,20 +63,6 @@ class Pods(NamedTuple):
     def tolerations(self) -> tuple[Toleration, ...]:
         """The tolerations of the pods."""
         return tolerations(dig(self.spec, "tolerations"))
-
-    @property
-    def _controller_labels(self) -> dict[str, str]:
-        """The labels that the controller adds to the pods with values from the object.
-
-        Source: kubernetes v1.35 pkg/registry/batch/job/strategy.go; jobset v0.12 pkg/controllers/jobset_controller.go
-        """
-        match group(self.manifest), self.manifest.kind:
-            case "batch", "Job":
-                return dict.fromkeys(JOB_NAME, self.manifest.name)
-            case "jobset.x-k8s.io", "JobSet":
-                job = dig(self.manifest.body, *self.path[:3], "name")
-                return {JOBSET_NAME: self.manifest.name} | ({REPLICATED_JOB: job} if isinstance(job, str) else {})
-        return {}
 
     def containers(self) -> Iterator[tuple[Path, Any]]:
         """Yields all containers, init containers first, with their paths in the object."""
@@ -89,8 +80,9 @@ class Pods(NamedTuple):
     @property
     def queue(self) -> str:
         """The LocalQueue that the pods or their object name; empty if Kueue does not start the pods."""
-        of_job = dig(self.manifest.body, "spec", "jobTemplate", "metadata", "labels")
-        names = (labels(source).get(QUEUE_LABEL) for source in (self.labels, self.manifest.labels, of_job))
+        document = self.manifest.document()
+        own = (dig(document, *path) for path in self.kind.queueing.labels)
+        names = (labels(source).get(QUEUE_LABEL) for source in (self.labels, self.manifest.labels, *own))
         return next(filter(None, names), "")
 
     @property
@@ -99,13 +91,10 @@ class Pods(NamedTuple):
         return any("/" in name for _, name in self.resources())
 
 
-_TEMPLATE_PATTERNS = {kind: tuple(map(pattern, paths)) for kind, paths in TEMPLATES.items()}
-
-
 def pods_of(manifest: Manifest) -> Iterator[Pods]:
     """Yields the pods of every pod template of an object."""
-    for steps in _TEMPLATE_PATTERNS.get("/".join(filter(None, (group(manifest), manifest.kind))), ()):
-        for path, template in matching_values(manifest.document(), steps):
+    for text in workload_kind(group(manifest), manifest.kind).templates:
+        for path, template in matching_values(manifest.document(), pattern(text)):
             if isinstance(template, dict):
                 yield Pods(manifest, path, template)
 

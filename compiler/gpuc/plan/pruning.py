@@ -9,8 +9,9 @@ from typing import Literal
 
 from gpuc.cluster.application import sync_options
 from gpuc.cluster.project import project_of
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Kind, Manifest
 from gpuc.objects.object_set import group
+from gpuc.parts.workload_kinds import workload_kind
 from gpuc.plan.change import Change
 from gpuc.plan.state import State
 
@@ -77,8 +78,7 @@ NOT_PERMITTED = (
 )
 _NAMED = 3
 _KINDS = 6
-DATA = (("", "PersistentVolumeClaim"), ("apps", "StatefulSet"))
-"""Kinds whose deletion deletes data."""
+CLAIM: Kind = ("", "PersistentVolumeClaim")
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,8 @@ class RemovedObject:
     @property
     def has_data(self) -> bool:
         """Whether a deletion of the object deletes data."""
-        return (group(self.manifest), self.manifest.kind) in DATA
+        kind = group(self.manifest), self.manifest.kind
+        return kind == CLAIM or workload_kind(*kind).keeps_data
 
 
 def removed_objects(change: Change, of_fate: Fate | None = None) -> Iterator[RemovedObject]:

@@ -7,8 +7,8 @@ from copy import deepcopy
 from dataclasses import replace
 
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
+from gpuc.kubernetes.controllers import JOBSET_NAME
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
-from gpuc.objects.pods import JOBSET_NAME
 from gpuc.policy.library import Policy, policies
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.examples import IMAGE, Example, examples

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
+from gpuc.parts.workload_kinds import spec_frameworks
 from gpuc.spec.base import Bytes, Name, Shorthand, SpecModel, require_one_of
 from gpuc.spec.form import Form, Synonyms, Words, hyphenated, text_error
 from gpuc.spec.metadata import LabelValue, PodLabels
@@ -143,11 +144,10 @@ class Delivery(SpecModel):
     """
 
 
-Framework = Literal[
-    "batch/job", "jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob", "kubeflow.org/mpijob",
-    "kubeflow.org/pytorchjob", "ray.io/rayjob", "ray.io/raycluster", "pod", "deployment", "statefulset",
-    "leaderworkerset.x-k8s.io/leaderworkerset",
-]  # fmt: skip
+if TYPE_CHECKING:
+    Framework = str
+else:
+    Framework = Literal[tuple(spec_frameworks())]
 """A kind of workloads that Kueue manages, as Kueue names its integration."""
 ServiceAccount = Annotated[
     str, Form(r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?/[a-z0-9]([a-z0-9.-]*[a-z0-9])?$", "namespace/name of a ServiceAccount")
@@ -163,7 +163,7 @@ class Kueue(SpecModel):
     frameworks: Annotated[list[Framework], Field(min_length=1)] = ["batch/job"]
     """The kinds of workloads that wait in the queues of Kueue. Default: batch/job.
 
-    gpuc does not install the controllers of the other kinds, for example of JobSet or Ray.
+    Kinds that Kubernetes does not define, for example JobSet, also need their controller in the cluster.
     """
 
     controllers: dict[Framework, ServiceAccount] = {}

@@ -42,7 +42,7 @@ def object_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     """
     groups = member_groups(cluster.objects, workload.namespace)
     creations = list(object_creations(workload, groups, cluster.accounts))
-    if workload.kind == "Pod":
+    if workload.record.is_pod:
         pod = pod_creation(workload, workload.pod_sets[0], (), gated=is_gated(cluster, workload), accounts={})
         creations = [pod._replace(request=pod.request._replace(groups=groups))]
     yield from namespace_steps(cluster, workload)
@@ -61,7 +61,7 @@ def pod_steps(cluster: ClusterIndex, workload: Workload, pods: PodSet, flavors: 
     """
     for claim in template_claims(workload, pods):
         yield from _claim_steps(cluster, claim, pods.name)
-    if workload.kind != "Pod":
+    if not workload.record.is_pod:
         creation = _pod_creation(cluster, workload, pods, flavors)
         yield from _creation_steps(cluster, creation, (Stage.POD_API, Stage.POD_POLICY), pods.name)
     for claim in ephemeral_claims(workload, pods):
@@ -81,7 +81,7 @@ def limit_steps(cluster: ClusterIndex, workload: Workload) -> Steps:
     An empty namespace is assumed.
     """
     objects = cluster.objects
-    created = [] if workload.kind == "Pod" else list(object_creations(workload, (), cluster.accounts))
+    created = [] if workload.record.is_pod else list(object_creations(workload, (), cluster.accounts))
     requests = [(_admitted(cluster, creation.request), 1) for creation in created]
     for pods in workload.pod_sets:
         request = _admitted(cluster, _pod_creation(cluster, workload, pods, ()).request)

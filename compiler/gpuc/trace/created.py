@@ -8,35 +8,21 @@ from typing import Any, NamedTuple
 from gpuc.admission.request import Request
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.controllers import UPSTREAM, user
+from gpuc.kubernetes.controllers import user
 from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import dig, items, pairs
-from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
-from gpuc.trace.kueue_scope import framework
-from gpuc.trace.workload import CLAIM_TEMPLATES, PodSet, Workload
+from gpuc.parts.workload_kind import RANDOM_SUFFIX, WorkloadKind
+from gpuc.parts.workload_kinds import workload_kind
+from gpuc.trace.workload import PodSet, Workload
 
 MEMBER = "gpuc:member"
 """The user name that the trace gives to the user of a workload. No object of a cluster names this user."""
-_SUFFIX = "-xxxxx"
-"""The form of the random suffix of generated names."""
-_BUILTIN: Mapping[str, str] = {
-    kind: f"{kind.lower()}-controller" for kind in ("CronJob", "Job", "Deployment", "ReplicaSet", "StatefulSet")
-}
-"""The ServiceAccounts of the controllers of built-in kinds in namespace kube-system.
+_EPHEMERAL = "kube-system/ephemeral-volume-controller"
+"""The ServiceAccount of the controller of ephemeral volumes.
 
 Source: k8s.io/kubernetes v1.35.4 plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go
 """
-_EPHEMERAL = "kube-system/ephemeral-volume-controller"
-"""The ServiceAccount of the controller of ephemeral volumes. Source: as for _BUILTIN."""
-_POD_OWNERS: Mapping[str, tuple[str, str]] = {
-    "CronJob": ("batch/v1", "Job"),
-    "JobSet": ("batch/v1", "Job"),
-    "Deployment": ("apps/v1", "ReplicaSet"),
-    "LeaderWorkerSet": ("apps/v1", "StatefulSet"),
-    "RayJob": ("ray.io/v1", "RayCluster"),
-}
-"""The apiVersion and kind of the object that owns the pods of a workload, if it is not the workload itself."""
 
 
 class Creation(NamedTuple):
@@ -47,19 +33,18 @@ class Creation(NamedTuple):
     """The path of the template of the object in the workload; empty for the workload itself."""
 
 
-def creator(workload: Workload, kind: str, accounts: Mapping[str, str]) -> str:
+def creator(kind: WorkloadKind, accounts: Mapping[str, str]) -> str:
     """Returns the user name of the controller that creates the dependents of an object.
 
     Args:
-        kind: the kind of the object: the kind of the workload, or of an object between the workload and its pods.
+        kind: the kind of the workload, or of an object between the workload and its pods.
         accounts: ServiceAccounts of controllers as namespace/name by framework of Kueue, which replace the upstream
             ServiceAccounts.
     """
-    if kind in _BUILTIN:
-        return user(f"kube-system/{_BUILTIN[kind]}")
-    own = framework(workload.api_group, kind)
-    default = UPSTREAM["kubeflow.org/pytorchjob"] if own.startswith("kubeflow.org/") else "kube-system/unknown"
-    return user({**UPSTREAM, **accounts}.get(own, default))
+    if kind.controller is None:
+        return user("kube-system/unknown")
+    own = accounts.get(kind.queueing.framework) if kind.controller.title else None
+    return user(own or kind.controller.account)
 
 
 def object_creations(workload: Workload, groups: Sequence[str], accounts: Mapping[str, str]) -> Iterator[Creation]:
@@ -74,7 +59,7 @@ def object_creations(workload: Workload, groups: Sequence[str], accounts: Mappin
     yield Creation(Request(workload.document, MEMBER, tuple(groups)))
     if not workload.pod_sets:
         return
-    controller = creator(workload, workload.kind, accounts)
+    controller = creator(workload.record, accounts)
     for document, path in _children(workload):
         yield Creation(Request(document, controller), path)
 
@@ -90,28 +75,28 @@ def pod_creation(
         gated: whether Kueue's webhook adds its scheduling gate to the pod.
         accounts: as for creator.
     """
-    if workload.kind == "Pod":
+    if workload.record.is_pod:
         document = workload.document
         return Creation(Request({**document, "spec": _spec(dig(document, "spec"), (), gated)}, MEMBER))
-    own = str(dig(workload.document, "apiVersion")), workload.kind
-    api, kind = _POD_OWNERS.get(workload.kind, own) if pods.path else _POD_OWNERS["CronJob"]
-    name = _owner_name(workload, pods)
-    labels: Body = {**pods.labels, **(dict.fromkeys(JOB_NAME, name) if kind == "Job" else {})}
+    owner, name = _pod_owner(workload, pods), _owner_name(workload, pods.name)
+    known = {key: value({"metadata": {"name": name}}, ()) for key, value in owner.labels.known.items()}
+    labels: Body = {**pods.labels, **known}
     if flavors:
         labels[PODSET_LABEL] = pods.name
     if gated:
         labels |= {MANAGED_LABEL: "true", **({QUEUE_LABEL: workload.queue} if workload.queue else {})}
+    api = dig(workload.document, "apiVersion") if owner is workload.record else owner.api
     metadata: Body = {
-        "name": f"{name}{_SUFFIX}",
+        "name": f"{name}{RANDOM_SUFFIX}",
         "namespace": workload.namespace,
         "labels": labels,
         "annotations": pods.annotations,
-        "ownerReferences": [_owner(api, kind, name)],
+        "ownerReferences": [_owner(api, owner.kind, name)],
     }
     created = [claim.request.document for claim in template_claims(workload, pods)]
     spec = _with_claims(_spec(pods.pod, flavors, gated), pods, created)
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
-    return Creation(Request(document, creator(workload, kind, accounts), claims=tuple(created)), pods.path)
+    return Creation(Request(document, creator(owner, accounts), claims=tuple(created)), pods.path)
 
 
 def template_claims(workload: Workload, pods: PodSet) -> Iterator[Creation]:
@@ -124,8 +109,8 @@ def template_claims(workload: Workload, pods: PodSet) -> Iterator[Creation]:
     labels = dict(pairs(dig(workload.document, "spec", "selector", "matchLabels")))
     for index, template in enumerate(pods.claims):
         name = f"{dig(template, 'metadata', 'name')}-{workload.name}-0"
-        request = Request(_claim(workload, template, name, labels), user(f"kube-system/{_BUILTIN['StatefulSet']}"))
-        yield Creation(request, (*CLAIM_TEMPLATES[workload.kind], index))
+        request = Request(_claim(workload, template, name, labels), creator(_pod_owner(workload, pods), {}))
+        yield Creation(request, (*workload.record.claims, index))
 
 
 def ephemeral_claims(workload: Workload, pods: PodSet) -> Iterator[Creation]:
@@ -137,7 +122,7 @@ def ephemeral_claims(workload: Workload, pods: PodSet) -> Iterator[Creation]:
     """
     for index, volume in items(dig(pods.pod, "volumes")):
         if isinstance(template := dig(volume, "ephemeral", "volumeClaimTemplate"), dict):
-            name = f"{_owner_name(workload, pods)}{_SUFFIX}-{dig(volume, 'name')}"
+            name = f"{_owner_name(workload, pods.name)}{RANDOM_SUFFIX}-{dig(volume, 'name')}"
             request = Request(_claim(workload, template, name, {}), user(_EPHEMERAL))
             yield Creation(request, (*pods.path, "spec", "volumes", index, "ephemeral", "volumeClaimTemplate"))
 
@@ -182,10 +167,18 @@ def _spec(pod: Any, flavors: Sequence[ResourceFlavor], gated: bool) -> Any:
     return spec
 
 
-def _owner_name(workload: Workload, pods: PodSet) -> str:
-    """Returns the name of the object that owns a pod."""
-    endings = {"JobSet": f"-{pods.name}-0", "CronJob": "-00000000", "Deployment": "-0000000000", "RayJob": _SUFFIX}
-    return workload.name + endings.get(workload.kind, "")
+def _pod_owner(workload: Workload, pods: PodSet) -> WorkloadKind:
+    """Returns the kind of the object that owns a pod; a Job owns the pods without a template in the workload."""
+    child = workload.record.child
+    if not pods.path:
+        return workload_kind("batch", "Job")
+    return workload_kind(*child.kind) if child else workload.record
+
+
+def _owner_name(workload: Workload, pod_set: str) -> str:
+    """Returns the name of the object that owns the pods of a pod set."""
+    child = workload.record.child
+    return workload.name + (child.suffix.format(pod_set) if child else "")
 
 
 def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
@@ -193,34 +186,14 @@ def _children(workload: Workload) -> Iterator[tuple[Body, Path]]:
 
     The StatefulSets of a LeaderWorkerSet and the submitter Job of a RayJob are not included.
     """
-    spec = dig(workload.document, "spec")
-    pods = workload.pod_sets[0]
-    match workload.kind:
-        case "CronJob":
-            template = dig(spec, "jobTemplate")
-            yield _child(workload, template, _owner_name(workload, pods)), ("spec", "jobTemplate")
-        case "JobSet":
-            for index, job in items(dig(spec, "replicatedJobs")):
-                name = str(dig(job, "name"))
-                labels = {JOBSET_NAME: workload.name, REPLICATED_JOB: name}
-                child = _child(workload, dig(job, "template"), f"{workload.name}-{name}-0", labels)
-                yield child, ("spec", "replicatedJobs", index, "template")
-        case "Deployment":
-            names = ("replicas", "selector", "template", "minReadySeconds")
-            replica_set = {name: value for name in names if (value := dig(spec, name)) is not None}
-            template = {"metadata": {"labels": pods.labels}, "spec": replica_set}
-            yield _child(workload, template, _owner_name(workload, pods)), ()
-        case "RayJob":
-            template = {"spec": dig(spec, "rayClusterSpec")}
-            yield _child(workload, template, _owner_name(workload, pods)), ("spec", "rayClusterSpec")
-
-
-def _child(workload: Workload, template: Any, name: str, labels: Mapping[str, str] | None = None) -> Body:
-    """Returns the object that a controller creates from a template, and to which the controller adds labels."""
-    api, kind = _POD_OWNERS[workload.kind]
-    owner = _owner(dig(workload.document, "apiVersion"), workload.kind, workload.name)
-    metadata = {**_metadata(workload, template, name, labels or {}), "ownerReferences": [owner]}
-    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": dig(template, "spec")}
+    child = workload.record.child
+    if child is None:
+        return
+    kind, owner = workload_kind(*child.kind), _owner(dig(workload.document, "apiVersion"), workload.kind, workload.name)
+    for made in child.templates(workload.document):
+        metadata = _metadata(workload, made.template, _owner_name(workload, made.pod_set), made.labels)
+        body = {"metadata": {**metadata, "ownerReferences": [owner]}, "spec": dig(made.template, "spec")}
+        yield {"apiVersion": kind.api, "kind": kind.kind, **body}, made.path
 
 
 def _owner(api: Any, kind: str, name: str) -> Body:

@@ -10,12 +10,13 @@ from gpuc.admission.documents import in_namespace
 from gpuc.cluster.flavors import FlavorCapacity
 from gpuc.cluster.namespace import namespaces
 from gpuc.kubernetes.amounts import amount, described
-from gpuc.kubernetes.kueue import BATCH_JOB, FRAMEWORKS, GROUP, POD_FRAMEWORKS, QUEUE_LABEL, SPEC_FRAMEWORKS
+from gpuc.kubernetes.kueue import BATCH_JOB, GROUP, POD, QUEUE_LABEL
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import NAMESPACE_NAME, dig, items, pairs
 from gpuc.objects.selectors import selector
+from gpuc.parts.workload_kinds import frameworks, pod_frameworks, spec_frameworks, workload_kind
 from gpuc.trace import advice
 from gpuc.trace.cluster_index import ClusterIndex
 from gpuc.trace.nodes import PodDemand, matching_pools
@@ -52,9 +53,8 @@ def how_to_manage(cluster: ClusterIndex, reason: str, workload: Workload) -> str
         label = f"{advice.for_local_queue(cluster, workload)} (namespace {workload.namespace} has none)"
     if QUEUE_LABEL in reason:
         return label
-    name, is_spec = framework(workload.api_group, workload.kind), cluster.objects.is_complete
-    known = SPEC_FRAMEWORKS if is_spec else FRAMEWORKS
-    if name not in known:
+    name, is_spec = workload.record.queueing.framework, cluster.objects.is_complete
+    if name not in (spec_frameworks() if is_spec else frameworks()):
         return "use a kind that Kueue manages"
     change = f"add {name} to {'kueue.frameworks of the spec' if is_spec else 'integrations.frameworks of Kueue'}"
     return change if queue_of(cluster, workload) else f"{change}, and {label}"
@@ -71,10 +71,10 @@ def manages(cluster: ClusterIndex, api_group: str, kind: str) -> bool:
 
     externalFrameworks lists kinds as Kind.version.group.
     """
-    configuration = _configuration(cluster)
+    configuration, own = _configuration(cluster), workload_kind(api_group, kind).queueing.framework
     external = (str(name) for _, name in items(dig(configuration, "integrations", "externalFrameworks")))
     is_external = any(name.startswith(f"{kind}.") and name.endswith(f".{api_group}") for name in external)
-    return configuration is None or is_external or framework(api_group, kind) in _frameworks(configuration)
+    return configuration is None or is_external or own in _frameworks(configuration)
 
 
 def has_elastic_jobs(cluster: ClusterIndex) -> bool:
@@ -94,12 +94,12 @@ def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/pod: pod_webhook.go, Default; pod_controller.go, Skip
     """
     configuration = _configuration(cluster)
-    enabling = [name for name in _frameworks(configuration) if name in POD_FRAMEWORKS]
+    enabling = [name for name in _frameworks(configuration) if name in pod_frameworks()]
     is_selected = not _excluded(cluster, configuration, workload)
     if configuration is None or not enabling or manages(cluster, workload.api_group, workload.kind) or not is_selected:
         return "", ""
     if queue_of(cluster, workload):
-        if workload.kind not in ("Pod", "ReplicaSet"):
+        if workload.record.queueing.framework != POD:
             return "", ""
         reason = f"Kueue gates the pod because of framework {', '.join(enabling)}, but does not admit plain pods"
         place = "kueue.frameworks of the spec" if cluster.objects.is_complete else "integrations.frameworks of Kueue"
@@ -107,9 +107,9 @@ def why_gated(cluster: ClusterIndex, workload: Workload) -> tuple[str, str]:
     if dig(configuration, "manageJobsWithoutQueueName") is not True:
         return "", ""
     reason = f"framework {', '.join(enabling)} and manageJobsWithoutQueueName: true make Kueue gate every pod"
-    name = framework(workload.api_group, workload.kind)
+    name = workload.record.queueing.framework
     fix = f"add {name} to kueue.frameworks of the spec, and set the label {QUEUE_LABEL}"
-    if not cluster.objects.is_complete or name not in SPEC_FRAMEWORKS:
+    if not cluster.objects.is_complete or name not in spec_frameworks():
         fix = f"set the label {QUEUE_LABEL} to the name of a LocalQueue"
     return f"the pods have no label {QUEUE_LABEL}; {reason}", fix
 
@@ -120,7 +120,7 @@ def is_gated(cluster: ClusterIndex, workload: Workload) -> bool:
     Kueue holds the pods of plain Pods and services with the gate. It holds jobs with spec.suspend, so that their pods
     are created after the admission.
     """
-    is_held = framework(workload.api_group, workload.kind) in POD_FRAMEWORKS and not why_unmanaged(cluster, workload)
+    is_held = workload.record.queueing.holds_pods and not why_unmanaged(cluster, workload)
     return is_held or bool(why_gated(cluster, workload)[0])
 
 
@@ -166,7 +166,7 @@ def is_perhaps_suspended(cluster: ClusterIndex, workload: Workload) -> bool:
     is_excluded = manages(cluster, workload.api_group, workload.kind) and _excluded(
         cluster, _configuration(cluster), workload
     )
-    has_webhook = workload.namespace not in _WITHOUT_KUEUE and workload.kind not in ("Pod", "ReplicaSet")
+    has_webhook = workload.namespace not in _WITHOUT_KUEUE and workload.record.queueing.framework != POD
     return is_excluded and not is_chart and has_webhook and bool(workload.queue)
 
 
@@ -186,15 +186,6 @@ def _excluded(cluster: ClusterIndex, configuration: Any, workload: Workload) -> 
 def _frameworks(configuration: Any) -> list[str]:
     """Returns the names of the kinds that Kueue manages."""
     return [str(name) for _, name in items(dig(configuration, "integrations", "frameworks"))] or [BATCH_JOB]
-
-
-def framework(api_group: str, kind: str) -> str:
-    """Returns the name of a kind in integrations.frameworks."""
-    if api_group == "batch":
-        return BATCH_JOB
-    if api_group in ("", "apps"):
-        return "pod" if (api_group, kind.lower()) == ("apps", "replicaset") else kind.lower()
-    return f"{api_group}/{kind.lower()}"
 
 
 @lru_cache(maxsize=1)

@@ -26,8 +26,6 @@ _SYSTEM = "system-"
 """The prefix of the PriorityClasses that every cluster has."""
 _LOCAL_QUEUE_LABEL, _CLUSTER_QUEUE_LABEL = "kueue.x-k8s.io/local-queue-name", "kueue.x-k8s.io/cluster-queue-name"
 _WORKLOAD_ANNOTATION = "kueue.x-k8s.io/workload"
-_HASHED_NAMES = ("StatefulSet", "LeaderWorkerSet")
-"""The kinds whose pods are a pod group: Kueue generates the names of their pod sets."""
 
 
 def local_queue(cluster: ClusterIndex, workload: Workload) -> Manifest | None:
@@ -152,7 +150,7 @@ def start_steps(workload: Workload, local: Manifest, queue: Member) -> Steps:
 
 def _conflicts(workload: Workload, pods: PodSet, local: Manifest, queue: Member) -> Steps:
     set_labels = {_LOCAL_QUEUE_LABEL: local.name, _CLUSTER_QUEUE_LABEL: queue.name, PODSET_LABEL: pods.name}
-    if workload.kind in _HASHED_NAMES:
+    if workload.record.queueing.is_pod_group:
         del set_labels[PODSET_LABEL]
     wrong = [
         ("label", key, f"to {value}; the pods have {pods.labels[key]}")

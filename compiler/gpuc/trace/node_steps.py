@@ -24,7 +24,7 @@ from gpuc.trace.node_capacity import capacity_step, other_nodes, unknown_resourc
 from gpuc.trace.node_fields import reason_step, selection_step, with_volume_terms
 from gpuc.trace.nodes import MatchingPool, PodDemand, matching_pools, max_pods, pod_demand, pods_per_node
 from gpuc.trace.packing import Load, packing_steps
-from gpuc.trace.spreading import Spread, exclusive_step, spread, unjudged_field, used_port
+from gpuc.trace.spreading import Spread, placement_step, spread, unjudged_field, used_port
 from gpuc.trace.steps import Placement, Stage, Step, Steps, TraceResult, failed_if
 from gpuc.trace.workload import PodSet, Workload
 
@@ -97,7 +97,7 @@ def workload_node_steps(
         for step in node_steps(cluster, pods, demand, result, spreading, copies):
             is_placed = is_placed or (step.stage is Stage.NODE and step.verdict == "passed")
             yield step
-        if exclusive := exclusive_step(workload, pods):
+        if exclusive := placement_step(workload, pods):
             yield exclusive
         if is_placed:
             loads.append(Load(demand, _usable(cluster, pods, demand)))

@@ -1,8 +1,7 @@
-"""Rules of pods about their nodes and zones that depend on other pods: affinity, spreading, ports, exclusive placement.
+"""Rules of pods about their nodes and zones that depend on other pods: affinity, spreading, ports and those of a kind.
 
 Source: k8s.io/kubernetes v1.35.4 pkg/scheduler/framework/plugins: interpodaffinity/filtering.go,
-podtopologyspread/filtering.go, nodeports/node_ports.go; sigs.k8s.io/jobset v0.12.0 pkg/webhooks/pod_webhook.go
-(setExclusiveAffinities, setNodeSelector), pkg/controllers/jobset_controller.go
+podtopologyspread/filtering.go, nodeports/node_ports.go
 """
 
 from __future__ import annotations
@@ -11,30 +10,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, HOSTNAME, ZONE, normal
 from gpuc.kubernetes.selector import matches
-from gpuc.objects.object_set import dig, items
+from gpuc.objects.object_set import count_or, dig, items
 from gpuc.objects.selectors import NODE_TERMS, selector
+from gpuc.parts.workload_kinds import label_prefixes
 from gpuc.trace.nodes import MatchingPool
 from gpuc.trace.steps import Stage, Step
-from gpuc.trace.workload import PodSet, Workload, count_or
+from gpuc.trace.workload import PodSet, Workload
 
 _AFFINITY = "requiredDuringSchedulingIgnoredDuringExecution"
-_BY_CONTROLLERS = (
-    *("apps.kubernetes.io/", "batch.kubernetes.io/", "controller-", "job-name"),
-    *("jobset.sigs.k8s.io/", "kueue.x-k8s.io/", "leaderworkerset.sigs.k8s.io/", "pod-template-hash"),
-    *("ray.io/", "statefulset.kubernetes.io/", "training.kubeflow.org/", "trainer.kubeflow.org/"),
-)
-"""Starts of the keys of labels that controllers add to the pods of a template."""
 _UNJUDGED = {
     "nodeName": "the pods are bound to one node",
     "resourceClaims": "the nodes need devices for ResourceClaims",
     "schedulingGates": "the pods wait until a controller removes the gates",
 }
 """Fields of a pod for which the trace does not decide whether nodes accept the pods."""
-_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-_BY_NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
 
 
 @dataclass(frozen=True)
@@ -150,7 +141,7 @@ def _unknown(field: str, reason: str) -> Spread:
 def _selects(raw: Any, pods: PodSet) -> bool | None:
     """Returns whether a LabelSelector selects the pods themselves; None if controllers can add a selected label."""
     wanted = selector(raw)
-    if any(key and key not in pods.labels and key.startswith(_BY_CONTROLLERS) for key, _ in wanted):
+    if any(key and key not in pods.labels and key.startswith(label_prefixes()) for key, _ in wanted):
         return None
     return matches(wanted, pods.labels)
 
@@ -174,22 +165,9 @@ def used_port(match: MatchingPool, pod: Any) -> str:
     return ""
 
 
-def exclusive_step(workload: Workload, pods: PodSet) -> Step | None:
-    """Returns a step with verdict "unknown" for exclusive placement that the trace does not evaluate; else None.
-
-    A single job has no other job to avoid. Its pods need one zone, or one pod needs one node, which adds no limit.
-    """
-    if workload.kind != "JobSet":
+def placement_step(workload: Workload, pods: PodSet) -> Step | None:
+    """Returns a step with verdict "unknown" for a rule of the kind that the trace does not evaluate; else None."""
+    if (rule := workload.record.placement(workload.document, pods.path, pods.count)) is None:
         return None
-    job: Path = pods.path[:3]
-    jobs = sum(count_or(dig(row, "replicas"), 1) for _, row in items(dig(workload.document, "spec", "replicatedJobs")))
-    for path in ((*job, "template", "metadata", "annotations"), ("metadata", "annotations")):
-        annotations = dig(workload.document, *path)
-        if (key := dig(annotations, _TOPOLOGY)) is None:
-            continue
-        is_judged = normal(str(key)) == ZONE or (normal(str(key)) == HOSTNAME and pods.count == 1)
-        if is_judged and jobs == 1 and dig(annotations, _BY_NODE_SELECTOR) is None:
-            continue
-        message = f"the trace does not evaluate exclusive placement: every job of the JobSet needs its own {key}"
-        return Step(Stage.NODE, "unknown", message, pods=pods.name, field=(*path, _TOPOLOGY))
-    return None
+    field, reason = rule
+    return Step(Stage.NODE, "unknown", f"the trace does not evaluate {reason}", pods=pods.name, field=field)

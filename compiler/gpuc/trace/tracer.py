@@ -6,6 +6,8 @@ quota. So a workload that fails in a trace also fails in the cluster.
 
 from __future__ import annotations
 
+from functools import partial
+
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
 from gpuc.kubernetes.cron import never_fires
@@ -33,8 +35,6 @@ from gpuc.trace.workload import PodSet, Workload, created_pods, queued_pods
 
 _MAX_COPIES = 10_000
 """The maximum number of replicas for which the trace checks the quota."""
-_OWN_CONTROLLERS = ("kubernetes.io/job-controller", "jobset.sigs.k8s.io/jobset-controller")
-_DEADLINE = "activeDeadlineSeconds"
 
 
 def trace_workload(
@@ -170,21 +170,23 @@ def stopped_steps(workload: Workload, *, is_queued: bool) -> Steps:
 
     Source: k8s.io/kubernetes v1.35.4 pkg/controller/job/job_controller.go (pastActiveDeadline, controllerName)
     """
-    spec = dig(workload.document, "spec") if workload.pod_sets else None
-    job = dig(spec, "jobTemplate", "spec") if workload.kind == "CronJob" else spec
-    subject = f"{workload.kind} {workload.name}"
+    document, start = workload.document, workload.record.start
+    job, schedule = dig(document, *start.spec), dig(document, *start.schedule) if start.schedule else None
+    subject, fails = f"{workload.kind} {workload.name}", partial(Step, Stage.SUSPENDED, "failed")
     if not workload.pod_sets or not workload.copies:
-        yield Step(Stage.SUSPENDED, "failed", "the number of pods of the workload is 0")
-    elif dig(spec, "suspend") is True and (workload.kind == "CronJob" or not is_queued):
+        yield fails("the number of pods of the workload is 0")
+    elif dig(document, "spec", "suspend") is True and (start.schedule or not is_queued):
         message = f"spec.suspend of {subject} is true, so the workload starts no pods"
-        yield Step(Stage.SUSPENDED, "failed", message, fix="remove spec.suspend", field=("spec", "suspend"))
-    elif workload.kind == "CronJob" and never_fires(str(dig(spec, "schedule"))):
-        message = f"schedule {dig(spec, 'schedule')} has no day, so the CronJob starts no Jobs"
-        yield Step(Stage.SUSPENDED, "failed", message, field=("spec", "schedule"))
-    elif workload.kind in ("Job", "CronJob") and dig(job, _DEADLINE) == 0:
-        message = f"{_DEADLINE} is 0, so the Job controller ends the Job when it starts"
-        yield Step(Stage.SUSPENDED, "failed", message, fix=f"remove {_DEADLINE}", field=("spec", _DEADLINE))
-    manager = dig(job, "managedBy")
-    if isinstance(manager, str) and manager not in _OWN_CONTROLLERS:
+        yield fails(message, fix="remove spec.suspend", field=("spec", "suspend"))
+    elif start.schedule and never_fires(str(schedule)):
+        message = f"schedule {schedule} has no day, so the {workload.kind} starts no Jobs"
+        yield fails(message, field=start.schedule)
+    elif start.deadline and dig(document, *start.deadline) == 0:
+        name = start.deadline[-1]
+        message = f"{name} is 0, so the Job controller ends the Job when it starts"
+        yield fails(message, fix=f"remove {name}", field=start.deadline)
+    manager = dig(job, "managedBy") if workload.pod_sets else None
+    if isinstance(manager, str) and manager not in start.managers:
         message = f"managedBy gives {subject} to controller {manager}, which gpuc does not know"
-        yield Step(Stage.SUSPENDED, "unknown", message, fix="remove managedBy", field=("spec", "managedBy"))
+        field = (*start.spec, "managedBy")
+        yield Step(Stage.SUSPENDED, "unknown", message, fix="remove managedBy", field=field)

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from gpuc.diagnostics.spelling import misspelt
-from gpuc.kubernetes.pod_template import TEMPLATES
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.objects.object_set import dig, group, pairs
+from gpuc.objects.object_set import count_or, dig, group, pairs
 from gpuc.objects.pods import pods_of
+from gpuc.parts.workload_kind import WorkloadKind
+from gpuc.parts.workload_kinds import workload_kind, workload_kinds
 from gpuc.trace.steps import Stage, Step
-from gpuc.trace.workload import Workload, count_or
+from gpuc.trace.workload import Workload
 
-_SERVED: Mapping[str, str] = {
-    **{"Pod": "v1", "Job": "batch/v1", "CronJob": "batch/v1"},
-    **dict.fromkeys(("Deployment", "ReplicaSet", "StatefulSet"), "apps/v1"),
-}
-"""The only apiVersion of each built-in kind of workloads.
-
-Kubernetes 1.16 removed extensions/v1beta1, apps/v1beta1 and apps/v1beta2 of these kinds; 1.25 removed batch/v1beta1.
-
-Source: k8s.io/api v0.35.4 apps/v1, batch/v1, core/v1 (register.go); Kubernetes documentation, Deprecated API Migration
-Guide
-"""
-_NO_PODS = ("PodTemplate",)
-"""Kinds with a pod template from which no controller creates pods."""
-_SCALED_KINDS = ("Deployment", "ReplicaSet", "StatefulSet", "LeaderWorkerSet")
 _HPA = ("autoscaling", "HorizontalPodAutoscaler")
 _KEDA = ("keda.sh", "ScaledObject")
+
+
+@cache
+def _builtin_kinds() -> Mapping[str, WorkloadKind]:
+    """Returns the built-in kinds of workloads. Each has only one apiVersion.
+
+    Kubernetes 1.16 removed extensions/v1beta1, apps/v1beta1 and apps/v1beta2 of these kinds; 1.25 removed
+    batch/v1beta1.
+
+    Source: k8s.io/api v0.35.4 apps/v1, batch/v1, core/v1 (register.go); Kubernetes documentation, Deprecated API
+    Migration Guide
+    """
+    return {kind.kind: kind for kind in workload_kinds() if kind.is_builtin and kind.is_traced}
 
 
 def unserved(manifest: Manifest) -> Step | None:
@@ -37,11 +38,11 @@ def unserved(manifest: Manifest) -> Step | None:
 
     Returns None for a served apiVersion, and for kinds of CustomResourceDefinitions.
     """
-    served = _SERVED.get(manifest.kind, manifest.api)
-    if manifest.api == served or "." in group(manifest):
+    served = _builtin_kinds().get(manifest.kind)
+    if served is None or manifest.api == served.api or "." in group(manifest):
         return None
     message = f"the API server does not serve kind {manifest.kind} in apiVersion {manifest.api}"
-    return Step(Stage.API, "failed", message, fix=f"set apiVersion to {served}", field=("apiVersion",))
+    return Step(Stage.API, "failed", message, fix=f"set apiVersion to {served.api}", field=("apiVersion",))
 
 
 def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None:
@@ -49,7 +50,7 @@ def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None
 
     The API server refuses the object, because the apiVersion is wrong or because the object has no pod template.
     """
-    if manifest.kind not in _SERVED or "." in group(manifest):
+    if manifest.kind not in _builtin_kinds() or "." in group(manifest):
         return None
     api_group = group(manifest)
     return Workload((), manifest.namespace, "", manifest.kind, api_group, manifest.name, object=document)
@@ -57,16 +58,15 @@ def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None
 
 def why_not_traced(manifest: Manifest) -> str:
     """Returns the reason why an object with pods, or perhaps with pods, is not traced; empty for an object without."""
-    if manifest.kind == "TrainJob":
-        return "its pods come from a runtime: trace the JobSet that the TrainJob creates"
-    if any(pods_of(manifest)) and manifest.kind not in _NO_PODS:
+    record = workload_kind(group(manifest), manifest.kind)
+    if record.why_not_traced:
+        return record.why_not_traced
+    if any(pods_of(manifest)) and record.creates_pods:
         return f"gpuc does not trace kind {manifest.kind}"
-    kinds = {kind.rpartition("/")[2] for kind in TEMPLATES}
+    kinds = {kind.kind for kind in workload_kinds() if kind.templates}
     if manifest.kind not in kinds and (meant := misspelt(manifest.kind, sorted(kinds))):
         return f"the kind {manifest.kind} is unknown (did you mean {meant}?)"
-    if f"{group(manifest)}/{manifest.kind}" in TEMPLATES:
-        return "gpuc finds no pod template in the object"
-    return ""
+    return "gpuc finds no pod template in the object" if record.templates and record.creates_pods else ""
 
 
 def with_replicas_of_autoscalers(
@@ -87,7 +87,7 @@ def with_replicas_of_autoscalers(
     declared = count_or(dig(manifest.body, "spec", "replicas"), 1)
     scalers = [scaler for scaler in objects if scaler.namespace in namespaces and _scales(scaler, manifest)]
     least = {str(scaler): _least(scaler, declared) for scaler in scalers}
-    if manifest.kind not in _SCALED_KINDS or max(least.values(), default=0) <= declared:
+    if not workload_kind(group(manifest), manifest.kind).is_scaled or max(least.values(), default=0) <= declared:
         return manifest, ""
     name = max(least, key=lambda scaler: least[scaler])
     spec = {**dict(pairs(manifest.body.get("spec"))), "replicas": least[name]}

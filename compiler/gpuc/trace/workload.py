@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,24 +9,15 @@ from typing import Any, NamedTuple
 
 from gpuc.admission.mutating import admitted_pod, queued_pod
 from gpuc.diagnostics.finding import Path
-from gpuc.kubernetes.kueue import MIN_PARALLELISM, PRIORITY_LABEL, QUEUE_LABEL
+from gpuc.kubernetes.kueue import PRIORITY_LABEL, QUEUE_LABEL
 from gpuc.kubernetes.toleration import Toleration
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
-from gpuc.objects.pods import Pods, pods_of
+from gpuc.objects.object_set import ObjectSet, count_or, dig, group, items, pairs
+from gpuc.objects.pods import pods_of
 from gpuc.objects.selectors import tolerations
+from gpuc.parts.workload_kind import WorkloadKind
+from gpuc.parts.workload_kinds import workload_kind
 from gpuc.trace.steps import Step
-
-CLAIM_TEMPLATES: dict[str, Path] = {
-    "StatefulSet": ("spec", "volumeClaimTemplates"),
-    "LeaderWorkerSet": ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
-}
-"""The path of the templates of PersistentVolumeClaims, by kind.
-
-Source: kubernetes-sigs/lws v0.9.0 pkg/controllers/leaderworkerset_controller.go, pod_controller.go: the StatefulSets of
-leaders and of workers have the same templates.
-"""
-_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -77,6 +67,11 @@ class Workload(NamedTuple):
     """The object with apiVersion, kind, metadata and spec, unvalidated; None for a Job that pod sets describe."""
 
     @property
+    def record(self) -> WorkloadKind:
+        """What gpuc knows about the kind."""
+        return workload_kind(self.api_group, self.kind)
+
+    @property
     def document(self) -> Body:
         """The object with the namespace, the queue and the priority class of the workload."""
         document = self.object if self.object is not None else self._job()
@@ -88,7 +83,7 @@ class Workload(NamedTuple):
         chosen = {QUEUE_LABEL: queue, PRIORITY_LABEL: priority}
         labels = {key: value for key, value in chosen.items() if value}
         renamed = self._replace(namespace=namespace, queue=queue, priority=priority)
-        path = _LABEL_PATHS.get(self.kind, ("metadata", "labels"))
+        path = self.record.queueing.labels[-1]
         is_unchanged = (queue, priority) == (self.queue, self.priority)
         return renamed if is_unchanged else renamed._replace(object=_merged(self.document, path, labels))
 
@@ -112,13 +107,6 @@ class Workload(NamedTuple):
         }
 
 
-_LABEL_PATHS: dict[str, Path] = {
-    "CronJob": ("spec", "jobTemplate", "metadata", "labels"),
-    "ReplicaSet": ("spec", "template", "metadata", "labels"),
-}
-"""The path of the labels from which Kueue reads the queue name, by kind; metadata.labels for other kinds."""
-
-
 def _merged(document: Any, path: Path, labels: dict[str, str]) -> Any:
     """Returns a document with more labels in the map at a path."""
     if not path:
@@ -134,7 +122,7 @@ def created_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
 
 def queued_pods(objects: ObjectSet, workload: Workload) -> list[PodSet]:
     """Returns the pod sets with the specs whose requests Kueue counts: of a Pod itself, else of the pod templates."""
-    if workload.kind == "Pod":
+    if workload.record.is_pod:
         return created_pods(objects, workload)
     spec = partial(queued_pod, objects, workload.namespace)
     return [replace(pods, pod=spec(pods.pod)) for pods in workload.pod_sets]
@@ -146,11 +134,13 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
     Args:
         document: the object as the user wrote it, with all metadata; by default the document of the manifest.
     """
-    declared = list(_pod_sets(manifest))
+    record = workload_kind(group(manifest), manifest.kind)
+    declared = list(_pod_sets(manifest, record))
     if not declared:
         return None
     sets = tuple(pods for pods in declared if pods.count)
-    labels = _labels(manifest)
+    labels = _labels(manifest, record)
+    replicas = count_or(dig(manifest.body, "spec", "replicas"), 1) if record.queueing.is_per_replica else 1
     return Workload(
         pod_sets=sets,
         namespace=manifest.namespace,
@@ -159,112 +149,27 @@ def workload_of(manifest: Manifest, document: Body | None = None) -> Workload | 
         api_group=group(manifest),
         name=manifest.name,
         priority=str(labels.get(PRIORITY_LABEL) or ""),
-        copies=_copies(manifest),
+        copies=replicas,
         object=manifest.document() if document is None else document,
     )
 
 
-def _labels(manifest: Manifest) -> dict[str, Any]:
-    """Returns the labels from which Kueue reads the queue name.
-
-    For a CronJob, these are the labels of its Jobs; for a ReplicaSet, the labels of its pods.
-
-    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/deployment/deployment_webhook.go
-    """
-    if path := _LABEL_PATHS.get(manifest.kind):
-        return dict(pairs(dig(manifest.body, *path)))
-    template = dig(manifest.body, "spec", "template", "metadata", "labels") if group(manifest) == "apps" else None
-    return {**dict(pairs(template)), **manifest.labels}
+def _labels(manifest: Manifest, record: WorkloadKind) -> dict[str, Any]:
+    """Returns the labels from which Kueue reads the queue name."""
+    document = manifest.document()
+    return {key: value for path in record.queueing.labels for key, value in pairs(dig(document, *path))}
 
 
-def _copies(manifest: Manifest) -> int:
-    """Returns the number of equal workloads that Kueue creates for an object.
-
-    A Deployment, ReplicaSet or LeaderWorkerSet has one workload for each replica; another object has one workload.
-
-    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs/statefulset/statefulset_pod_reconciler.go
-    """
-    kinds = ("apps", "Deployment"), ("apps", "ReplicaSet"), ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
-    return count_or(dig(manifest.body, "spec", "replicas"), 1) if (group(manifest), manifest.kind) in kinds else 1
-
-
-def _pod_sets(manifest: Manifest) -> Iterator[PodSet]:
-    """Yields the pod sets of an object. For a RayJob, Kueue adds a pod set for the pod that submits the job."""
-    claims = tuple(claim for _, claim in items(dig(manifest.body, *CLAIM_TEMPLATES.get(manifest.kind, ()))))
+def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:
+    """Yields the pod sets of an object; none if gpuc does not trace the kind."""
+    claims = tuple(claim for _, claim in items(dig(manifest.body, *record.claims))) if record.claims else ()
+    document = manifest.document()
+    if record.pod_set is None:
+        return
     for pods in pods_of(manifest):
-        name, count = _name_and_count(pods)
-        if name:
-            annotations = dict(pairs(dig(pods.template, "metadata", "annotations")))
-            labels = {**dict(pairs(dig(pods.template, "metadata", "labels"))), **pods.labels}
-            yield PodSet(pods.spec, count, name, annotations, labels, pods.path, claims)
-    spec = manifest.body.get("spec")
-    if (group(manifest), manifest.kind) == ("ray.io", "RayJob") and dig(spec, "submissionMode") in (None, "K8sJobMode"):
-        declared = dig(spec, "submitterPodTemplate", "spec")
-        yield PodSet(declared if declared is not None else _SUBMITTER, 1, "submitter")
-
-
-def _name_and_count(pods: Pods) -> tuple[str, int]:
-    """Returns the pod set name and the number of pods of a template; the number is 0 if Kueue does not manage the kind.
-
-    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, PodSets of each kind
-    """
-    manifest, path = pods.manifest, pods.path
-    parent = dig(manifest.body, *path[:-1])
-    match group(manifest), manifest.kind:
-        case ("", "Pod") | ("apps", "Deployment" | "ReplicaSet"):
-            return "main", 1
-        case "batch", "Job":
-            minimum, parallel = manifest.annotations.get(MIN_PARALLELISM), _parallel_pods(parent)
-            if isinstance(minimum, str) and _NUMBER.fullmatch(minimum):
-                parallel = min(int(minimum), parallel)
-            return "main", parallel
-        case "batch", "CronJob":
-            return "main", _parallel_pods(parent)
-        case "apps", "StatefulSet":
-            return "main", count_or(dig(parent, "replicas"), 1)
-        case other:
-            return _name_and_count_of_frameworks(*other, pods, parent)
-
-
-def _name_and_count_of_frameworks(api: str, kind: str, pods: Pods, parent: Any) -> tuple[str, int]:
-    """Returns the pod set name and the number of pods for the kinds of JobSet, LeaderWorkerSet, KubeRay and Kubeflow.
-
-    Args:
-        parent: the object around the template, which contains the number of replicas.
-    """
-    manifest, path = pods.manifest, pods.path
-    match api, kind:
-        case "jobset.x-k8s.io", "JobSet":
-            job = dig(manifest.body, *path[:3])
-            return str(dig(job, "name")), count_or(dig(job, "replicas"), 1) * _parallel_pods(parent)
-        case "leaderworkerset.x-k8s.io", "LeaderWorkerSet":
-            has_leader = isinstance(dig(parent, "leaderTemplate"), dict)
-            if path[-1] == "leaderTemplate":
-                return "leader", 1
-            return "worker" if has_leader else "main", count_or(dig(parent, "size"), 1) - has_leader
-        case "ray.io", "RayCluster" | "RayJob":
-            if path[-2] == "headGroupSpec":
-                return "head", 1
-            hosts = count_or(dig(parent, "numOfHosts"), 1)
-            return str(dig(parent, "groupName")), count_or(dig(parent, "replicas"), 1) * hosts
-        case "kubeflow.org", _:
-            return str(path[-2]).lower(), count_or(dig(parent, "replicas"), 1)
-    return "", 0
-
-
-_SUBMITTER = {"containers": [{"resources": {"requests": {"cpu": "500m", "memory": "200Mi"}}}]}
-"""The spec of the default pod that submits a RayJob.
-
-Source: ray-project/kuberay v1.6 ray-operator/controllers/ray/common/job.go, GetDefaultSubmitterTemplate
-"""
-
-
-def _parallel_pods(job: Any) -> int:
-    """Returns the number of pods of a Job that run at the same time."""
-    parallel = count_or(dig(job, "parallelism"), 1)
-    return min(parallel, count_or(dig(job, "completions"), parallel))
-
-
-def count_or(value: Any, default: int) -> int:
-    """Returns the value if it is a number of at least 0, otherwise the default."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else default
+        name, count = record.pod_set(document, pods.path)
+        annotations = dict(pairs(dig(pods.template, "metadata", "annotations")))
+        labels = {**dict(pairs(dig(pods.template, "metadata", "labels"))), **pods.labels}
+        yield PodSet(pods.spec, count, name, annotations, labels, pods.path, claims)
+    for name, spec in record.further_pods(document):
+        yield PodSet(spec, 1, name)

@@ -73,7 +73,7 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders:
         "outside": _outside_of_model(cluster),
         **_unproved_values(cluster),
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
-        "template_kinds": [kind for kind in ("Job", "Deployment") if kind in kinds],
+        "template_kinds": kinds,
         **_alert_values(cluster),
         "tolerations": _tolerations,
         "node_resources": _node_resources,

@@ -15,10 +15,11 @@ from gpuc.emit.policy_facts import brought_controllers, controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written
 from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.argocd import argocd_url
-from gpuc.kubernetes.controllers import INTEGRATIONS, user
+from gpuc.kubernetes.controllers import user
 from gpuc.manifest.manifest import Body, Values
 from gpuc.model import Cluster
 from gpuc.objects.object_set import group
+from gpuc.parts.workload_kinds import installed_controllers
 
 DELIVERY: Path = ("spec", "delivery")
 
@@ -62,8 +63,8 @@ def prometheus(cluster: Cluster) -> Chapter:
 def job_controllers(cluster: Cluster) -> Chapter:
     """Returns the chapter about the controllers of job kinds that neither Kubernetes nor a component has."""
     brought = brought_controllers(cluster)
-    used = {name: INTEGRATIONS[name].controller for name in cluster.frameworks if name not in brought}
-    used = {name: title for name, title in used.items() if title}
+    installed = installed_controllers()
+    used = {name: installed[name].title for name in cluster.frameworks if name in installed and name not in brought}
     rows: list[Row] = []
     for name, title in used.items():
         api_group, singular = name.split("/")

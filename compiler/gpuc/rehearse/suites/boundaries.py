@@ -12,9 +12,9 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.api_groups import RBAC_API
 from gpuc.kubernetes.kueue import GATE as KUEUE_GATE
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Pool, Tenant
 from gpuc.model.names import TENANT_KEY
+from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Client, Object, condition, new_object
 from gpuc.rehearse.context import CLUSTER_QUEUE, KARPENTER_POOL, LOCAL_QUEUE, NODE, POD, RehearsalContext
@@ -301,7 +301,7 @@ def _queue_cases(factory: WorkloadFactory) -> Iterator[Case]:
     """
     if factory.cluster.policy_stage("queue-required") == "deny":
         return
-    without_queue = [] if POD_FRAMEWORKS & set(factory.cluster.frameworks) else [""]
+    without_queue = [] if pod_frameworks() & set(factory.cluster.frameworks) else [""]
     for queue in (*without_queue, *factory.other_queues[:1]):
         suffix = f"in queue {queue} of another tenant" if queue else "without a queue"
         name = f"{factory.namespace.name} Job {suffix}"

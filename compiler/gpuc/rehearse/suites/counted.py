@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from gpuc.emit.policy_facts import kueue_user
 from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOBSET, user
-from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, POD_FRAMEWORKS, PODSET_LABEL, QUEUE_LABEL
+from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
 from gpuc.model import Pool
+from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import POD, RehearsalContext
@@ -136,7 +137,7 @@ def _decision(factory: WorkloadFactory, policy: str) -> Outcome:
     With Kueue's pod integration, the policy queue-required refuses some of the pods too, and the API server reports
     one refusal at random.
     """
-    integrated = POD_FRAMEWORKS & set(factory.cluster.frameworks)
+    integrated = pod_frameworks() & set(factory.cluster.frameworks)
     message = "" if integrated else emitted_name(factory, policy)
     return policy_outcome(factory.cluster.policy_stage(policy), message)
 

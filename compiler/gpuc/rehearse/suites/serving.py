@@ -12,12 +12,13 @@ from functools import partial
 
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, texts
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS, QUEUE_LABEL
+from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import ClusterQueue, Pool
 from gpuc.model.names import POOL_LABEL
 from gpuc.model.tenant import NamespaceQuota
+from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import Object, is_true, new_object
 from gpuc.rehearse.context import HOLD, POD, WORKLOAD, RehearsalContext
@@ -123,7 +124,7 @@ def available_pool(spec: CompiledSpec, queue: ClusterQueue) -> tuple[Pool | None
 
 def _plain_cases(factory: WorkloadFactory) -> Iterator[Case]:
     """Yields a pod without a GPU and without a queue, if Kueue's pod integration is enabled: Kueue must not gate it."""
-    if not POD_FRAMEWORKS & set(factory.cluster.frameworks):
+    if not pod_frameworks() & set(factory.cluster.frameworks):
         return
     pool = next((pool for pool in factory.pools if not pool.is_gpu), None)
     name = f"{factory.namespace.name} pod without a GPU and without a queue"

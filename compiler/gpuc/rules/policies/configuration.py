@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpuc.diagnostics.finding import Related, Severity
 from gpuc.diagnostics.spelling import nearest
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster
+from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.rules import Findings, Found, rule
 
 
@@ -59,7 +59,7 @@ def jobs_outside_of_kueue(cluster: Cluster) -> Findings:
     pod of a tenant. Only policy queue-required then denies a Job without a queue, which would use GPUs that no quota
     counts.
     """
-    frameworks = [name for name in cluster.frameworks if name in POD_FRAMEWORKS]
+    frameworks = [name for name in cluster.frameworks if name in pod_frameworks()]
     required = ["queue-required"] if cluster.gpu_pools and frameworks else []
     related = [Related("the frameworks", ("spec", "kueue", "frameworks"), on_key=True)]
     for key, policies in not_at_deny(cluster, required).items():
@@ -125,7 +125,7 @@ def uncounted_gpus(cluster: Cluster) -> Findings:
     a workload. Without gpu-queue, pool-selector and toleration-fence, a pod can start nodes of another tenant.
     """
     # POL104 reports policy queue-required if Kueue counts pods.
-    is_reported = bool(POD_FRAMEWORKS & set(cluster.frameworks))
+    is_reported = bool(pod_frameworks() & set(cluster.frameworks))
     policies = [policy for policy in COUNTING if not (is_reported and policy == "queue-required")]
     if cluster.gpu_pools and cluster.tenants:
         yield from expected_deny(cluster, policies, "GPUs can be used that no quota counts")

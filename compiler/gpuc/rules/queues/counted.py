@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.diagnostics.finding import Related, Severity
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model import Cluster, Namespace, Pool, Queue
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.model.units import unit_name
+from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.rules import Findings, Found, pool_rule, queue_rule, rule
 from gpuc.rules.queues.places import amount_path, counted_by, namespace_quotas, quota_path
 
@@ -152,8 +152,8 @@ def serving_without_framework(cluster: Cluster) -> Findings:
     """
     frameworks = cluster.frameworks
     for pool in cluster.gpu_pools if cluster.queues else ():
-        if pool.spec.purpose == "inference" and pool.counted == "kueue" and not POD_FRAMEWORKS & set(frameworks):
-            names = ", ".join(sorted(POD_FRAMEWORKS))
+        if pool.spec.purpose == "inference" and pool.counted == "kueue" and not pod_frameworks() & set(frameworks):
+            names = ", ".join(sorted(pod_frameworks()))
             message = f"Kueue counts inference pool {pool.name}, but kueue.frameworks has none of {names}"
             fix = f"add deployment to kueue.frameworks, or set counted of node pool {pool.name} to quota"
             yield Found((*pool.path, "counted"), message, fix)

@@ -14,6 +14,7 @@ from gpuc.kubernetes.dns_name import LABEL, LABEL_1035, MAX_LABEL, MAX_NAME, PAT
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet
+from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify import Findings, check
 from gpuc.verify.subject import Subject
 
@@ -23,9 +24,9 @@ _NAMES = {
     **dict.fromkeys(("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"), (PATH_SEGMENT, "a path segment")),
 }
 _SUBDOMAIN_NAME = (SUBDOMAIN, "a DNS subdomain (RFC 1123)")
-_LABEL_VALUED = frozenset(
-    ("ClusterQueue", "Job", "JobSet", "LocalQueue", "NodePool", "ResourceFlavor", "WorkloadPriorityClass")
-)
+_LABEL_VALUED = frozenset(("ClusterQueue", "LocalQueue", "NodePool", "ResourceFlavor", "WorkloadPriorityClass")) | {
+    kind.kind for kind in workload_kinds() if kind.labels.known
+}
 """Kinds whose controllers copy the name into a label value, which has at most 63 characters."""
 
 

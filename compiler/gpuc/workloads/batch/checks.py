@@ -17,9 +17,9 @@ from gpuc.admission.validation.kueue import ELASTIC, is_count
 from gpuc.admission.validation.kueue_topology import ANNOTATIONS, BOOLEANS, pod_set, pods_of_job, topology
 from gpuc.catalog import load
 from gpuc.diagnostics.spelling import nearest
+from gpuc.kubernetes.controllers import JOB_NAME
 from gpuc.kubernetes.cron import schedule_error
 from gpuc.kubernetes.kueue import GROUP, MIN_PARALLELISM, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY
-from gpuc.objects.pods import JOB_NAME
 
 CONTROLLER_IDS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 NEW_UID = "00000000-0000-0000-0000-000000000000"

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.duration import parse_duration
-from gpuc.kubernetes.kueue import POD_FRAMEWORKS
 from gpuc.model.names import TENANT_KEY
 from gpuc.objects.embedded import document
 from gpuc.objects.object_set import dig
+from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
@@ -88,7 +88,7 @@ def framework_added(change: Change) -> Impacts:
         added = found.frameworks(added=True)
         if not added:
             continue
-        pods = [name for name in added if name in POD_FRAMEWORKS]
+        pods = [name for name in added if name in pod_frameworks()]
         before, after = found.values("manageJobsWithoutQueueName")
         effect = "new pods with a queue wait until the queue has quota"
         if len(pods) < len(added):

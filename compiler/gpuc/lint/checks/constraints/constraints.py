@@ -11,13 +11,12 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import ObjectSet, dig, items
 from gpuc.objects.paths import texts
+from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify.references.names import reference_paths, unknown_parameter
 
 EXPANSION = "expansion.gatekeeper.sh"
 DENYING = (None, "deny")
 """Values of enforcementAction that refuse objects. None is a missing action, for which Gatekeeper denies."""
-SAMPLE_KINDS = ("Deployment", "StatefulSet", "Job", "CronJob")
-"""The kinds of workloads that ExpansionTemplates should cover."""
 DENIES_EVERYWHERE = declare_rule(
     "PLC001", Severity.ERROR,
     "A denying constraint selects no namespaces, and also applies to the namespaces of the platform.",
@@ -245,7 +244,8 @@ def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Findings:
 def _unexpanded_kinds(objects: ObjectSet) -> Findings:
     templates = objects.of(EXPANSION, "ExpansionTemplate")
     kinds = set().union(*(_kinds(template, ("applyTo",)) for template in templates))
-    if templates and (absent := [kind for kind in SAMPLE_KINDS if kind not in kinds]):
+    expanded = (kind.kind for kind in workload_kinds() if kind.is_expanded)
+    if templates and (absent := [kind for kind in expanded if kind not in kinds]):
         text = f"no ExpansionTemplate covers {', '.join(absent)}"
         yield ObjectFinding(NOT_EXPANDED, templates[0], ("spec", "applyTo"), text)
 

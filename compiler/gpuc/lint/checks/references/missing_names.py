@@ -23,8 +23,6 @@ NO_SUBDOMAIN = declare_rule(
     "The DNS names of the pods do not resolve: ranks that wait for pod-0.subdomain time out.",
     "kubernetes v1.35, staging/src/k8s.io/endpointslice/util/controller_utils.go (ShouldSetHostname)",
 )  # fmt: skip
-_WITH_OWN_SERVICE = ("jobset.x-k8s.io", "leaderworkerset.x-k8s.io", "kubeflow.org", "ray.io", "serving.knative.dev")
-"""API groups whose controllers create the Service for their pods."""
 MISSPELT_COHORT = declare_rule(
     "REF011", Severity.WARNING, "A cohort name that only one object uses is probably a misspelling of another cohort.",
     "Kueue creates a cohort for any name. The ClusterQueue or Cohort is the only member of its cohort, so it neither "
@@ -70,7 +68,7 @@ def _subdomains(index: Index) -> Findings:
     kind, is_complete = ("", "Service"), index.tree.is_complete
     for pods in index.pods:
         name, namespace = dig(pods.spec, "subdomain"), pods.manifest.namespace
-        if not is_name(name) or group(pods.manifest) in _WITH_OWN_SERVICE:
+        if not is_name(name) or pods.kind.has_service:
             continue
         services = index.symbols.names_in(kind, namespace)
         if not index.symbols.has(kind, name, namespace) and (is_complete or services):

@@ -14,9 +14,9 @@ from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, group, home_namespace, labels
 from gpuc.objects.paths import matching_values, pattern
-from gpuc.objects.pods import JOB_NAME, JOBSET_NAME, REPLICATED_JOB
 from gpuc.objects.selectors import equal_labels, selector, wanted_labels
 from gpuc.objects.symbol_table import kind_of
+from gpuc.parts.workload_kinds import label_prefixes, workload_kind, workload_kinds
 from gpuc.verify.references.reference import NOT_IN_THESE_FILES
 
 NO_NAMESPACE = declare_rule(
@@ -53,14 +53,6 @@ POD_SELECTORS: tuple[tuple[str, str], ...] = (
     ("networking.k8s.io/NetworkPolicy", "spec.podSelector"),
 )
 """Kinds and paths of label selectors over pods in the object's own namespace. The selector of a Service is a map."""
-_ADDED_BY_CONTROLLERS = (
-    "apps.kubernetes.io/", "batch.kubernetes.io/", "controller-", "job-name", "jobset.sigs.k8s.io/",
-    "leaderworkerset.sigs.k8s.io/", "pod-template-hash", "ray.io/", "statefulset.kubernetes.io/",
-    "training.kubeflow.org/",
-)  # fmt: skip
-"""Prefixes of labels that controllers add to pods."""
-_OF_JOBS = frozenset(JOB_NAME)
-_OF_JOBSETS = frozenset((JOBSET_NAME, REPLICATED_JOB))
 
 
 @check(NO_NAMESPACE, CLOSED_QUEUE, NO_PODS)
@@ -147,15 +139,15 @@ def _pods(index: Index) -> Findings:
 
 
 def _closed(kinds: set[tuple[str, str]]) -> frozenset[str]:
-    """Returns the keys of labels that controllers of Jobs and JobSets set, if all values of these labels are known.
+    """Returns the keys of labels that controllers set, if all values of these labels are known.
 
-    The values are unknown if an object in the namespace, such as a CronJob, may create Jobs or JobSets.
+    The values are unknown if an object in the namespace, such as a CronJob, may create objects of the kind.
     """
     if any(api_group != "batch" and kind.endswith(("Job", "Workflow")) for api_group, kind in kinds):
         return frozenset()
-    if ("batch", "CronJob") in kinds or ("jobset.x-k8s.io", "JobSet") in kinds:
-        return _OF_JOBSETS
-    return _OF_JOBSETS | _OF_JOBS
+    created = {child.kind for kind in kinds if (child := workload_kind(*kind).child)}
+    known = (kind for kind in workload_kinds() if (kind.group, kind.kind) not in created)
+    return frozenset(key for kind in known for key in kind.labels.known)
 
 
 def _labelled(
@@ -163,9 +155,7 @@ def _labelled(
 ) -> Findings:
     """Yields findings about labels of a selector whose value no candidate has, if candidates have all keys."""
     wanted = [
-        label
-        for label in selected_labels
-        if label[1] in candidates.closed or not label[1].startswith(_ADDED_BY_CONTROLLERS)
+        label for label in selected_labels if label[1] in candidates.closed or not label[1].startswith(label_prefixes())
     ]
     if not wanted or any(matches(selected, own) for own in candidates.labels):
         return

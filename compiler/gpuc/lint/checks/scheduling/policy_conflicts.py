@@ -119,7 +119,7 @@ def _violations(
 
 def _requests(cluster: ClusterIndex, workload: Workload) -> Iterator[Request]:
     """Yields the requests that create a Job and its pod; only the pod if Kueue manages other kinds than Job."""
-    if manages(cluster, "batch", "Job"):
+    if manages(cluster, workload.api_group, workload.kind):
         yield from (creation.request for creation in object_creations(workload, (), cluster.accounts))
     pods = workload.pod_sets[0]
     yield pod_creation(workload, pods, (), gated=False, accounts=cluster.accounts).request

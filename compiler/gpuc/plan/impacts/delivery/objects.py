@@ -14,7 +14,7 @@ from gpuc.plan.change import Change, Pair
 from gpuc.plan.differences import differences
 from gpuc.plan.immutable import refused_fields
 from gpuc.plan.impact import Impacts, Level, Prediction, Raised, impact
-from gpuc.plan.pruning import is_definition, kinds_text, moved_objects, removed_objects
+from gpuc.plan.pruning import CLAIM, is_definition, kinds_text, moved_objects, removed_objects
 
 _OWNER = "argo-cd v3.5.1 controller/sync.go, FailOnSharedResource; controller/state.go, CompareAppState"
 
@@ -78,10 +78,7 @@ def prune_waits(change: Change) -> Impacts:
         yield Raised(f"Application {removed.application}", message, removed.manifest)
 
 
-_LOST = {
-    "PersistentVolumeClaim": "its volume is deleted, unless the reclaim policy is Retain",
-    "StatefulSet": "its pods end",
-}
+_VOLUME = "its volume is deleted, unless the reclaim policy is Retain"
 
 
 @impact("IMP504", Level.DESTROYS)
@@ -95,7 +92,8 @@ def data_pruned(change: Change) -> Impacts:
     """
     for removed in removed_objects(change, "pruned"):
         if removed.has_data:
-            message = f"Argo CD deletes {removed.manifest}: {_LOST[removed.manifest.kind]}"
+            effect = _VOLUME if removed.manifest.kind == CLAIM[1] else "its pods end"
+            message = f"Argo CD deletes {removed.manifest}: {effect}"
             predicts = (Prediction(f"object {removed.manifest}", "pruned"),)
             yield Raised(f"Application {removed.application}", message, removed.manifest, (), (), predicts)
 

@@ -1,0 +1,252 @@
+"""WorkloadKind: what gpuc knows about one kind of objects with pods.
+
+A module gpuc.workloads.<family>.kind has the records of a family in KINDS; there is no central list. A record answers
+every question about its kind, also if the answer is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.kueue import QUEUE_LABEL
+from gpuc.manifest.manifest import Body, Kind
+
+LABELS: Path = ("metadata", "labels")
+RANDOM_SUFFIX = "-xxxxx"
+"""The form of the random suffix of generated names."""
+Template = tuple[str, Any]
+"""The name of a pod set and the spec of its pods, unvalidated."""
+
+
+class Queueing(NamedTuple):
+    """How Kueue manages the objects of a kind.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs
+    """
+
+    framework: str
+    """The name of the integration: API group and singular name, or only the name for kinds of Kubernetes."""
+    place: int | None
+    """The place among the frameworks that a spec can name; None if a spec names the framework by another kind or not at
+    all."""
+    holds_pods: bool
+    """Whether Kueue runs its integration of plain pods for the framework, and holds its pods with a scheduling gate.
+
+    With this integration and manageJobsWithoutQueueName: true, Kueue gates every pod of the selected namespaces.
+
+    Source: as above, {deployment,statefulset,leaderworkerset}, ImplicitlyEnabledFrameworkNames; pod/pod_webhook.go
+    (Default)
+    """
+    is_pod_group: bool
+    """Whether the pods are a pod group: Kueue generates the names of the pod sets."""
+    is_per_replica: bool
+    """Whether each replica is a workload of its own. Source: as above, statefulset/statefulset_pod_reconciler.go"""
+    labels: tuple[Path, ...]
+    """The paths of the labels with the queue name; a label of a later path replaces one of an earlier path."""
+
+
+NOT_QUEUED = Queueing("", None, holds_pods=False, is_pod_group=False, is_per_replica=False, labels=(LABELS,))
+
+
+class Controller(NamedTuple):
+    """The program that creates the objects and pods of a workload."""
+
+    title: str
+    """The program that users install, in words; empty for a controller of Kubernetes."""
+    account: str
+    """The ServiceAccount in upstream's manifests, as namespace/name."""
+    creates: tuple[str, ...]
+    """The frameworks of Kueue whose objects the controller creates, and whose own controllers create the pods."""
+
+
+class ChildTemplate(NamedTuple):
+    """The template of an object between a workload and its pods."""
+
+    pod_set: str
+    """The name of the pod set; empty if the name of the object does not depend on it."""
+    template: Any
+    """The template with metadata and spec, unvalidated."""
+    labels: Mapping[str, str]
+    """The labels that the controller adds to the object."""
+    path: Path
+    """The path of the template in the workload; empty if the workload itself is the template."""
+
+
+class Child(NamedTuple):
+    """The objects between a workload and its pods, which own the pods."""
+
+    kind: Kind
+    suffix: str
+    """The end of the name after the name of the workload, in which {} is the name of the pod set."""
+    templates: Callable[[Body], Iterator[ChildTemplate]]
+    """Yields the objects that the controller creates before the pods."""
+
+
+class PodLabels(NamedTuple):
+    """The labels that controllers add to the pods of a template."""
+
+    known: Mapping[str, Callable[[Body, Path], Any]]
+    """The labels with values from the object. The functions take the object and the path of the template."""
+    prefixes: tuple[str, ...]
+    """Starts of the keys of all labels that the controllers add."""
+
+
+class Start(NamedTuple):
+    """When the controller starts the pods of a workload."""
+
+    spec: Path
+    """The path of the spec of the jobs."""
+    schedule: Path | None
+    """The path of the schedule; None for an object that starts at once."""
+    deadline: Path | None
+    """The path of the number of seconds after which the controller ends a Job; None without such a field."""
+    managers: tuple[str, ...]
+    """The values of managedBy in the spec of the jobs with which the kind's own controller starts them."""
+
+
+AT_ONCE = Start(("spec",), schedule=None, deadline=None, managers=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadKind:
+    """A kind of objects with pods, or a kind from which a controller creates pods."""
+
+    group: str
+    """The API group; the empty string for the core group."""
+    kind: str
+    version: str
+    """The version of the API that the cluster serves, and for kinds of Kubernetes the only one."""
+    templates: tuple[str, ...]
+    """The paths of the pod templates, as patterns of compiler/gpuc/objects/paths.py.
+
+    The path of a Pod is empty, because the object is the template.
+    """
+    pod_set: Callable[[Body, Path], tuple[str, int]] | None
+    """Returns the name of the pod set and the number of pods for the object and the path of a template.
+
+    None if Kueue does not manage the kind, or if gpuc does not trace it.
+
+    Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, PodSets of each kind
+    """
+    further_pods: Callable[[Body], Iterator[Template]]
+    """Yields the pod sets of one pod whose templates the object perhaps does not have; a Job owns their pods."""
+    queueing: Queueing
+    controller: Controller | None
+    """None if no controller creates the pods, or if gpuc does not know it."""
+    child: Child | None
+    """None if the workload itself owns the pods."""
+    labels: PodLabels
+    start: Start
+    claims: Path
+    """The path of the templates of PersistentVolumeClaims; empty without such templates."""
+    keeps_data: bool
+    """Whether the object is a program with data, whose deletion a person should confirm."""
+    is_scaled: bool
+    """Whether autoscalers change spec.replicas."""
+    has_service: bool
+    """Whether the controller creates the Service for the DNS names of the pods."""
+    is_expanded: bool
+    """Whether Gatekeeper checks the pod template as a pod.
+
+    The path of the template must not contain a list: Gatekeeper would deny every object of the kind. The policies check
+    the Jobs of a JobSet instead.
+    """
+    why_not_traced: str
+    """Why gpuc does not trace an object without pod templates; empty for other kinds."""
+    placement: Callable[[Body, Path, int], tuple[Path, str] | None]
+    """Returns a rule about the nodes of the pods that the trace does not evaluate: its field and the reason; else None.
+
+    The arguments are the object, the path of the template and the number of pods.
+    """
+    sample: Callable[[str], Body]
+    """Returns a small valid object named "sample" for a LocalQueue."""
+
+    @property
+    def name(self) -> str:
+        """The group and the kind: "batch/Job"; only the kind for the core group."""
+        return "/".join(filter(None, (self.group, self.kind)))
+
+    @property
+    def api(self) -> str:
+        """The apiVersion."""
+        return "/".join(filter(None, (self.group, self.version)))
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether Kubernetes itself defines the kind."""
+        return "." not in self.group
+
+    @property
+    def is_pod(self) -> bool:
+        """Whether the object itself is the pod."""
+        return self.templates == ("",)
+
+    @property
+    def creates_pods(self) -> bool:
+        """Whether the object is a pod, or a controller creates pods from it."""
+        return self.is_pod or self.controller is not None
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether gpuc can trace the objects of the kind."""
+        return self.pod_set is not None
+
+
+def no_pods(_: Body) -> Iterator[Template]:
+    """Yields no pod set: every pod set has a template."""
+    return iter(())
+
+
+def no_rule(_: Body, __: Path, ___: int) -> None:
+    """Returns None: the controller adds no rule about nodes."""
+    return
+
+
+def unknown_kind(group: str, kind: str) -> WorkloadKind:
+    """Returns the record of a kind about which gpuc knows nothing."""
+    return WorkloadKind(
+        group=group,
+        kind=kind,
+        version="v1",
+        templates=(),
+        pod_set=None,
+        further_pods=no_pods,
+        queueing=NOT_QUEUED,
+        controller=None,
+        child=None,
+        labels=PodLabels({}, ()),
+        start=AT_ONCE,
+        claims=(),
+        keeps_data=False,
+        is_scaled=False,
+        has_service=False,
+        is_expanded=False,
+        why_not_traced="",
+        placement=no_rule,
+        sample=lambda queue: sample("v1", kind, queue, {}),
+    )
+
+
+def name_of(document: Body, _: Path = ()) -> str:
+    """Returns the name of an object; an empty string without a name."""
+    return str(document["metadata"].get("name") or "")
+
+
+def sample(api: str, kind: str, queue: str, spec: Body) -> Body:
+    """Returns an object with the label of a queue."""
+    metadata = {"name": "sample", "namespace": "default", "labels": {QUEUE_LABEL: queue}}
+    return {"apiVersion": api, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def sample_template(restart_policy: str, *labels: str) -> Body:
+    """Returns a pod template with one container.
+
+    Args:
+        labels: labels of the pods, each with the value "sample".
+    """
+    container = {"name": "main", "image": "registry.example.com/work:1"}
+    spec = {"restartPolicy": restart_policy, "containers": [container]}
+    return {"metadata": {"labels": dict.fromkeys(labels, "sample")}, "spec": spec}

@@ -1,0 +1,117 @@
+"""The records of Jobs and CronJobs.
+
+Source: k8s.io/api v0.35 batch/v1; k8s.io/kubernetes v1.35.4 pkg/registry/batch/job/strategy.go (labels),
+pkg/controller/job/job_controller.go, plugin/pkg/auth/authorizer/rbac/bootstrappolicy/controller_policy.go
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOB_NAME
+from gpuc.kubernetes.kueue import BATCH_JOB, MIN_PARALLELISM
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import count_or, dig
+from gpuc.parts.workload_kind import (
+    LABELS,
+    Child,
+    ChildTemplate,
+    Controller,
+    PodLabels,
+    Queueing,
+    Start,
+    WorkloadKind,
+    name_of,
+    no_pods,
+    no_rule,
+    sample,
+    sample_template,
+)
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_JOB_TEMPLATE: Path = ("spec", "jobTemplate")
+_DEADLINE = "activeDeadlineSeconds"
+_QUEUEING = Queueing(BATCH_JOB, 0, holds_pods=False, is_pod_group=False, is_per_replica=False, labels=(LABELS,))
+_MANAGERS = ("kubernetes.io/job-controller",)
+
+
+def parallel_pods(job: Any) -> int:
+    """Returns the number of pods of the spec of a Job that run at the same time."""
+    parallel = count_or(dig(job, "parallelism"), 1)
+    return min(parallel, count_or(dig(job, "completions"), parallel))
+
+
+def _of_job(document: Body, _: Path) -> tuple[str, int]:
+    """Returns the pod set of a Job: Kueue admits a Job with the annotation also with fewer pods."""
+    minimum, parallel = dig(document, "metadata", "annotations", MIN_PARALLELISM), parallel_pods(document.get("spec"))
+    if isinstance(minimum, str) and _NUMBER.fullmatch(minimum):
+        parallel = min(int(minimum), parallel)
+    return "main", parallel
+
+
+def _of_cron_job(document: Body, _: Path) -> tuple[str, int]:
+    return "main", parallel_pods(dig(document, *_JOB_TEMPLATE, "spec"))
+
+
+def _jobs(document: Body) -> Iterator[ChildTemplate]:
+    yield ChildTemplate("", dig(document, *_JOB_TEMPLATE), {}, _JOB_TEMPLATE)
+
+
+def _sample(queue: str) -> Body:
+    return sample("batch/v1", "Job", queue, {"template": sample_template("Never")})
+
+
+def _cron_sample(queue: str) -> Body:
+    job = _sample(queue)
+    template = {"metadata": {"labels": job["metadata"]["labels"]}, "spec": job["spec"]}
+    return sample("batch/v1", "CronJob", queue, {"schedule": "0 3 * * *", "jobTemplate": template})
+
+
+_JOB = WorkloadKind(
+    group="batch",
+    kind="Job",
+    version="v1",
+    templates=("spec.template",),
+    pod_set=_of_job,
+    further_pods=no_pods,
+    queueing=_QUEUEING,
+    controller=Controller("", JOB_CONTROLLER, ()),
+    child=None,
+    labels=PodLabels(
+        dict.fromkeys(JOB_NAME, name_of),
+        ("batch.kubernetes.io/", "controller-", "job-name"),
+    ),
+    start=Start(("spec",), schedule=None, deadline=("spec", _DEADLINE), managers=_MANAGERS),
+    claims=(),
+    keeps_data=False,
+    is_scaled=False,
+    has_service=False,
+    is_expanded=True,
+    why_not_traced="",
+    placement=no_rule,
+    sample=_sample,
+)
+KINDS = (
+    _JOB,
+    replace(
+        _JOB,
+        kind="CronJob",
+        templates=("spec.jobTemplate.spec.template",),
+        pod_set=_of_cron_job,
+        queueing=_QUEUEING._replace(place=None, labels=((*_JOB_TEMPLATE, *LABELS),)),
+        controller=Controller("", "kube-system/cronjob-controller", ()),
+        child=Child(("batch", "Job"), "-00000000", _jobs),
+        labels=PodLabels({}, ()),
+        start=Start(
+            (*_JOB_TEMPLATE, "spec"),
+            schedule=("spec", "schedule"),
+            deadline=(*_JOB_TEMPLATE, "spec", _DEADLINE),
+            managers=_MANAGERS,
+        ),
+        sample=_cron_sample,
+    ),
+)

@@ -1,0 +1,101 @@
+"""The record of JobSets.
+
+Source: the CRDs of kubernetes-sigs/jobset v0.12.0, pkg/controllers/jobset_controller.go (labels, managedBy),
+pkg/webhooks/pod_webhook.go (setExclusiveAffinities, setNodeSelector), config/default/kustomization.yaml. The chart
+names the ServiceAccount jobset-controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpuc.diagnostics.finding import Path
+from gpuc.kubernetes.controllers import JOBSET, JOBSET_NAME
+from gpuc.kubernetes.node_pool import HOSTNAME, ZONE, normal
+from gpuc.manifest.manifest import Body
+from gpuc.objects.object_set import count_or, dig, items
+from gpuc.parts.workload_kind import (
+    LABELS,
+    Child,
+    ChildTemplate,
+    Controller,
+    PodLabels,
+    Queueing,
+    Start,
+    WorkloadKind,
+    name_of,
+    no_pods,
+    sample,
+    sample_template,
+)
+from gpuc.workloads.batch.kind import parallel_pods
+
+_GROUP = "jobset.x-k8s.io"
+_REPLICATED_JOB = "jobset.sigs.k8s.io/replicatedjob-name"
+_TOPOLOGY = "alpha.jobset.sigs.k8s.io/exclusive-topology"
+_BY_NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"
+
+
+def _pod_set(document: Body, path: Path) -> tuple[str, int]:
+    job = dig(document, *path[:3])
+    return str(dig(job, "name")), count_or(dig(job, "replicas"), 1) * parallel_pods(dig(job, "template", "spec"))
+
+
+def _jobs(document: Body) -> Iterator[ChildTemplate]:
+    """Yields the first Job of every replicated job."""
+    for index, job in items(dig(document, "spec", "replicatedJobs")):
+        name = str(dig(job, "name"))
+        labels = {JOBSET_NAME: name_of(document), _REPLICATED_JOB: name}
+        yield ChildTemplate(name, dig(job, "template"), labels, ("spec", "replicatedJobs", index, "template"))
+
+
+def _exclusive(document: Body, path: Path, count: int) -> tuple[Path, str] | None:
+    """Returns the annotation of exclusive placement, if it limits the nodes of the pods.
+
+    A single job has no other job to avoid. Its pods need one zone, or one pod needs one node, which adds no limit.
+    """
+    jobs = sum(count_or(dig(row, "replicas"), 1) for _, row in items(dig(document, "spec", "replicatedJobs")))
+    for at in ((*path[:3], "template", "metadata", "annotations"), ("metadata", "annotations")):
+        annotations = dig(document, *at)
+        if (key := dig(annotations, _TOPOLOGY)) is None:
+            continue
+        is_judged = normal(str(key)) == ZONE or (normal(str(key)) == HOSTNAME and count == 1)
+        if not is_judged or jobs != 1 or dig(annotations, _BY_NODE_SELECTOR) is not None:
+            return (*at, _TOPOLOGY), f"exclusive placement: every job of the JobSet needs its own {key}"
+    return None
+
+
+def _sample(queue: str) -> Body:
+    job = {"name": "workers", "template": {"spec": {"template": sample_template("Never")}}}
+    return sample(f"{_GROUP}/v1alpha2", "JobSet", queue, {"replicatedJobs": [job]})
+
+
+KINDS = (
+    WorkloadKind(
+        group=_GROUP,
+        kind="JobSet",
+        version="v1alpha2",
+        templates=("spec.replicatedJobs[].template.spec.template",),
+        pod_set=_pod_set,
+        further_pods=no_pods,
+        queueing=Queueing(JOBSET, 1, holds_pods=False, is_pod_group=False, is_per_replica=False, labels=(LABELS,)),
+        controller=Controller("JobSet", "jobset-system/jobset-controller-manager", ()),
+        child=Child(("batch", "Job"), "-{}-0", _jobs),
+        labels=PodLabels(
+            {
+                JOBSET_NAME: name_of,
+                _REPLICATED_JOB: lambda document, path: dig(document, *path[:3], "name"),
+            },
+            ("jobset.sigs.k8s.io/",),
+        ),
+        start=Start(("spec",), schedule=None, deadline=None, managers=("jobset.sigs.k8s.io/jobset-controller",)),
+        claims=(),
+        keeps_data=False,
+        is_scaled=False,
+        has_service=True,
+        is_expanded=False,
+        why_not_traced="",
+        placement=_exclusive,
+        sample=_sample,
+    ),
+)

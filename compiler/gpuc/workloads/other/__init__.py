@@ -1,0 +1,1 @@
+"""Kinds with pods that gpuc reads, but does not trace."""
