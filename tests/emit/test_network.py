@@ -304,7 +304,9 @@ def test_c2_the_project_allows_the_kind_where_it_is_used(reference: Cluster, var
 
 
 def readme(cluster: Cluster) -> str:
-    return next(file.text for file in bootstrap(cluster, ()) if isinstance(file, Text) and file.text.startswith("# "))
+    return next(
+        file.text for file in bootstrap(cluster, (), []) if isinstance(file, Text) and file.text.startswith("# ")
+    )
 
 
 def test_c25_the_readme_enables_strict_mode(reference: Cluster) -> None:

@@ -7,28 +7,21 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from gpuc.admission.validation import kueue, metadata, pod_spec_defaults, pods, resources, volumes
 from gpuc.admission.validation.table import Tables
-
-_FAMILIES = "gpuc.workloads"
+from gpuc.parts.workload_kinds import family_files, family_modules
 
 
 @cache
 def tables() -> Tables:
     """Returns the tables. The modules of the families are imported when the tables are first used."""
-    package = find_spec(_FAMILIES)
-    assert package is not None and package.submodule_search_locations, f"{_FAMILIES} is a package"
-    files = sorted(Path(package.submodule_search_locations[0]).glob("*/*.rows"))
-    families = (f"{_FAMILIES}.{file.parent.name}.checks" for file in files)
-    modules = (kueue, metadata, pod_spec_defaults, pods, resources, volumes, *map(import_module, families))
+    modules = (kueue, metadata, pod_spec_defaults, pods, resources, volumes, *family_modules("checks"))
     functions = {
         name.strip("_").replace("_", " "): function
         for module in modules
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
     }
-    return Tables([*sorted((Path(__file__).parent / "rows").glob("*.rows")), *files], functions)
+    return Tables([*sorted((Path(__file__).parent / "rows").glob("*.rows")), *family_files("*.rows")], functions)
