@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.alerts.gpus import IDLE_MINUTES
+from gpuc.components.gpu_operator.alerts import IDLE_MINUTES
 from gpuc.model import Cluster, GpuPool
 from tests.alerts.case import Case, Fired
 from tests.alerts.series import Gpu, Holder, pool_node

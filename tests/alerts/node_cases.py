@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.alerts.nodes import NODE_MINUTES, NOT_REGISTERED, metric_resource
+from gpuc.components.gpu_operator.alerts import metric_resource
+from gpuc.components.karpenter.alerts import NODE_MINUTES, NOT_REGISTERED
 from gpuc.model import Cluster
 from tests.alerts.case import Case, Fired
 from tests.alerts.series import (

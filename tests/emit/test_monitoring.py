@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from gpuc.components.gpu_operator.alerts import metric_resource
 from gpuc.components.gpu_operator.component import metric_list
 from gpuc.emit.alerts import alerts
-from gpuc.emit.alerts.nodes import metric_resource
 from gpuc.emit.monitoring import monitoring
 from gpuc.manifest.manifest import Manifest, Values
 from tests.conftest import EXAMPLES, example

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from gpuc.catalog.schemas import builtin_kinds, cel_source, chart, custom_kinds, kueue_configuration, table
+from gpuc.catalog import load
+from gpuc.catalog.schemas import builtin_kinds, cel_source, chart, custom_kinds, embedded, table
 from gpuc.catalog.schemas.schema_errors import ErrorKind, schema_errors, validator
 from gpuc.diagnostics.finding import Finding
 from gpuc.diagnostics.place import place
@@ -77,7 +78,7 @@ def test_every_mistake_in_an_object_is_refused_at_its_path(kubernetes: str, api:
 
 @pytest.mark.parametrize("name", [*COMPONENTS, "K8sNativeValidation", "Configuration"])
 def test_every_mistake_in_values_is_refused_at_its_path(name: str) -> None:
-    own = {"K8sNativeValidation": cel_source(), "Configuration": kueue_configuration()}
+    own = {"K8sNativeValidation": cel_source(), **{row.kind: embedded(row) for row in load().documents}}
     schema = own.get(name) or chart(name)
     assert schema is not None
     sampler = Sampler(schema.get("$defs", {}))

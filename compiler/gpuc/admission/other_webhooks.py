@@ -17,18 +17,13 @@ from gpuc.admission.admission_rules import in_rules
 from gpuc.admission.policy_review import Reviews
 from gpuc.admission.request import Decision, Request
 from gpuc.catalog import load
+from gpuc.catalog.records import Release
 from gpuc.cluster.application import Delivery, Source
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.objects.object_set import ObjectSet, dig, items
 
 _KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-_MODELED_SERVICES = frozenset(("kueue-webhook-service", "gatekeeper-webhook-service"))
-"""The Services of webhooks that gpuc models.
-
-Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/webhook/service.yaml; open-policy-agent/gatekeeper v3.23.0
-charts/gatekeeper/templates/gatekeeper-webhook-service-service.yaml
-"""
 WITHOUT_WEBHOOKS: Final = frozenset((
     "dcgm-exporter", "dra-driver-nvidia-gpu", "eks-node-monitoring-agent", "jobset", "kube-prometheus-stack",
     "kuberay-operator", "kubeflow-trainer", "lws", "node-readiness-controller",
@@ -45,9 +40,10 @@ values.yaml of the other charts
 
 def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
     """Yields an "unknown" decision for every webhook and every chart with webhooks that may decide about a request."""
+    modeled = {row.webhook_service for row in _releases()}
     for configuration in (manifest for name in _KINDS for manifest in objects.of(ADMISSION_REGISTRATION, name)):
         for number, webhook in items(configuration.body.get("webhooks")):
-            if _service(webhook) not in _MODELED_SERVICES and _matches(objects, webhook, request):
+            if _service(webhook) not in modeled and _matches(objects, webhook, request):
                 path: Path = ("webhooks", number)
                 name = dig(webhook, "name")
                 message = f"gpuc does not call webhook {name} of {configuration}, which can deny the object"
@@ -60,12 +56,16 @@ def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision
 @lru_cache(maxsize=4)
 def _unknown_charts(objects: ObjectSet) -> tuple[Source, ...]:
     """Returns one source for every chart whose webhooks gpuc does not know."""
-    known = WITHOUT_WEBHOOKS | {row.chart for rows in load().releases.values() for row in rows.values()}
+    known = WITHOUT_WEBHOOKS | {row.chart for row in _releases()}
     by_name: dict[str, Source] = {}
     for source in Delivery(objects).sources:
         if source.chart and source.chart.rpartition("/")[2] not in known:
             by_name.setdefault(source.chart, source)
     return tuple(by_name.values())
+
+
+def _releases() -> Iterator[Release]:
+    return (row for rows in load().releases.values() for row in rows.values())
 
 
 def _service(webhook: Any) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpuc.catalog.records import (
         Daemonset,
         EksRegistry,
+        EmbeddedDocument,
         Gpu,
         Image,
         InstanceType,
@@ -158,6 +159,11 @@ class Catalog:
         for row in typed("releases", "nulls"):
             fields.setdefault(row.component, []).append(row)
         return {component: tuple(rows) for component, rows in fields.items()}
+
+    @cached_property
+    def documents(self) -> tuple[EmbeddedDocument, ...]:
+        """The documents in Helm values."""
+        return tuple(typed("releases", "documents"))
 
     @cached_property
     def daemonsets(self) -> tuple[Daemonset, ...]:

@@ -165,6 +165,8 @@ class Release:
     """The component that installs the CRDs; empty if there are no CRDs."""
     groups: tuple[str, ...] = ()
     """API groups of the chart's custom resources. Objects of these groups need the chart."""
+    webhook_service: str = ""
+    """The Service of the chart's admission webhooks, whose decisions gpuc models; empty if there is none."""
     kubernetes_min: str = ""
     kubernetes_max: str = ""
     """The last supported Kubernetes version; empty if the project does not publish a last version."""
@@ -188,6 +190,24 @@ class Operand:
     image: str
     tag: str
     source: Sources
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddedDocument:
+    """A YAML document in the Helm values of a chart, which the schema of the chart's values does not describe."""
+
+    component: str
+    path: tuple[str, ...]
+    """The path of the text in the Helm values."""
+    api: str
+    """The apiVersion of the document, for example config.kueue.x-k8s.io/v1beta2."""
+    kind: str
+    source: Sources
+
+    @property
+    def title(self) -> str:
+        """The words for the document in messages, for example "kueue configuration"."""
+        return f"{self.component} {self.kind.lower()}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ _TABLES = {
     ("registries", "eks"): ("records.EksRegistry", ("region",)),
     ("releases", "components"): ("records.Release", ("set", "component")),
     ("releases", "daemonsets"): ("records.Daemonset", ("name",)),
+    ("releases", "documents"): ("records.EmbeddedDocument", ("component", "kind")),
     ("releases", "nulls"): ("records.NullField", ("component", "version", "kind", "value")),
     ("releases", "operands"): ("records.Operand", ("operator", "operand")),
     ("reserved_keys", "keys"): ("reserved_keys.ReservedKey", ("key",)),

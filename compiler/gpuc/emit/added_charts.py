@@ -7,6 +7,7 @@ from functools import partial
 
 from gpuc.catalog.records import Release
 from gpuc.emit.component import CRD, Component
+from gpuc.emit.component_facts import nothing
 from gpuc.kubernetes.argocd import argocd_url
 from gpuc.manifest.manifest import Artifact, Kind, Values
 from gpuc.model import Cluster
@@ -46,11 +47,15 @@ def _component(name: str, chart: Chart) -> Component:
         ineffective={},
         ineffective_because="",
         namespace_labels={},
+        monitor=None,
+        alerts={},
+        alert_labels=lambda cluster: (),
         restarts=None,
         hashed_values={},
         chart_labels=None,
         device_plugin=None,
         config_maps=(),
+        needs=nothing,
         frameworks={},
     )
 

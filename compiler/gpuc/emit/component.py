@@ -12,15 +12,21 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path as File
+from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Needs, Restarts
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 
+if TYPE_CHECKING:
+    from gpuc.emit.alerts.alert import Alert
+
+FOLDER = File(__file__).parents[1] / "components"
+"""The folder of the components."""
 CRD: Kind = ("apiextensions.k8s.io", "CustomResourceDefinition")
 CLUSTER_ROLES: tuple[Kind, ...] = ((RBAC, "ClusterRole"), (RBAC, "ClusterRoleBinding"))
 ADMISSION_POLICIES: tuple[Kind, ...] = (
@@ -75,6 +81,19 @@ class Folder:
     """Whether Argo CD also reads the subfolders."""
     ignored: tuple[Body, ...] = ()
     """Entries of ignoreDifferences: fields that controllers write, and fields that engineers change in an incident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """A ServiceMonitor or a PodMonitor, in the namespace of the chart."""
+
+    endpoints: Body
+    """The fields of the spec without the selectors."""
+    labels: Mapping[str, str]
+    """The labels of the Services or, for a PodMonitor, of the pods."""
+    kind: str = "ServiceMonitor"
+    build_metric: str = ""
+    """A metric that always exists: without it, an alert fires. Empty if another alert fires without metrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +163,12 @@ class Component:
     """Why these values have no effect, and what a user can do instead; empty if all values have an effect."""
     namespace_labels: Mapping[str, str]
     """Labels of the namespace that the Application creates; PRIVILEGED is added for pods that use the host."""
+    monitor: Monitor | None
+    """How Prometheus finds the metrics of the chart; None for a chart without metrics."""
+    alerts: Mapping[str, Callable[[Cluster], Iterator[Alert]]]
+    """The functions that yield the alerts of a cluster that needs the component, by the group of the alerts."""
+    alert_labels: Callable[[Cluster], tuple[str, ...]]
+    """Returns the node labels that the alerts join on, without the label of the pool."""
     restarts: Restarts | None
     """Which Helm values restart the programs of the chart; None for a chart without programs."""
     hashed_values: Mapping[str, str]
@@ -154,6 +179,8 @@ class Component:
     """The device plugin that the chart installs."""
     config_maps: tuple[ConfigMapValue, ...]
     """The Helm values that name a ConfigMap."""
+    needs: Needs
+    """What the program of the chart needs from outside of the output, because of its Helm values."""
     frameworks: Mapping[str, str]
     """The frameworks of Kueue whose controller the chart installs, each with the ServiceAccount, as namespace/name."""
 
@@ -180,8 +207,7 @@ class Component:
 @cache
 def components() -> tuple[Component, ...]:
     """Returns all components, in sync order."""
-    folders = (File(__file__).parents[1] / "components").glob("*/component.py")
-    names = [f"gpuc.components.{file.parent.name}.component" for file in folders]
+    names = [f"gpuc.components.{file.parent.name}.component" for file in FOLDER.glob("*/component.py")]
     all_components: list[Component] = [import_module(name).COMPONENT for name in names]
     return tuple(sorted(all_components, key=lambda component: (component.wave, component.name)))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
 
+from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 
 Labels = Mapping[str, frozenset[str]]
@@ -82,3 +83,28 @@ class DevicePlugin(NamedTuple):
     """The charts that install the device plugin, without the chart of the component."""
     image: str
     """A part of the name of the plugin's image."""
+
+
+SYSTEM_NODES = "system-nodes"
+EKS_CLUSTER = "eks-cluster"
+POD_IDENTITY_AGENT = "eks-addon/eks-pod-identity-agent"
+
+
+class InstalledChart(NamedTuple):
+    """The chart of a component in a cluster."""
+
+    values: Body
+    namespace: str
+    documents: Mapping[str, Any]
+    """The parsed documents in Helm values, by their text."""
+    groups: frozenset[str]
+    """The API groups that the charts of the cluster define."""
+
+
+Needs = Callable[[InstalledChart], Iterator[tuple[str, Path]]]
+"""Yields ids of things outside of the output, for example "eks-cluster/prod", with the path in the Helm values."""
+
+
+def nothing(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+    """Yields no need of a chart."""
+    return iter(())

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gpuc.catalog import load
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, grouped
 from gpuc.objects.other_policies import enforced_policies
 
@@ -13,10 +14,9 @@ TENANT_LABEL = "gpuc.dev/tenant"
 
 _PLATFORM = frozenset(
     ("argocd", "calico-system", "cert-manager", "default", "external-dns", "external-secrets", "flux-system",
-     "gatekeeper-system", "ingress-nginx", "istio-system", "jobset-system", "karpenter", "kueue-system", "kyverno",
-     "monitoring", "observability", "prometheus")
+     "ingress-nginx", "istio-system", "jobset-system", "kyverno", "monitoring", "observability", "prometheus")
 )  # fmt: skip
-"""Common names of platform namespaces, for clusters without a tenant label."""
+"""Common names of platform namespaces, beside those of components, for clusters without a tenant label."""
 _PLATFORM_PREFIXES = ("kube-", "openshift-")
 
 
@@ -58,9 +58,10 @@ def separate_tenancy(objects: ObjectSet) -> Tenancy:
     with_policies = {policy.namespace for policy in objects.once(enforced_policies) if policy.namespace}
     unlabelled = tuple(sorted(with_policies - set(labelled)))
     namespaces = labelled | {name: {NAMESPACE_NAME: name} for name in unlabelled}
+    platform = _PLATFORM | {row.namespace for rows in load().releases.values() for row in rows.values()}
     tenants = {
         name: name
         for name in namespaces
-        if name not in _PLATFORM and not name.startswith(_PLATFORM_PREFIXES) and not name.endswith("-operator")
+        if name not in platform and not name.startswith(_PLATFORM_PREFIXES) and not name.endswith("-operator")
     }
     return Tenancy(namespaces, tenants, unlabelled=unlabelled)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gpuc.catalog import Catalog
+from gpuc.catalog import Catalog, load
 from gpuc.catalog.schemas import table
 from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
 from gpuc.diagnostics.place import place
@@ -16,10 +16,9 @@ from gpuc.documents.source_map import SourceMap
 from gpuc.lint.checks import findings as check_objects
 from gpuc.lint.load.chart_installs import ValuesSource, chart_installs, is_chart, merged_values
 from gpuc.lint.load.chart_values import (
-    CONFIGURATION,
     ChartResult,
     check_chart_installs,
-    check_kueue_configuration,
+    check_document,
     check_values_files,
     is_filled_later,
 )
@@ -94,8 +93,8 @@ class Linter:
             result.findings += check_values_files(others, self.chart, self.source_map)
             for _, _, data in others:
                 result.values[self.chart] = merged_values(result.values.get(self.chart, {}), data)
-        for source in _kueue_configurations(files):
-            result.findings += check_kueue_configuration(source, self.source_map)
+        for source in _documents(files):
+            result.findings += check_document(source, self.source_map)
         return result
 
     def _object_findings(self, files: LoadedFiles, values: Mapping[str, Any]) -> list[ObjectFinding]:
@@ -140,7 +139,7 @@ class Linter:
             if self._is_imported(api, kind) or table(api, kind, self.kubernetes) is not None:
                 mark = self.source_map.mark(unnamed.file, unnamed.path)
                 yield NO_OBJECT.at((), unnamed.message, mark=mark)
-            elif (api, kind) != CONFIGURATION:
+            elif (api, kind) not in {(row.api, row.kind) for row in load().documents}:
                 self._count(f"{api} {kind} without a name, probably the configuration file of a program", 1)
 
     def _has_imported_schema(self, manifest: Manifest) -> bool:
@@ -173,14 +172,18 @@ class Linter:
         return replace(located, severity=severity(finding))
 
 
-def _kueue_configurations(files: LoadedFiles) -> Iterator[ValuesSource]:
-    """Yields the files and the values of ConfigMaps that may be the configuration of Kueue's controller."""
-    group = CONFIGURATION[0].rpartition("/")[0]
+def _documents(files: LoadedFiles) -> Iterator[ValuesSource]:
+    """Yields the files and the values of ConfigMaps that may be the configuration of a controller."""
+    groups = tuple(row.api.rpartition("/")[0] for row in load().documents)
     for unnamed in files.unnamed:
-        if unnamed.api.startswith(group):
+        if unnamed.api.startswith(groups):
             yield ValuesSource(unnamed.file, unnamed.path, unnamed.data)
     for manifest in files.manifests:
         if (manifest.api, manifest.kind) == ("v1", "ConfigMap"):
             for key, text in pairs(manifest.body.get("data")):
-                if isinstance(text, str) and group in text and isinstance(manifest.origin[0], int):
+                if (
+                    isinstance(text, str)
+                    and any(group in text for group in groups)
+                    and isinstance(manifest.origin[0], int)
+                ):
                     yield ValuesSource(manifest.file, (*manifest.origin, "data", key), text)

@@ -17,6 +17,8 @@ from gpuc.catalog.records import Release
 from gpuc.cluster.application import ARGO, Delivery, application_in
 from gpuc.cluster.pool_fields import REQUIREMENTS, requirements
 from gpuc.diagnostics.finding import Path
+from gpuc.emit.component import component_named
+from gpuc.emit.component_facts import EKS_CLUSTER, POD_IDENTITY_AGENT, SYSTEM_NODES, InstalledChart
 from gpuc.kubernetes.api_groups import CONSTRAINTS, RBAC, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.kubernetes.node_pool import CAPACITY_TYPE, INSTANCE_TYPE
@@ -32,7 +34,6 @@ Found = Iterator[tuple[str, Path]]
 
 _ACCOUNT = re.compile(r"system:serviceaccount:([a-z0-9-]+):[a-z0-9.-]+")
 _LEVELS_OF_KUBERNETES = ("node-label/kubernetes.io/hostname", "node-label/topology.kubernetes.io/zone")
-_AGENT = "eks-addon/eks-pod-identity-agent"
 
 
 class Need(NamedTuple):
@@ -72,9 +73,9 @@ class Output:
 
     @cached_property
     def eks_cluster(self) -> str:
-        """The name of the EKS cluster in the values of Karpenter."""
-        found = (dig(values.body, "settings", "clusterName") for values in self.values if values.name == "karpenter")
-        return next(map(str, found), "")
+        """The name of the EKS cluster; empty if no component needs it."""
+        needs = (name.split("/", 1) for values in self.values for name, _ in _of_component(self, values))
+        return next((name for kind, *rest in needs for name in rest if kind == EKS_CLUSTER), "")
 
     @cached_property
     def has_gateway(self) -> bool:
@@ -115,24 +116,22 @@ def _of_values(output: Output, values: Manifest) -> Found:
         yield from output.open_namespace(release.namespace, ())
         if values.name not in output.installed:
             yield f"component/{values.name}", ()
-    is_karpenter = values.name == "karpenter"
-    if is_karpenter or _tolerates_system_nodes(values.body):
+    own = _of_component(output, values)
+    yield from own
+    if any(name == SYSTEM_NODES for name, _ in own) or _tolerates_system_nodes(values.body):
         add_ons = ("coredns",) if output.has_gateway else ("coredns", "kube-proxy")
-        yield from ((name, ()) for name in ("system-nodes", *(f"eks-addon/{add_on}" for add_on in add_ons)))
-    if is_karpenter:
-        settings = dig(values.body, "settings")
-        yield f"eks-cluster/{dig(settings, 'clusterName')}", ("settings", "clusterName")
-        yield _AGENT, ()
-        yield f"pod-identity/{output.releases['karpenter'].namespace}/karpenter", ()
-        if queue := dig(settings, "interruptionQueue"):
-            yield f"sqs-queue/{queue}", ("settings", "interruptionQueue")
-    if values.name == "kueue":
-        text = dig(values.body, "managerConfig", "controllerManagerConfigYaml")
-        charts = (output.releases.get(installed.name) for installed in output.values)
-        brought = {name for chart in charts if chart for name in chart.groups}
-        for _, framework in items(dig(output.objects.documents.get(text, {}), "integrations", "frameworks")):
-            if "/" in framework and framework.partition("/")[0] not in ("batch", *brought):
-                yield f"job-controller/{framework}", ("managerConfig", "controllerManagerConfigYaml")
+        yield from ((name, ()) for name in (SYSTEM_NODES, *(f"eks-addon/{add_on}" for add_on in add_ons)))
+
+
+def _of_component(output: Output, values: Manifest) -> list[tuple[str, Path]]:
+    component = component_named(values.name)
+    if component is None:
+        return []
+    charts = (output.releases.get(installed.name) for installed in output.values)
+    groups = frozenset(name for chart in charts if chart for name in chart.groups)
+    release = output.releases.get(values.name)
+    namespace = release.namespace if release else ""
+    return list(component.needs(InstalledChart(values.body, namespace, output.objects.documents, groups)))
 
 
 def _tolerates_system_nodes(value: Any) -> bool:
@@ -198,7 +197,7 @@ def _node_pool(_output: Output, manifest: Manifest) -> Found:
 def _service_account(_output: Output, manifest: Manifest) -> Found:
     if role := manifest.annotations.get(IAM_ROLE):
         account = f"pod-identity/{manifest.namespace}/{manifest.name}"
-        for need in (_AGENT, account, f"iam-role/{role.rpartition('/')[2]}"):
+        for need in (POD_IDENTITY_AGENT, account, f"iam-role/{role.rpartition('/')[2]}"):
             yield need, ("metadata", "annotations", IAM_ROLE)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gpuc.catalog.schemas import chart, kueue_configuration
+from gpuc.catalog import load
+from gpuc.catalog.records import EmbeddedDocument
+from gpuc.catalog.schemas import chart, embedded
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors, validator
 from gpuc.documents.reader import load_yaml
 from gpuc.manifest.manifest import Values
@@ -14,9 +16,6 @@ from gpuc.objects.object_set import dig
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
-
-CONFIGURATION_TEXT = ("managerConfig", "controllerManagerConfigYaml")
-"""The path of Kueue's configuration in the values of its chart."""
 
 
 def value_errors(values: Values) -> Iterator[SchemaError]:
@@ -28,28 +27,34 @@ def value_errors(values: Values) -> Iterator[SchemaError]:
     """
     schema = chart(values.component)
     if schema is not None:
-        for error in schema_errors(schema_validator(values.component), values.body, schema):
+        for error in schema_errors(chart_validator(values.component), values.body, schema):
             if error.kind is not ErrorKind.VALUE or dig(values.body, *error.path) is not None:
                 yield error
-    if values.component == "kueue":
-        yield from _configuration(values)
+    for row in load().documents:
+        if row.component == values.component:
+            yield from _document_errors(values, row)
 
 
-def _configuration(values: Values) -> Iterator[SchemaError]:
-    """Yields the errors of Kueue's configuration, a YAML text in the Helm values that the chart does not validate."""
-    text = dig(values.body, *CONFIGURATION_TEXT)
+def _document_errors(values: Values, row: EmbeddedDocument) -> Iterator[SchemaError]:
+    text = dig(values.body, *row.path)
     if not isinstance(text, str):
         return
     try:
         document = values.embedded[text] if text in values.embedded else load_yaml(text)
-    except ValueError as error:
-        yield SchemaError(ErrorKind.VALUE, CONFIGURATION_TEXT, f"not YAML: {error}")
+    except ValueError as problem:
+        yield SchemaError(ErrorKind.VALUE, row.path, f"not YAML: {problem}")
         return
-    for item in schema_errors(schema_validator("kueue configuration"), document, kueue_configuration()):
-        yield item.under(*CONFIGURATION_TEXT)
+    for error in schema_errors(document_validator(row), document, embedded(row)):
+        yield error.under(*row.path)
 
 
 @cache
-def schema_validator(name: str) -> Draft202012Validator:
-    """Returns the validator of a chart's values, by its component; or of the configuration of Kueue, by other names."""
-    return validator(chart(name) or kueue_configuration())
+def chart_validator(component: str) -> Draft202012Validator:
+    """Returns the validator of the values of a chart that has a schema."""
+    return validator(chart(component) or {})
+
+
+@cache
+def document_validator(row: EmbeddedDocument) -> Draft202012Validator:
+    """Returns the validator of a document in Helm values."""
+    return validator(embedded(row))

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpuc.catalog.records import EmbeddedDocument
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 
@@ -63,9 +64,9 @@ def chart(component: str) -> Schema | None:
 
 
 @cache
-def kueue_configuration() -> Schema:
-    """Returns the schema of Kueue's configuration, kind Configuration of config.kueue.x-k8s.io/v1beta2."""
-    return _read(_TABLES / "kueue" / "Configuration_v1beta2.json")
+def embedded(document: EmbeddedDocument) -> Schema:
+    """Returns the schema of a document in Helm values."""
+    return _read(folder(document.component) / f"{document.kind}_{document.api.rpartition('/')[2]}.json")
 
 
 @cache

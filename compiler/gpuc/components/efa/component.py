@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpuc.emit.component import PLATFORM, Component
-from gpuc.emit.component_facts import DevicePlugin, Restarts
+from gpuc.emit.component_facts import DevicePlugin, Restarts, nothing
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
 
@@ -57,6 +57,9 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels=PLATFORM,
+    monitor=None,
+    alerts={},
+    alert_labels=lambda cluster: (),
     frameworks={},
     # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
     restarts=Restarts(
@@ -71,4 +74,5 @@ COMPONENT = Component(
     chart_labels=None,
     device_plugin=DevicePlugin("vpc.amazonaws.com/efa", (), "efa-k8s-device-plugin"),
     config_maps=(),
+    needs=nothing,
 )

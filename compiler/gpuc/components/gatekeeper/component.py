@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gpuc.components.gatekeeper.alerts import AUDIT_SECONDS, policy_alerts
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import (
     ADMISSION_POLICIES,
@@ -16,11 +17,12 @@ from gpuc.emit.component import (
     SYSTEM_TOLERATIONS,
     Component,
     Folder,
+    Monitor,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import ANY, HELM_LABELS, ChartLabels, Labels, PartialRestart, Restarts, named
+from gpuc.emit.component_facts import ANY, HELM_LABELS, ChartLabels, Labels, PartialRestart, Restarts, named, nothing
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
-from gpuc.emit.policy_facts import AUDIT_SECONDS, FACTS
+from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINT_API, CONSTRAINTS, TEMPLATES
@@ -203,6 +205,9 @@ def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
     return ("spec", "policies", "default") if "default" in cluster.policy_specs else ("spec", "policies")
 
 
+METRICS: Body = {"podMetricsEndpoints": [{"port": "metrics"}]}
+"""No Service of Gatekeeper has the metrics port."""
+
 _WEBHOOK = (
     "Annotations", "CheckIgnoreFailurePolicy", "CustomRules", "ExemptNamespacesLabels", "FailurePolicy",
     "MatchConditions", "ObjectSelector", "ReinvocationPolicy", "Scope", "SubResources", "TimeoutSeconds", "URL",
@@ -305,10 +310,14 @@ COMPONENT = Component(
     namespace_labels={},
     ineffective={},
     ineffective_because="",
+    monitor=Monitor(METRICS, {"gatekeeper.sh/system": "yes"}, "PodMonitor"),
+    alerts={"policies": policy_alerts},
+    alert_labels=lambda cluster: (),
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    needs=nothing,
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.components.gpu_operator.alerts import alert_labels, gpu_alerts, node_alerts
 from gpuc.components.gpu_operator.cluster_policy import (
     DEFAULT_PLUGIN_CONFIG,
     METRIC_CONFIG,
@@ -27,8 +28,9 @@ from gpuc.emit.component import (
     SYSTEM_PODS,
     Component,
     Folder,
+    Monitor,
 )
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts
+from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts, nothing
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -175,6 +177,21 @@ def metric_list(cluster: Cluster) -> str:
     return "".join(f"{metric.name}, {metric.type}, {metric.help}\n" for metric in exported)
 
 
+METRICS: Body = {
+    "endpoints": [
+        {
+            "port": "gpu-metrics",
+            "path": "/metrics",
+            "interval": "15s",
+            "scrapeTimeout": "10s",
+            # The labels namespace and pod name the pod that uses the GPU, not the exporter.
+            "honorLabels": True,
+        }
+    ],
+    "jobLabel": "app",
+}
+"""Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter (service, service monitor)"""
+
 _IMAGE = ("image", "repository", "version")
 RESTARTS = Restarts(
     in_pods=(
@@ -230,6 +247,9 @@ COMPONENT = Component(
     folders=(Folder("gpu-operator/config", "configuration of the GPU Operator", 5, "gpu-operator"),),
     ignored=(),
     namespace_labels={**PLATFORM, **PRIVILEGED},
+    monitor=Monitor(METRICS, {"app": "nvidia-dcgm-exporter"}),
+    alerts={"gpu": gpu_alerts, "nodes": node_alerts},
+    alert_labels=alert_labels,
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},
@@ -242,4 +262,5 @@ COMPONENT = Component(
         ConfigMapValue(("migManager", "config"), has_default_key=False),
         ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
     ),
+    needs=nothing,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpuc.emit.component import CRD, Component
-from gpuc.emit.component_facts import ChartLabels
+from gpuc.emit.component_facts import ChartLabels, nothing
 
 COMPONENT = Component(
     name="karpenter-crd",
@@ -25,10 +25,14 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels={},
+    monitor=None,
+    alerts={},
+    alert_labels=lambda cluster: (),
     frameworks={},
     restarts=None,
     hashed_values={},
     chart_labels=ChartLabels(services={}, pods={}),
     device_plugin=None,
     config_maps=(),
+    needs=nothing,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.components.kueue.alerts import queue_alerts
 from gpuc.components.kueue.objects import shared_objects
 from gpuc.components.kueue.queues import queue_objects
 from gpuc.diagnostics.finding import Path
@@ -16,19 +17,33 @@ from gpuc.emit.component import (
     SYSTEM_TOLERATIONS,
     Component,
     Folder,
+    Monitor,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import HELM_LABELS, INSTANCE_LABEL, MANAGER_LABEL, ChartLabels, Restarts, named
+from gpuc.emit.component_facts import (
+    HELM_LABELS,
+    INSTANCE_LABEL,
+    MANAGER_LABEL,
+    ChartLabels,
+    InstalledChart,
+    Restarts,
+    named,
+)
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
 from gpuc.model.time_limits import manages_pods, pods_ready_minutes
-from gpuc.objects.object_set import dig
+from gpuc.objects.object_set import dig, items
 
 NAMES = "policies name the ServiceAccount kueue-controller-manager, and the ServiceMonitor names the Service"
 """The reason for the names of the chart's objects."""
+CONFIGURATION: Path = ("managerConfig", "controllerManagerConfigYaml")
+"""The path of the configuration in the values of the chart.
+
+Source: kueue v0.19.2 charts/kueue/values.yaml
+"""
 RETENTION = "168h"
 """How long Kueue keeps finished Workloads. Without a limit they fill etcd."""
 
@@ -132,6 +147,37 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
+    text = dig(chart.values, *CONFIGURATION)
+    for _, framework in items(dig(chart.documents.get(text, {}), "integrations", "frameworks")):
+        if "/" in framework and framework.partition("/")[0] not in ("batch", *chart.groups):
+            yield f"job-controller/{framework}", CONFIGURATION
+
+
+METRICS: Body = {
+    "endpoints": [
+        {
+            "port": "https",
+            "scheme": "https",
+            "path": "/metrics",
+            "bearerTokenFile": "/var/run/secrets/kubernetes.io/serviceaccount/token",
+            "tlsConfig": {"insecureSkipVerify": True},
+            "relabelings": [
+                {
+                    "action": "keep",
+                    "sourceLabels": ["__meta_kubernetes_service_name"],
+                    "regex": "kueue-controller-manager-metrics-service",
+                }
+            ],
+        }
+    ]
+}
+"""Prometheus authenticates with the token of its service account, and does not verify the self-signed certificate.
+
+All Services of Kueue have the same labels and port name, so a relabeling selects the metrics Service by its name.
+"""
+
+
 def _restart_effect(values: Body) -> str:
     replicas = dig(values, "controllerManager", "replicas")
     refused = "" if isinstance(replicas, int) and replicas > 1 else "; the API server refuses new jobs until then"
@@ -209,10 +255,14 @@ COMPONENT = Component(
     ineffective={},
     ineffective_because="",
     namespace_labels=PLATFORM,
+    monitor=Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
+    alerts={"queues": queue_alerts},
+    alert_labels=lambda cluster: (),
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    needs=_needs,
 )  # fmt: skip

@@ -1,45 +1,50 @@
-"""Alerting rules for GPUs, nodes, capacity, queues and policies, as PromQL."""
+"""Alerting rules as PromQL: those of the components, and those for metrics without which other alerts cannot fire."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from gpuc.emit.alerts.alert import Alert, alert
-from gpuc.emit.alerts.capacity import capacity_alerts
-from gpuc.emit.alerts.gpus import gpu_alerts
-from gpuc.emit.alerts.nodes import node_alerts
-from gpuc.emit.alerts.queues import queue_alerts
-from gpuc.emit.policy_facts import AUDIT_SECONDS
+from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert, any_of
+from gpuc.emit.component import by_section, needed_components
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster
-
-LATE_SECONDS = 6 * AUDIT_SECONDS
-"""An audit is late if the last one ended so long ago. One audit may last as long as the time between two audits."""
+from gpuc.model.names import POOL_LABEL
 
 
-def _policy_alerts(cluster: Cluster) -> Iterator[Alert]:
-    """Yields alerts for policies that Gatekeeper does not enforce because of an error, and for a late audit."""
-    if not cluster.policies:
-        return
-    yield alert("GpucPolicyBroken")
-    yield alert(
-        "GpucAuditLate",
-        ended="gatekeeper_audit_last_run_end_time",
-        seconds=LATE_SECONDS,
-        late_minutes=LATE_SECONDS // 60,
-        namespace=cluster.components["gatekeeper"].namespace,
-    )
-
-
-ALERTS_BY_GROUP: dict[str, Callable[[Cluster], Iterator[Alert]]] = {
-    "gpu": gpu_alerts,
-    "nodes": node_alerts,
-    "capacity": capacity_alerts,
-    "queues": queue_alerts,
-    "policies": _policy_alerts,
-}
-"""The functions that yield the alerts of a group. Each group is one file of the output."""
+def alerts_by_group(cluster: Cluster) -> dict[str, list[Alert]]:
+    """Returns the alerts of a cluster by group. Each group is one file of the output."""
+    found: dict[str, list[Alert]] = {}
+    for component in by_section(needed_components(cluster)):
+        for group, function in component.alerts.items():
+            found.setdefault(group, []).extend(function(cluster))
+    found.setdefault("nodes", []).extend(_missing_sources(cluster))
+    return found
 
 
 def alerts(cluster: Cluster) -> list[Alert]:
     """Returns all alerts of a cluster."""
-    return [found for group in ALERTS_BY_GROUP.values() for found in group(cluster)]
+    return [alert for group in alerts_by_group(cluster).values() for alert in group]
+
+
+def node_labels(cluster: Cluster) -> list[str]:
+    """Returns the node labels that kube-state-metrics must export because alerts use them."""
+    components = needed_components(cluster)
+    return [POOL_LABEL, *(label for component in components for label in component.alert_labels(cluster))]
+
+
+def _missing_sources(cluster: Cluster) -> Iterator[Alert]:
+    """Yields alerts for metrics without which other alerts cannot fire.
+
+    GpucTelemetryMissing and GpucAuditLate are the corresponding alerts for the DCGM exporter and Gatekeeper.
+    """
+    pools = any_of(name for pool in cluster.pools for name in pool.node_pools)
+    nodes = f'count(karpenter_nodes_allocatable{{nodepool=~"{pools}"}}) > 0'
+    used = f'{POOL}!=""'
+    if INSTANCE_TYPE in node_labels(cluster):
+        used += f',{INSTANCE_TYPE_LABEL}!=""'
+    yield alert("GpucPoolLabelMissing", nodes=nodes, used=used)
+    for component in needed_components(cluster):
+        if component.monitor and component.monitor.build_metric:
+            source, metric = component.name, component.monitor.build_metric
+            namespace = component.release(cluster).namespace
+            yield alert("GpucMetricsMissing", ("source", source), metric=metric, source=source, namespace=namespace)

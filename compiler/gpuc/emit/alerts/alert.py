@@ -11,9 +11,16 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-_NO_METRIC = re.compile(r'"[^"]*"|\b(?:by|on) \([^)]*\)')
-"""Parts of an expression that contain labels but no metrics: strings and lists of labels."""
-_METRIC = re.compile(r"\b(?:DCGM|karpenter|kube|kueue|gatekeeper|operator)_\w+")
+from gpuc.emit.component import FOLDER
+from gpuc.model.names import POOL_LABEL
+
+_NO_METRIC = re.compile(r'"[^"]*"|\{[^}]*\}|\b(?:by|on|group_left) \([^)]*\)')
+"""Parts of an expression that contain labels but no metrics: strings, selectors and lists of labels."""
+_METRIC = re.compile(r"\b[A-Za-z]+_\w+\b(?!\()")
+POOL = f"label_{POOL_LABEL.replace('.', '_').replace('/', '_')}"
+"""The node label gpuc.dev/pool in the metric kube_node_labels."""
+INSTANCE_TYPE_LABEL = "label_node_kubernetes_io_instance_type"
+"""The node label node.kubernetes.io/instance-type in the metric kube_node_labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +61,12 @@ class _Text(Template):
 
 @cache
 def _table() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(Path(__file__).with_name("alerts.toml").read_text("utf-8"))
+    files = (Path(__file__).with_name("alerts.toml"), *FOLDER.glob("*/alerts.toml"))
+    return {name: row for file in files for name, row in tomllib.loads(file.read_text("utf-8")).items()}
 
 
 def alert(name: str, *labels: tuple[str, str], minutes: int = 0, severity: str = "warning", **known: object) -> Alert:
-    """Returns an alerting rule of the table alerts.toml.
+    """Returns an alerting rule of the table alerts.toml, here or beside a component.
 
     Args:
         minutes: the value if the row has none.

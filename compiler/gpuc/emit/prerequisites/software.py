@@ -8,8 +8,7 @@ from typing import Any
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.alerts import alerts
-from gpuc.emit.alerts.nodes import node_labels
+from gpuc.emit.alerts import alerts, node_labels
 from gpuc.emit.component import Component, needed_components
 from gpuc.emit.policy_facts import brought_controllers, controllers
 from gpuc.emit.prerequisites.record import Chapter, Row, written

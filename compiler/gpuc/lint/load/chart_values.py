@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
-from gpuc.catalog.schemas import chart, kueue_configuration
+from gpuc.catalog import load
+from gpuc.catalog.schemas import chart, embedded
 from gpuc.catalog.schemas.schema_errors import ErrorKind, SchemaError, schema_errors
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.diagnostics.finding import Finding, Mark, Path, Severity, declare_rule
@@ -22,7 +23,10 @@ from gpuc.lint.load.chart_installs import ChartInstall, MapDocument, ValuesSourc
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import dig
 from gpuc.verify.charts.helm_values import null_fields, unknown_key, wrong_type
-from gpuc.verify.values import CONFIGURATION_TEXT, schema_validator
+from gpuc.verify.values import chart_validator, document_validator
+
+if TYPE_CHECKING:
+    from jsonschema_rs import Draft202012Validator
 
 NO_CONFIG = declare_rule("VAL003", Severity.ERROR,
     "Helm values of the GPU operator misspell the name of a ConfigMap, or refer to a key that the ConfigMap lacks.",
@@ -34,8 +38,6 @@ NULL_FIELD = declare_rule("VAL005", Severity.WARNING,
     "compiler/gpuc/components/*/release.json")  # fmt: skip
 Locate = Callable[[Path, bool], Mark]
 """Returns the mark of the value at a path; with True as the second argument, the mark of the value's key."""
-CONFIGURATION = ("config.kueue.x-k8s.io/v1beta2", "Configuration")
-"""apiVersion and kind of Kueue's configuration, which is a file, or a string in chart values or in a ConfigMap."""
 
 
 @dataclass
@@ -133,14 +135,15 @@ def check_values_files(files: Sequence[MapDocument], component: str, source_map:
         yield from _null_findings(component, data, [(data, locate)])
 
 
-def check_kueue_configuration(source: ValuesSource, source_map: SourceMap) -> list[Finding]:
-    """Checks a Configuration of Kueue in a file or in a string of a ConfigMap. Other documents get no findings."""
+def check_document(source: ValuesSource, source_map: SourceMap) -> Iterator[Finding]:
+    """Checks the configuration of a controller in a file or in a string of a ConfigMap, if gpuc has its schema."""
     syntax: list[Finding] = []
     data = _data(source, source_map, syntax)
-    if (data.get("apiVersion"), data.get("kind")) != CONFIGURATION:
-        return []
-    locate = _locator(source, source_map)
-    return [*syntax, *_schema_findings(data, kueue_configuration(), "kueue configuration", locate)]
+    for row in load().documents:
+        if (data.get("apiVersion"), data.get("kind")) == (row.api, row.kind):
+            yield from syntax
+            locate = _locator(source, source_map)
+            yield from _schema_findings(data, embedded(row), row.title, document_validator(row), locate)
 
 
 def _value_findings(
@@ -148,22 +151,29 @@ def _value_findings(
 ) -> Iterator[Finding]:
     schema = chart(component)
     assert schema is not None, "pinned charts have tables"
-    yield from _schema_findings(data, schema, component, locate, {*ignored, ("global",)})
-    text = dig(data, *CONFIGURATION_TEXT)
-    if component == "kueue" and isinstance(text, str):
+    validator = chart_validator(component)
+    yield from _schema_findings(data, schema, component, validator, locate, {*ignored, ("global",)})
+    for row in load().documents:
+        text = dig(data, *row.path)
+        for _, document in read(text, "").documents if row.component == component and isinstance(text, str) else ():
+            if isinstance(document, dict) and document.get("apiVersion") == row.api:
+                inner = partial(_below, locate, row.path)
+                yield from _schema_findings(document, embedded(row), row.title, document_validator(row), inner)
 
-        def inner(path: Path, on_key: bool) -> Mark:
-            return locate((*CONFIGURATION_TEXT, *path), on_key)
 
-        for _, document in read(text, "").documents:
-            if isinstance(document, dict) and document.get("apiVersion") == CONFIGURATION[0]:
-                yield from _schema_findings(document, kueue_configuration(), "kueue configuration", inner)
+def _below(locate: Locate, start: Path, path: Path, on_key: bool) -> Mark:
+    return locate((*start, *path), on_key)
 
 
 def _schema_findings(
-    data: dict[str, Any], schema: Schema, name: str, locate: Locate, ignored: Iterable[Path] = ()
+    data: dict[str, Any],
+    schema: Schema,
+    name: str,
+    validator: Draft202012Validator,
+    locate: Locate,
+    ignored: Iterable[Path] = (),
 ) -> Iterator[Finding]:
-    for error in schema_errors(schema_validator(name), _without_nulls(data), schema):
+    for error in schema_errors(validator, _without_nulls(data), schema):
         is_unknown = error.kind is ErrorKind.UNKNOWN
         if error.path in ignored if is_unknown else _is_harmless(error, data):
             continue
@@ -229,7 +239,5 @@ def _without_nulls(value: Any) -> Any:
 @cache
 def _pinned() -> dict[str, tuple[str, str]]:
     """Returns the component and the version of the charts whose keys gpuc knows, by the name of the chart."""
-    from gpuc.catalog import load
-
     rows = [row for rows in load().releases.values() for row in rows.values() if chart(row.component) is not None]
     return {row.chart: (row.component, row.version) for row in rows}

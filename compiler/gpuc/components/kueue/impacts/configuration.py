@@ -1,9 +1,9 @@
-"""Impacts on Kueue, its configuration and its flavors."""
+"""Impacts on the configuration of Kueue."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from gpuc.diagnostics.finding import Path
+from gpuc.components.kueue.component import CONFIGURATION
 from gpuc.kubernetes.duration import parse_duration
 from gpuc.model.names import TENANT_KEY
 from gpuc.objects.embedded import document
@@ -12,11 +12,6 @@ from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.plan.change import Change, Pair
 from gpuc.plan.impact import Impacts, Level, Raised, impact
 
-VALUES: Path = ("managerConfig", "controllerManagerConfigYaml")
-"""The path of the configuration in the values of the chart.
-
-Source: kueue v0.19.2 charts/kueue/values.yaml
-"""
 FRAMEWORKS = ("integrations", "frameworks")
 """The path of the kinds of jobs in the configuration."""
 
@@ -31,7 +26,7 @@ class ConfigurationChange(NamedTuple):
 
     def raised(self, message: str, *path: str, details: Iterable[str] = ()) -> Raised:
         """Returns an impact of the change of a field."""
-        return self.pair.raised(message, (*VALUES, *path), details)
+        return self.pair.raised(message, (*CONFIGURATION, *path), details)
 
     def frameworks(self, *, added: bool) -> list[str]:
         """Returns the kinds of jobs that Kueue begins to manage, or does not manage any more."""
@@ -47,8 +42,8 @@ class ConfigurationChange(NamedTuple):
 def configuration_changes(change: Change) -> Iterator[ConfigurationChange]:
     """Yields the configurations of Kueue, if both states have Kueue and the configurations differ."""
     pair = change.values_of("kueue")
-    if pair and pair.changes(*VALUES):
-        texts = zip((change.before, change.after), pair.values(*VALUES), strict=True)
+    if pair and pair.changes(*CONFIGURATION):
+        texts = zip((change.before, change.after), pair.values(*CONFIGURATION), strict=True)
         before, after = (document(state.objects, text) for state, text in texts)
         if before and after and before != after:
             yield ConfigurationChange(pair, before, after)
@@ -65,7 +60,7 @@ def kueue_added(change: Change) -> Impacts:
     """
     pair, namespaces = change.values_of("kueue"), change.before.objects.of("", "Namespace")
     if pair and pair.is_added and any(TENANT_KEY in namespace.labels for namespace in namespaces):
-        configuration = document(change.after.objects, pair.values(*VALUES)[1])
+        configuration = document(change.after.objects, pair.values(*CONFIGURATION)[1])
         names = ", ".join(str(name) for name in dig(configuration, *FRAMEWORKS) or ())
         message = f"Kueue starts to manage {names}: it suspends jobs that run in the namespaces of tenants"
         details = ("a job starts again when a queue has quota for it; set kueue.x-k8s.io/queue-name before the change",)

@@ -1,4 +1,4 @@
-"""Alerts for capacity that EC2 does not deliver, takes away, or sells at a higher price."""
+"""Alerts for nodes that do not become ready, and for capacity that EC2 does not deliver, or takes away."""
 
 from __future__ import annotations
 
@@ -7,6 +7,16 @@ from datetime import datetime
 
 from gpuc.emit.alerts.alert import Alert, alert, any_of, events
 from gpuc.model import Cluster, Pool
+
+NODE_MINUTES = 20
+"""Minimum time limit for the initialization of a NodeClaim. A pool with a longer boot time raises the limit."""
+NOT_READY_SECONDS = 600
+"""Time limit for a NodePool or EC2NodeClass that is not ready."""
+NOT_REGISTERED = ("registration_timeout", "launch_timeout", "nodeclass_not_ready")
+"""Reasons with which Karpenter counts NodeClaims that it deletes because they became no node.
+
+Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/nodeclaim/lifecycle (liveness.go, launch.go)
+"""
 
 
 def capacity_alerts(cluster: Cluster) -> Iterator[Alert]:
@@ -86,4 +96,35 @@ def _capacity_block(cluster: Cluster, pool: Pool) -> Iterator[Alert]:
         end=end,
         ends=reservations.block.ends,
         reserved=reserved,
+    )
+
+
+def node_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Yields alerts for nodes that do not register, or do not become ready."""
+    pools = any_of(name for pool in cluster.pools for name in pool.node_pools)
+    counter = f'karpenter_nodeclaims_disrupted_total{{nodepool=~"{pools}",reason=~"{any_of(NOT_REGISTERED)}"}}'
+    has_warm = any(pool.warm_nodes for pool in cluster.pools)
+    classes = " The NodePool POOL-warm has the EC2NodeClass POOL." if has_warm else ""
+    yield alert("GpucNodeNotRegistered", failed=events(counter, 60), classes=classes)
+    for kind in ("NodePool", "EC2NodeClass"):
+        yield _not_ready(kind, pools)
+    slowest = max([NODE_MINUTES, *(pool.boot_minutes for pool in cluster.pools)])
+    yield alert("GpucNodeNotInitialized", seconds=slowest * 60, slowest=slowest)
+
+
+def _not_ready(kind: str, names: str) -> Alert:
+    """Returns an alert for objects of Karpenter that are not ready. Karpenter makes no NodeClaims for their pools.
+
+    Source: kubernetes-sigs/karpenter v1.14.1 pkg/controllers/provisioning/provisioner.go, static/provisioning;
+    awslabs/operatorpkg 4da4c353c5fa status/controller.go: the seconds since the last transition, by name and reason
+    """
+    metric = f"operator_{kind.lower()}_status_condition_current_status_seconds"
+    return alert(
+        "GpucNodePoolNotReady",
+        ("kind", kind),
+        metric=metric,
+        names=names,
+        seconds=NOT_READY_SECONDS,
+        kind=kind,
+        resource=kind.lower(),
     )

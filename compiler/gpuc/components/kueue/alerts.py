@@ -17,8 +17,6 @@ from gpuc.model.time_limits import pods_ready_minutes
 
 def queue_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for queues that admit no workloads, and for admitted workloads that do not start."""
-    if not cluster.queues:
-        return
     names = any_of(part.name for queue in cluster.queues for part in queue.cluster_queues)
     queues, minutes = f'cluster_queue=~"{names}"', pods_ready_minutes(cluster)
     leader = f'{queues},replica_role!="follower"'

@@ -1,4 +1,4 @@
-"""Alerts for broken, lost and idle GPUs, and for GPUs without metrics.
+"""Alerts for broken, lost and idle GPUs, for GPUs without metrics, and for nodes that lack the GPUs of their pool.
 
 The DCGM exporter writes the labels hostname (the name of the node), gpu, UUID, and GPU_I_ID for a MIG slice. With the
 labels namespace, pod and container it names the pod that uses the GPU. If no pod uses the GPU, the exporter omits these
@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.emit.alerts.alert import Alert, alert, any_of
-from gpuc.model import Cluster
-from gpuc.model.names import POOL_LABEL
+from gpuc.emit.alerts.alert import INSTANCE_TYPE_LABEL, POOL, Alert, alert, any_of
+from gpuc.kubernetes.amounts import quantity_text
+from gpuc.kubernetes.node_pool import INSTANCE_TYPE
+from gpuc.model import Cluster, Pool
+from gpuc.model.names import GPUS_CONDITION, GPUS_TAINT
 
 IDLE_FRACTION = 0.05
 """A GPU is idle if its engines are active for less than this fraction of the time."""
 IDLE_MINUTES = {"training": 30, "inference": 360, "interactive": 120}
 """How long the GPU of a pod must be idle before the alert fires, by purpose of the pool."""
-POOL = f"label_{POOL_LABEL.replace('.', '_').replace('/', '_')}"
-"""The node label gpuc.dev/pool in the metric kube_node_labels."""
 XID_REMEDIES = {
     "reset-gpu": "Drain the node, then reset the GPU or replace the node.",
     "replace-node": "Drain the node, then replace it.",
@@ -34,8 +34,6 @@ _REPLACE = "Follow the section Replace a broken node in the README of the cluste
 
 def gpu_alerts(cluster: Cluster) -> Iterator[Alert]:
     """Yields alerts for broken, lost and idle GPUs, and for GPUs without metrics."""
-    if not cluster.gpu_pools:
-        return
     yield from _xids(cluster)
     yield alert("GpucGpuLost", gpu=_GPU, replace=_REPLACE)
     yield alert("GpucRowRemapFailure", gpu=_GPU, replace=_REPLACE)
@@ -103,3 +101,68 @@ def _idle(cluster: Cluster) -> Iterator[Alert]:
                 idle_minutes=minutes,
                 gpu=_GPU.removeprefix("GPU "),
             )
+
+
+def node_alerts(cluster: Cluster) -> Iterator[Alert]:
+    """Yields alerts for GPU nodes that lack the resources of their pool, or take no work."""
+    for pool in cluster.gpu_pools:
+        yield from _advertised(pool)
+        yield _keeps_taint(pool)
+    if any(pool.mig_by_operator for pool in cluster.gpu_pools):
+        yield alert("GpucMigLayoutNotReached", namespace=cluster.components["gpu-operator"].namespace)
+
+
+def alert_labels(cluster: Cluster) -> tuple[str, ...]:
+    """Returns the node labels that the alerts join on, without the label of the pool."""
+    has_types = any(len(pool.instances) > 1 for pool in cluster.gpu_pools)
+    has_layouts = any(pool.mig_by_operator for pool in cluster.gpu_pools)
+    return (*([INSTANCE_TYPE] if has_types else []), *(["nvidia.com/mig.config.state"] if has_layouts else []))
+
+
+def _advertised(pool: Pool) -> Iterator[Alert]:
+    """Yields alerts for nodes that do not advertise the resources of their pool after the boot time.
+
+    Quotas, NodeOverlays and limits depend on these resources.
+    """
+    for instance in pool.instances:
+        selector = f'{POOL}="{pool.name}"'
+        labels: tuple[tuple[str, str], ...] = (("pool", pool.name),)
+        if len(pool.instances) > 1:
+            selector += f',{INSTANCE_TYPE_LABEL}="{instance.type}"'
+            labels = (*labels, ("instance_type", instance.type))
+        for resource, count in pool.advertised(instance).items():
+            advertises = f'kube_node_status_allocatable{{resource="{metric_resource(resource)}"}} == {count}'
+            yield alert(
+                "GpucNotAsAdvertised",
+                *labels,
+                ("resource", resource),
+                minutes=pool.boot_minutes,
+                selector=selector,
+                advertises=advertises,
+                pool=pool.name,
+                count=quantity_text(resource, count),
+                resource=resource,
+            )
+
+
+def _keeps_taint(pool: Pool) -> Alert:
+    """Returns an alert for nodes that take no work, because they cannot become what their pool promises.
+
+    Source: kubernetes/kube-state-metrics v2.20 docs/metrics/cluster/node-metrics.md
+    """
+    tainted = f'max by (node) (kube_node_spec_taint{{key="{GPUS_TAINT}"}})'
+    return alert(
+        "GpucNodeTakesNoWork",
+        ("pool", pool.name),
+        minutes=pool.boot_minutes,
+        tainted=tainted,
+        selector=f'{POOL}="{pool.name}"',
+        pool=pool.name,
+        taint=GPUS_TAINT,
+        condition=GPUS_CONDITION,
+    )
+
+
+def metric_resource(resource: str) -> str:
+    """Returns the name of a resource as a label value of kube-state-metrics."""
+    return "".join(character if character.isalnum() else "_" for character in resource)
