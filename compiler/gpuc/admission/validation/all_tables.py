@@ -11,7 +11,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from gpuc.admission.validation import kueue, metadata, pod_spec_defaults, pods, resources, volumes
+from gpuc.admission.validation import changes, kueue, metadata, pod_spec_defaults, pods, resources, volumes
 from gpuc.admission.validation.table import Tables
 
 _FAMILIES = "gpuc.workloads"
@@ -24,7 +24,7 @@ def tables() -> Tables:
     assert package is not None and package.submodule_search_locations, f"{_FAMILIES} is a package"
     files = sorted(Path(package.submodule_search_locations[0]).glob("*/*.rows"))
     families = (f"{_FAMILIES}.{file.parent.name}.checks" for file in files)
-    modules = (kueue, metadata, pod_spec_defaults, pods, resources, volumes, *map(import_module, families))
+    modules = (changes, kueue, metadata, pod_spec_defaults, pods, resources, volumes, *map(import_module, families))
     functions = {
         name.strip("_").replace("_", " "): function
         for module in modules
