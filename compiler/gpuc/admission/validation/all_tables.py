@@ -9,7 +9,7 @@ import inspect
 from functools import cache
 from pathlib import Path
 
-from gpuc.admission.validation import kueue, metadata, pod_spec_defaults, pods, resources, volumes
+from gpuc.admission.validation import changes, kueue, metadata, pod_spec_defaults, pods, resources, volumes
 from gpuc.admission.validation.table import Tables
 from gpuc.parts.workload_kinds import family_files, family_modules
 
@@ -17,7 +17,7 @@ from gpuc.parts.workload_kinds import family_files, family_modules
 @cache
 def tables() -> Tables:
     """Returns the tables. The modules of the families are imported when the tables are first used."""
-    modules = (kueue, metadata, pod_spec_defaults, pods, resources, volumes, *family_modules("checks"))
+    modules = (changes, kueue, metadata, pod_spec_defaults, pods, resources, volumes, *family_modules("checks"))
     functions = {
         name.strip("_").replace("_", " "): function
         for module in modules

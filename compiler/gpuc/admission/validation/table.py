@@ -48,13 +48,13 @@ _STEP = re.compile(r'(?:"[^"]*"|[^".])+')
 class Tables:
     """The tables of some files. The rows of a table are read when the table is first used."""
 
-    def __init__(self, files: Iterable[Path], functions: Mapping[str, Callable[[Field], Any]]) -> None:
+    def __init__(self, files: Iterable[Path], functions: Mapping[str, Callable[..., Any]]) -> None:
         """Reads the files.
 
         Args:
             functions: the functions that rows name, by name.
         """
-        self._functions: dict[str, Callable[[Field], Any]] = {**CONSTRAINTS, **functions}
+        self.functions: dict[str, Callable[..., Any]] = {**CONSTRAINTS, **functions}
         self._programs: dict[str, str] = {}
         self._rows: dict[str, list[str]] = {}
         self._nodes: dict[str, _Node] = {}
@@ -72,6 +72,14 @@ class Tables:
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 
+    def rows(self, table: str) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yields the constraints of a table with the steps of their paths."""
+        for row in self._rows[table]:
+            path, _, constraints = row.partition("  ")
+            for steps in product(*(step.split(",") for step in _STEP.findall(path))):
+                for constraint in constraints.strip().split(" | "):
+                    yield steps, constraint
+
     def problems(self, table: str, structure: Field) -> list[Problem]:
         """Returns the problems of a structure that a table finds."""
         found: list[Problem] = []
@@ -81,11 +89,8 @@ class Tables:
 
     def _read(self, table: str) -> _Node:
         root = self._nodes[table] = _Node()
-        for row in self._rows[table]:
-            path, _, constraints = row.partition("  ")
-            for steps in product(*(step.split(",") for step in _STEP.findall(path))):
-                for constraint in constraints.strip().split(" | "):
-                    self._add(root, steps, constraint)
+        for steps, constraint in self.rows(table):
+            self._add(root, steps, constraint)
         return root
 
     def _add(self, root: _Node, steps: Iterable[str], constraint: str) -> None:
@@ -126,10 +131,10 @@ class Tables:
     def _check(self, constraint: str) -> Check:
         if constraint in self._rows:
             return partial(self.problems, constraint)
-        if constraint in self._functions:
-            return self._functions[constraint]
-        if (match := re.fullmatch(r"(.+) after (.+)", constraint)) and match[2] in self._functions:
-            check, changed = self._check(match[1]), self._functions[match[2]]
+        if constraint in self.functions:
+            return self.functions[constraint]
+        if (match := re.fullmatch(r"(.+) after (.+)", constraint)) and match[2] in self.functions:
+            check, changed = self._check(match[1]), self.functions[match[2]]
             return lambda own: check(changed(own))
         for pattern, form in FORMS.items():
             if match := re.fullmatch(pattern, constraint):

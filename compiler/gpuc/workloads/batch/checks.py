@@ -11,11 +11,13 @@ import zoneinfo
 from copy import deepcopy
 from typing import Any
 
+from gpuc.admission.validation.changes import ChangedObject, Refusals
 from gpuc.admission.validation.constraints import at_least, dns_label
 from gpuc.admission.validation.field import Field, Problems, number, text
 from gpuc.admission.validation.kueue import ELASTIC, is_count
 from gpuc.admission.validation.kueue_topology import ANNOTATIONS, BOOLEANS, pod_set, pods_of_job, topology
 from gpuc.catalog import load
+from gpuc.diagnostics.finding import Path
 from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.controllers import JOB_NAME
 from gpuc.kubernetes.cron import schedule_error
@@ -26,6 +28,12 @@ NEW_UID = "00000000-0000-0000-0000-000000000000"
 """The uid of an object that does not exist yet. The API server generates another one, also if the object has a uid."""
 NAME_MAX = 52
 """The maximum length of the name of a CronJob; the controller adds 11 characters to the names of Jobs."""
+_TEMPLATE: Path = ("spec", "template")
+_SCHEDULING: tuple[Path, ...] = (
+    ("metadata",), ("spec", "affinity", "nodeAffinity"), ("spec", "nodeSelector"), ("spec", "tolerations"),
+    ("spec", "schedulingGates"),
+)  # fmt: skip
+"""The fields of the pod template of a Job that may change while the Job is suspended."""
 SYNC_COMPLETIONS = f"{GROUP}/job-completions-equal-parallelism"
 _ZONE = re.compile(r"(?!.*(?:^|/)(?:\.{1,2}(?:/|$)|-))[-A-Za-z._0-9+]{1,14}(?:/[-A-Za-z._0-9+]{1,14})*")
 _INDEXED_MAX, _MANY, _MANY_PARALLEL, _MANY_FAILED = 100_000, 100_000, 10_000, 10_000
@@ -207,3 +215,19 @@ def _child(fields: dict[str, Any], name: str) -> dict[str, Any]:
     """Returns a map in a map, after adding a missing one. A value of another type is not changed."""
     value = fields.setdefault(name, {})
     return value if isinstance(value, dict) else {}
+
+
+def _completions_unless_indexed(job: ChangedObject) -> Refusals:
+    if job.values("spec", "completionMode")[1] != "Indexed" and job.changes("spec", "completions"):
+        yield ("spec", "completions"), "the field spec.completions is immutable"
+
+
+def _template_unless_suspended(job: ChangedObject) -> Refusals:
+    """Yields the first changed field of the pod template, except fields for scheduling while the Job is suspended."""
+    mutable = _SCHEDULING if job.values("spec", "suspend")[0] is True else ()
+    changed = [
+        field.path
+        for field in job.fields
+        if field.is_below(*_TEMPLATE) and not any(field.is_below(*_TEMPLATE, *path) for path in mutable)
+    ]
+    yield from ((path, "the pod template of a Job is immutable") for path in changed[:1])

@@ -5,6 +5,7 @@ Source: kubernetes-sigs/jobset v0.12.0 pkg/webhooks/jobset_webhook.go
 
 from __future__ import annotations
 
+from gpuc.admission.validation.changes import ChangedObject, Refusals
 from gpuc.admission.validation.field import INT32_MAX, Field, Problems, count_or_one, number, text
 from gpuc.admission.validation.kueue_topology import pod_set, pods_of_job, topology_of_groups
 from gpuc.kubernetes.dns_name import LABEL_1035, MAX_LABEL, is_label_value
@@ -112,3 +113,10 @@ def _generate_names_of_rules(rules: Field) -> Problems:
         if isinstance(rule, dict) and not rule.get("name"):
             rule["name"] = f"failurePolicyRule{index}"
     yield from ()
+
+
+def _jobs_unless_suspended(job_set: ChangedObject) -> Refusals:
+    """Yields the first changed field of the Jobs, unless the JobSet is or becomes suspended."""
+    if True not in job_set.values("spec", "suspend"):
+        changed = [field.path for field in job_set.fields if field.is_below("spec", "replicatedJobs")]
+        yield from ((path, "the Jobs of a JobSet are immutable") for path in changed[:1])
