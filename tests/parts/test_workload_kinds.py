@@ -83,7 +83,7 @@ def test_the_sample_is_traced_or_the_record_has_the_reason(kind: WorkloadKind) -
     assert unserved(manifest) is None
     assert (workload is not None) == kind.is_traced
     if workload is None:
-        has_reason = bool(kind.why_not_traced) or bool(kind.templates and kind.creates_pods)
+        has_reason = bool(kind.traits.why_not_traced) or bool(kind.templates and kind.creates_pods)
         assert bool(why_not_traced(manifest)) == has_reason
         return
     assert workload.queue == "research"
@@ -113,7 +113,7 @@ def test_controllers_create_the_objects_between_the_sample_and_its_pods(kind: Wo
 
 @every_kind
 def test_gatekeeper_can_expand_the_template(kind: WorkloadKind) -> None:
-    assert not kind.is_expanded or (len(kind.templates) == 1 and not {"[", "*"} & {*kind.templates[0]})
+    assert not kind.traits.is_expanded or (len(kind.templates) == 1 and not {"[", "*"} & {*kind.templates[0]})
 
 
 @every_kind

@@ -54,7 +54,7 @@ class _Candidate:
 
         Source: k8s.io/kubernetes v1.35.4 pkg/controller/daemon/daemon_controller.go, NodeShouldRunDaemonPod
         """
-        if self.pods.manifest.kind != "DaemonSet":
+        if not self.pods.record.traits.is_per_node:
             return True
         if untolerated((taint, *pool.taints), self.pods.tolerations):
             return False

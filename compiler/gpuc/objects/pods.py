@@ -38,7 +38,7 @@ class Pods(NamedTuple):
     """The pod template, with metadata and spec, unvalidated."""
 
     @property
-    def kind(self) -> WorkloadKind:
+    def record(self) -> WorkloadKind:
         """The record of the kind of the object."""
         return workload_kind(group(self.manifest), self.manifest.kind)
 
@@ -51,7 +51,7 @@ class Pods(NamedTuple):
     def labels(self) -> dict[str, str]:
         """The labels of the pods, without labels whose values are unknown before the controller creates the pods."""
         document = self.manifest.document()
-        added = {key: value(document, self.path) for key, value in self.kind.labels.known.items()}
+        added = {key: value(document, self.path) for key, value in self.record.labels.known.items()}
         return {**labels(dig(self.template, "metadata", "labels")), **labels(added)}
 
     @property
@@ -81,7 +81,7 @@ class Pods(NamedTuple):
     def queue(self) -> str:
         """The LocalQueue that the pods or their object name; empty if Kueue does not start the pods."""
         document = self.manifest.document()
-        own = (dig(document, *path) for path in self.kind.queueing.labels)
+        own = (dig(document, *path) for path in self.record.queueing.labels)
         names = (labels(source).get(QUEUE_LABEL) for source in (self.labels, self.manifest.labels, *own))
         return next(filter(None, names), "")
 

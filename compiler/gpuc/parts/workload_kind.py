@@ -14,7 +14,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.manifest.manifest import Body, Kind
 
-LABELS: Path = ("metadata", "labels")
+LABELS = ("metadata", "labels")
 RANDOM_SUFFIX = "-xxxxx"
 """The form of the random suffix of generated names."""
 Template = tuple[str, Any]
@@ -44,11 +44,16 @@ class Queueing(NamedTuple):
     """Whether the pods are a pod group: Kueue generates the names of the pod sets."""
     is_per_replica: bool
     """Whether each replica is a workload of its own. Source: as above, statefulset/statefulset_pod_reconciler.go"""
-    labels: tuple[Path, ...]
+    labels: tuple[tuple[str, ...], ...]
     """The paths of the labels with the queue name; a label of a later path replaces one of an earlier path."""
 
 
 NOT_QUEUED = Queueing("", None, holds_pods=False, is_pod_group=False, is_per_replica=False, labels=(LABELS,))
+
+
+def suspended(framework: str, place: int | None) -> Queueing:
+    """Returns how Kueue manages jobs: one workload for each object, which Kueue suspends until it is admitted."""
+    return NOT_QUEUED._replace(framework=framework, place=place)
 
 
 class Controller(NamedTuple):
@@ -94,6 +99,9 @@ class PodLabels(NamedTuple):
     """Starts of the keys of all labels that the controllers add."""
 
 
+NO_LABELS = PodLabels({}, ())
+
+
 class Start(NamedTuple):
     """When the controller starts the pods of a workload."""
 
@@ -108,6 +116,42 @@ class Start(NamedTuple):
 
 
 AT_ONCE = Start(("spec",), schedule=None, deadline=None, managers=())
+
+
+class Traits(NamedTuple):
+    """What only few kinds have."""
+
+    further_pods: Callable[[Body], Iterator[Template]]
+    """Yields the pod sets of one pod whose templates the object perhaps does not have; a Job owns their pods."""
+    claims: Path
+    """The path of the templates of PersistentVolumeClaims; empty without such templates."""
+    keeps_data: bool
+    """Whether the object is a program with data, whose deletion a person should confirm."""
+    is_scaled: bool
+    """Whether autoscalers change spec.replicas."""
+    is_per_node: bool
+    """Whether a pod runs on every node, also before the node is ready."""
+    has_service: bool
+    """Whether the controller creates the Service for the DNS names of the pods."""
+    is_expanded: bool
+    """Whether Gatekeeper checks the pod template as a pod.
+
+    The path of the template must not contain a list: Gatekeeper would deny every object of the kind. The policies check
+    the Jobs of a JobSet instead.
+    """
+    why_not_traced: str
+    """Why gpuc does not trace an object without pod templates; empty for other kinds."""
+    placement: Callable[[Body, Path, int], tuple[Path, str] | None]
+    """Returns a rule about the nodes of the pods that the trace does not evaluate: its field and the reason; else None.
+
+    The arguments are the object, the path of the template and the number of pods.
+    """
+
+
+NO_TRAITS = Traits(
+    lambda _: iter(()), claims=(), keeps_data=False, is_scaled=False, is_per_node=False, has_service=False,
+    is_expanded=False, why_not_traced="", placement=lambda _, __, ___: None,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +175,6 @@ class WorkloadKind:
 
     Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobs, PodSets of each kind
     """
-    further_pods: Callable[[Body], Iterator[Template]]
-    """Yields the pod sets of one pod whose templates the object perhaps does not have; a Job owns their pods."""
     queueing: Queueing
     controller: Controller | None
     """None if no controller creates the pods, or if gpuc does not know it."""
@@ -140,27 +182,7 @@ class WorkloadKind:
     """None if the workload itself owns the pods."""
     labels: PodLabels
     start: Start
-    claims: Path
-    """The path of the templates of PersistentVolumeClaims; empty without such templates."""
-    keeps_data: bool
-    """Whether the object is a program with data, whose deletion a person should confirm."""
-    is_scaled: bool
-    """Whether autoscalers change spec.replicas."""
-    has_service: bool
-    """Whether the controller creates the Service for the DNS names of the pods."""
-    is_expanded: bool
-    """Whether Gatekeeper checks the pod template as a pod.
-
-    The path of the template must not contain a list: Gatekeeper would deny every object of the kind. The policies check
-    the Jobs of a JobSet instead.
-    """
-    why_not_traced: str
-    """Why gpuc does not trace an object without pod templates; empty for other kinds."""
-    placement: Callable[[Body, Path, int], tuple[Path, str] | None]
-    """Returns a rule about the nodes of the pods that the trace does not evaluate: its field and the reason; else None.
-
-    The arguments are the object, the path of the template and the number of pods.
-    """
+    traits: Traits
     sample: Callable[[str], Body]
     """Returns a small valid object named "sample" for a LocalQueue."""
 
@@ -195,39 +217,13 @@ class WorkloadKind:
         return self.pod_set is not None
 
 
-def no_pods(_: Body) -> Iterator[Template]:
-    """Yields no pod set: every pod set has a template."""
-    return iter(())
-
-
-def no_rule(_: Body, __: Path, ___: int) -> None:
-    """Returns None: the controller adds no rule about nodes."""
-    return
-
-
 def unknown_kind(group: str, kind: str) -> WorkloadKind:
     """Returns the record of a kind about which gpuc knows nothing."""
     return WorkloadKind(
-        group=group,
-        kind=kind,
-        version="v1",
-        templates=(),
-        pod_set=None,
-        further_pods=no_pods,
-        queueing=NOT_QUEUED,
-        controller=None,
-        child=None,
-        labels=PodLabels({}, ()),
-        start=AT_ONCE,
-        claims=(),
-        keeps_data=False,
-        is_scaled=False,
-        has_service=False,
-        is_expanded=False,
-        why_not_traced="",
-        placement=no_rule,
+        group=group, kind=kind, version="v1", templates=(), pod_set=None, queueing=NOT_QUEUED, controller=None,
+        child=None, labels=NO_LABELS, start=AT_ONCE, traits=NO_TRAITS,
         sample=lambda queue: sample("v1", kind, queue, {}),
-    )
+    )  # fmt: skip
 
 
 def name_of(document: Body, _: Path = ()) -> str:

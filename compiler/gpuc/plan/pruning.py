@@ -100,7 +100,7 @@ class RemovedObject:
     def has_data(self) -> bool:
         """Whether a deletion of the object deletes data."""
         kind = group(self.manifest), self.manifest.kind
-        return kind == CLAIM or workload_kind(*kind).keeps_data
+        return kind == CLAIM or workload_kind(*kind).traits.keeps_data
 
 
 def removed_objects(change: Change, of_fate: Fate | None = None) -> Iterator[RemovedObject]:

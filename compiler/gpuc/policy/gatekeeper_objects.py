@@ -25,7 +25,7 @@ def expansion_templates() -> Iterator[tuple[str, dict[str, Any]]]:
     With them, Gatekeeper rejects a Deployment or Job whose pods a policy would deny.
     """
     for kind in workload_kinds():
-        if kind.is_expanded:
+        if kind.traits.is_expanded:
             spec = {
                 "applyTo": [{"groups": [kind.group], "versions": [kind.version], "kinds": [kind.kind]}],
                 "templateSource": kind.templates[0],

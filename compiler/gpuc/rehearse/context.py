@@ -11,6 +11,7 @@ from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster
 from gpuc.model.names import POOL_LABEL
+from gpuc.parts.workload_kinds import spec_frameworks, workload_kinds
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
 
@@ -19,9 +20,6 @@ HOLD = {"gpuc.dev/rehearsal": "hold"}
 POD, NODE, EVENT = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
 CLAIM, KARPENTER_POOL = ("karpenter.sh/v1", "NodeClaim"), ("karpenter.sh/v1", "NodePool")
 WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE = ((KUEUE_API, kind) for kind in ("Workload", "ClusterQueue", "LocalQueue"))
-_REPLICATED_KINDS = (("apps/v1", "Deployment"), ("apps/v1", "ReplicaSet"), ("apps/v1", "StatefulSet"))
-"""Kinds whose controllers replace deleted pods."""
-_TENANT_KINDS = (("batch/v1", "Job"), ("jobset.x-k8s.io/v1alpha2", "JobSet"), POD)
 T = TypeVar("T")
 
 
@@ -104,8 +102,11 @@ class RehearsalContext:
         Raises:
             WaitError: if the API server still has one of the objects after the timeout.
         """
-        self._delete_kinds(list(_REPLICATED_KINDS))
-        self._delete_kinds([kind for kind in _TENANT_KINDS if self.client.serves(*kind)])
+        # The controllers of replicas replace deleted pods.
+        replicated = [(kind.api, kind.kind) for kind in workload_kinds() if kind.is_builtin and kind.traits.is_scaled]
+        self._delete_kinds(replicated)
+        others = [(kind.api, kind.kind) for kind in spec_frameworks().values() if not kind.traits.is_scaled]
+        self._delete_kinds([kind for kind in others if self.client.serves(*kind)])
         self._delete_kinds([WORKLOAD])
         if nodes:
             self._remove_nodes()

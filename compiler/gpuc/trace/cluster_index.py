@@ -18,6 +18,7 @@ from gpuc.kubernetes.toleration import untolerated
 from gpuc.objects.object_set import ObjectSet
 from gpuc.objects.pod_resources import pod_requests
 from gpuc.objects.pods import Pods, pods_of
+from gpuc.parts.workload_kinds import workload_kinds
 
 if TYPE_CHECKING:
     from gpuc.catalog.records import InstanceType
@@ -65,7 +66,8 @@ class ClusterIndex:
     @cached_property
     def daemonsets(self) -> list[Pods]:
         """The pods of all DaemonSets."""
-        return [pods for manifest in self.objects.of("apps", "DaemonSet") for pods in pods_of(manifest)]
+        kinds = [kind for kind in workload_kinds() if kind.traits.is_per_node]
+        return [pods for kind in kinds for found in self.objects.of(kind.group, kind.kind) for pods in pods_of(found)]
 
     @property
     def flavors(self) -> dict[str, ResourceFlavor]:

@@ -110,7 +110,7 @@ def template_claims(workload: Workload, pods: PodSet) -> Iterator[Creation]:
     for index, template in enumerate(pods.claims):
         name = f"{dig(template, 'metadata', 'name')}-{workload.name}-0"
         request = Request(_claim(workload, template, name, labels), creator(_pod_owner(workload, pods), {}))
-        yield Creation(request, (*workload.record.claims, index))
+        yield Creation(request, (*workload.record.traits.claims, index))
 
 
 def ephemeral_claims(workload: Workload, pods: PodSet) -> Iterator[Creation]:

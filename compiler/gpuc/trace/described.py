@@ -42,7 +42,7 @@ def described_workload(
     pod = _pod(cluster, namespace, amounts, str(node_labels.get(POOL_LABEL)))
     if node_labels:
         pod["nodeSelector"] = dict(node_labels)
-    return Workload((PodSet(pod, pods),), namespace, queue, "Job", "batch", "described", priority)
+    return Workload((PodSet(pod, pods),), namespace, queue, name="described", priority=priority)
 
 
 def _pod(cluster: ClusterIndex, namespace: str, amounts: Mapping[str, str], pool: str) -> Body:

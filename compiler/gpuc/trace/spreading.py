@@ -167,7 +167,7 @@ def used_port(match: MatchingPool, pod: Any) -> str:
 
 def placement_step(workload: Workload, pods: PodSet) -> Step | None:
     """Returns a step with verdict "unknown" for a rule of the kind that the trace does not evaluate; else None."""
-    if (rule := workload.record.placement(workload.document, pods.path, pods.count)) is None:
+    if (rule := workload.record.traits.placement(workload.document, pods.path, pods.count)) is None:
         return None
     field, reason = rule
     return Step(Stage.NODE, "unknown", f"the trace does not evaluate {reason}", pods=pods.name, field=field)

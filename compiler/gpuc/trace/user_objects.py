@@ -59,8 +59,8 @@ def workload_without_pods(manifest: Manifest, document: Body) -> Workload | None
 def why_not_traced(manifest: Manifest) -> str:
     """Returns the reason why an object with pods, or perhaps with pods, is not traced; empty for an object without."""
     record = workload_kind(group(manifest), manifest.kind)
-    if record.why_not_traced:
-        return record.why_not_traced
+    if record.traits.why_not_traced:
+        return record.traits.why_not_traced
     if any(pods_of(manifest)) and record.creates_pods:
         return f"gpuc does not trace kind {manifest.kind}"
     kinds = {kind.kind for kind in workload_kinds() if kind.templates}
@@ -87,7 +87,7 @@ def with_replicas_of_autoscalers(
     declared = count_or(dig(manifest.body, "spec", "replicas"), 1)
     scalers = [scaler for scaler in objects if scaler.namespace in namespaces and _scales(scaler, manifest)]
     least = {str(scaler): _least(scaler, declared) for scaler in scalers}
-    if not workload_kind(group(manifest), manifest.kind).is_scaled or max(least.values(), default=0) <= declared:
+    if not workload_kind(group(manifest), manifest.kind).traits.is_scaled or max(least.values(), default=0) <= declared:
         return manifest, ""
     name = max(least, key=lambda scaler: least[scaler])
     spec = {**dict(pairs(manifest.body.get("spec"))), "replicas": least[name]}

@@ -162,8 +162,8 @@ def _labels(manifest: Manifest, record: WorkloadKind) -> dict[str, Any]:
 
 def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:
     """Yields the pod sets of an object; none if gpuc does not trace the kind."""
-    claims = tuple(claim for _, claim in items(dig(manifest.body, *record.claims))) if record.claims else ()
-    document = manifest.document()
+    document, traits = manifest.document(), record.traits
+    claims = tuple(claim for _, claim in items(dig(document, *traits.claims)))
     if record.pod_set is None:
         return
     for pods in pods_of(manifest):
@@ -171,5 +171,5 @@ def _pod_sets(manifest: Manifest, record: WorkloadKind) -> Iterator[PodSet]:
         annotations = dict(pairs(dig(pods.template, "metadata", "annotations")))
         labels = {**dict(pairs(dig(pods.template, "metadata", "labels"))), **pods.labels}
         yield PodSet(pods.spec, count, name, annotations, labels, pods.path, claims)
-    for name, spec in record.further_pods(document):
+    for name, spec in traits.further_pods(document):
         yield PodSet(spec, 1, name)

@@ -15,6 +15,7 @@ from gpuc.objects.object_finding import ObjectFinding
 from gpuc.objects.object_set import group
 from gpuc.objects.paths import Pattern, matching_values, pattern
 from gpuc.objects.pods import CONFIG_MAPS
+from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.verify import Findings, check
 from gpuc.verify.references.reference import (
     ANY,
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
 
 _check = partial(check, when=When.BOTH)
 _QUEUE, _PRIORITY = f"{{{GROUP}/queue-name}}", f"{{{GROUP}/priority-class}}"
+_LABELLED = [
+    (kind.name, ".".join(path))
+    for kind in workload_kinds()
+    for path in kind.queueing.labels
+    if ".".join(path[:-2]) not in ("", *kind.templates)
+]
+"""Kinds with the labels of Kueue neither at the object nor at its pods, and the paths of these labels."""
 _CLUSTER_QUEUE, _FLAVOR, _CHECK = f"{GROUP}/ClusterQueue", f"{GROUP}/ResourceFlavor", f"{GROUP}/AdmissionCheck"
 _PROJECT, _NODE_POOL = "argoproj.io/AppProject", "karpenter.sh/NodePool"
 
@@ -159,7 +167,7 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
     unknown_local_queue.rule: (
         Reference(ANY, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
         Reference(POD, f"metadata.labels.{_QUEUE}", LOCAL_QUEUE),
-        Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_QUEUE}", LOCAL_QUEUE),
+        *(Reference(kind, f"{labels}.{_QUEUE}", LOCAL_QUEUE) for kind, labels in _LABELLED),
     ),
     unknown_node_class.rule: (
         Reference(_NODE_POOL, "spec.template.spec.nodeClassRef", TYPED),
@@ -173,7 +181,7 @@ _ROWS: dict[Rule, tuple[Reference, ...]] = {
     unknown_priority.rule: (
         Reference(ANY, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
         Reference(POD, f"metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
-        Reference("batch/CronJob", f"spec.jobTemplate.metadata.labels.{_PRIORITY}", PRIORITY_CLASS),
+        *(Reference(kind, f"{labels}.{_PRIORITY}", PRIORITY_CLASS) for kind, labels in _LABELLED),
         Reference(POD, "spec.priorityClassName", "scheduling.k8s.io/PriorityClass"),
     ),
     unknown_project.rule: (

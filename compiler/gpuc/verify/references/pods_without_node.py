@@ -57,7 +57,7 @@ def _findings(pods: Pods, index: Index) -> Findings:
     namespace = pods.manifest.namespace
     document = {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace}, "spec": pods.spec}
     pod = mutated(index.tree, Request(document, "")).document["spec"]
-    groups = [pool_nodes(pool, after_boot=pods.manifest.kind == "DaemonSet") for pool in index.nodes.pools]
+    groups = [pool_nodes(pool, after_boot=pods.record.traits.is_per_node) for pool in index.nodes.pools]
     if not pods.wants_devices:
         is_of_tenant = TENANT_KEY in index.namespaces.labels.get(namespace, ())
         groups = [*groups, SYSTEM_NODES] if is_of_tenant else [SYSTEM_NODES, *groups]

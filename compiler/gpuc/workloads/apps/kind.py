@@ -15,31 +15,17 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import DEPLOYMENT, POD, QUEUE_LABEL
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig, pairs
-from gpuc.parts.workload_kind import (
-    AT_ONCE,
-    LABELS,
-    NOT_QUEUED,
-    Child,
-    ChildTemplate,
-    Controller,
-    PodLabels,
-    Queueing,
-    WorkloadKind,
-    no_pods,
-    no_rule,
-    sample,
-    sample_template,
-)
+from gpuc.parts import workload_kind as parts
 
-_OF_PODS: Path = ("spec", "template", *LABELS)
+_OF_PODS = ("spec", "template", *parts.LABELS)
 _APP = "app"
 
 
-def _replica_sets(document: Body) -> Iterator[ChildTemplate]:
+def _replica_sets(document: Body) -> Iterator[parts.ChildTemplate]:
     """Yields the ReplicaSet of a Deployment."""
     names = ("replicas", "selector", "template", "minReadySeconds")
     spec = {name: value for name in names if (value := dig(document, "spec", name)) is not None}
-    yield ChildTemplate("", {"metadata": {"labels": dict(pairs(dig(document, *_OF_PODS)))}, "spec": spec}, {}, ())
+    yield parts.ChildTemplate("", {"metadata": {"labels": dict(pairs(dig(document, *_OF_PODS)))}, "spec": spec}, {}, ())
 
 
 def _all_replicas(document: Body, _: Path) -> tuple[str, int]:
@@ -47,9 +33,9 @@ def _all_replicas(document: Body, _: Path) -> tuple[str, int]:
 
 
 def _sample(kind: str, fields: Body, queue: str) -> Body:
-    template = sample_template("Always", _APP)
+    template = parts.sample_template("Always", _APP)
     spec = {"selector": {"matchLabels": {_APP: "sample"}}, "template": template, **fields}
-    return sample("apps/v1", kind, queue, spec)
+    return parts.sample("apps/v1", kind, queue, spec)
 
 
 def _replica_set_sample(queue: str) -> Body:
@@ -58,64 +44,36 @@ def _replica_set_sample(queue: str) -> Body:
     return document
 
 
-_DEPLOYMENT = WorkloadKind(
-    group="apps",
-    kind="Deployment",
-    version="v1",
-    templates=("spec.template",),
-    pod_set=lambda _, __: ("main", 1),
-    further_pods=no_pods,
-    queueing=Queueing(
-        DEPLOYMENT, 9, holds_pods=True, is_pod_group=False, is_per_replica=True, labels=(_OF_PODS, LABELS)
-    ),
-    controller=Controller("", "kube-system/deployment-controller", ()),
-    child=Child(("apps", "ReplicaSet"), "-0000000000", _replica_sets),
-    labels=PodLabels({}, ("pod-template-hash",)),
-    start=AT_ONCE,
-    claims=(),
-    keeps_data=False,
-    is_scaled=True,
-    has_service=False,
-    is_expanded=True,
-    why_not_traced="",
-    placement=no_rule,
-    sample=partial(_sample, "Deployment", {}),
+_QUEUEING = parts.Queueing(
+    DEPLOYMENT, 9, holds_pods=True, is_pod_group=False, is_per_replica=True, labels=(_OF_PODS, parts.LABELS)
 )
+_TRAITS = parts.NO_TRAITS._replace(is_scaled=True)
+_DEPLOYMENT = parts.WorkloadKind(
+    group="apps", kind="Deployment", version="v1", templates=("spec.template",), pod_set=lambda _, __: ("main", 1),
+    queueing=_QUEUEING, controller=parts.Controller("", "kube-system/deployment-controller", ()),
+    child=parts.Child(("apps", "ReplicaSet"), "-0000000000", _replica_sets),
+    labels=parts.PodLabels({}, ("pod-template-hash",)), start=parts.AT_ONCE, traits=_TRAITS._replace(is_expanded=True),
+    sample=partial(_sample, "Deployment", {}),
+)  # fmt: skip
 KINDS = (
     _DEPLOYMENT,
     replace(
-        _DEPLOYMENT,
-        kind="StatefulSet",
-        pod_set=_all_replicas,
-        queueing=Queueing(
-            "statefulset", 10, holds_pods=True, is_pod_group=True, is_per_replica=False, labels=(_OF_PODS, LABELS)
-        ),
-        controller=Controller("", "kube-system/statefulset-controller", ()),
-        child=None,
-        labels=PodLabels({}, ("apps.kubernetes.io/", "controller-", "statefulset.kubernetes.io/")),
-        claims=("spec", "volumeClaimTemplates"),
-        keeps_data=True,
+        _DEPLOYMENT, kind="StatefulSet", pod_set=_all_replicas,
+        queueing=_QUEUEING._replace(framework="statefulset", place=10, is_pod_group=True, is_per_replica=False),
+        controller=parts.Controller("", "kube-system/statefulset-controller", ()), child=None,
+        labels=parts.PodLabels({}, ("apps.kubernetes.io/", "controller-", "statefulset.kubernetes.io/")),
+        traits=_TRAITS._replace(claims=("spec", "volumeClaimTemplates"), keeps_data=True, is_expanded=True),
         sample=partial(_sample, "StatefulSet", {"serviceName": "sample"}),
     ),
     replace(
-        _DEPLOYMENT,
-        kind="ReplicaSet",
-        queueing=Queueing(POD, None, holds_pods=True, is_pod_group=False, is_per_replica=True, labels=(_OF_PODS,)),
-        controller=Controller("", "kube-system/replicaset-controller", ()),
-        child=None,
-        is_expanded=False,
+        _DEPLOYMENT, kind="ReplicaSet", queueing=_QUEUEING._replace(framework=POD, place=None, labels=(_OF_PODS,)),
+        controller=parts.Controller("", "kube-system/replicaset-controller", ()), child=None, traits=_TRAITS,
         sample=_replica_set_sample,
     ),
     replace(
-        _DEPLOYMENT,
-        kind="DaemonSet",
-        pod_set=None,
-        queueing=NOT_QUEUED,
-        controller=Controller("", "kube-system/daemon-set-controller", ()),
-        child=None,
-        labels=PodLabels({}, ("controller-", "pod-template-generation")),
-        is_scaled=False,
-        is_expanded=False,
-        sample=partial(_sample, "DaemonSet", {}),
+        _DEPLOYMENT, kind="DaemonSet", pod_set=None, queueing=parts.NOT_QUEUED,
+        controller=parts.Controller("", "kube-system/daemon-set-controller", ()), child=None,
+        labels=parts.PodLabels({}, ("controller-", "pod-template-generation")),
+        traits=parts.NO_TRAITS._replace(is_per_node=True), sample=partial(_sample, "DaemonSet", {}),
     ),
-)
+)  # fmt: skip

@@ -16,26 +16,11 @@ from gpuc.kubernetes.controllers import JOB_CONTROLLER, JOB_NAME
 from gpuc.kubernetes.kueue import BATCH_JOB, MIN_PARALLELISM
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig
-from gpuc.parts.workload_kind import (
-    LABELS,
-    Child,
-    ChildTemplate,
-    Controller,
-    PodLabels,
-    Queueing,
-    Start,
-    WorkloadKind,
-    name_of,
-    no_pods,
-    no_rule,
-    sample,
-    sample_template,
-)
+from gpuc.parts import workload_kind as parts
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_JOB_TEMPLATE: Path = ("spec", "jobTemplate")
+_JOB_TEMPLATE = ("spec", "jobTemplate")
 _DEADLINE = "activeDeadlineSeconds"
-_QUEUEING = Queueing(BATCH_JOB, 0, holds_pods=False, is_pod_group=False, is_per_replica=False, labels=(LABELS,))
 _MANAGERS = ("kubernetes.io/job-controller",)
 
 
@@ -57,61 +42,40 @@ def _of_cron_job(document: Body, _: Path) -> tuple[str, int]:
     return "main", parallel_pods(dig(document, *_JOB_TEMPLATE, "spec"))
 
 
-def _jobs(document: Body) -> Iterator[ChildTemplate]:
-    yield ChildTemplate("", dig(document, *_JOB_TEMPLATE), {}, _JOB_TEMPLATE)
+def _jobs(document: Body) -> Iterator[parts.ChildTemplate]:
+    yield parts.ChildTemplate("", dig(document, *_JOB_TEMPLATE), {}, _JOB_TEMPLATE)
 
 
 def _sample(queue: str) -> Body:
-    return sample("batch/v1", "Job", queue, {"template": sample_template("Never")})
+    return parts.sample("batch/v1", "Job", queue, {"template": parts.sample_template("Never")})
 
 
 def _cron_sample(queue: str) -> Body:
     job = _sample(queue)
     template = {"metadata": {"labels": job["metadata"]["labels"]}, "spec": job["spec"]}
-    return sample("batch/v1", "CronJob", queue, {"schedule": "0 3 * * *", "jobTemplate": template})
+    return parts.sample("batch/v1", "CronJob", queue, {"schedule": "0 3 * * *", "jobTemplate": template})
 
 
-_JOB = WorkloadKind(
-    group="batch",
-    kind="Job",
-    version="v1",
-    templates=("spec.template",),
-    pod_set=_of_job,
-    further_pods=no_pods,
-    queueing=_QUEUEING,
-    controller=Controller("", JOB_CONTROLLER, ()),
-    child=None,
-    labels=PodLabels(
-        dict.fromkeys(JOB_NAME, name_of),
-        ("batch.kubernetes.io/", "controller-", "job-name"),
+_JOB = parts.WorkloadKind(
+    group="batch", kind="Job", version="v1", templates=("spec.template",), pod_set=_of_job,
+    queueing=parts.suspended(BATCH_JOB, 0), controller=parts.Controller("", JOB_CONTROLLER, ()), child=None,
+    labels=parts.PodLabels(
+        dict.fromkeys(JOB_NAME, parts.name_of), ("batch.kubernetes.io/", "controller-", "job-name")
     ),
-    start=Start(("spec",), schedule=None, deadline=("spec", _DEADLINE), managers=_MANAGERS),
-    claims=(),
-    keeps_data=False,
-    is_scaled=False,
-    has_service=False,
-    is_expanded=True,
-    why_not_traced="",
-    placement=no_rule,
-    sample=_sample,
-)
+    start=parts.Start(("spec",), schedule=None, deadline=("spec", _DEADLINE), managers=_MANAGERS),
+    traits=parts.NO_TRAITS._replace(is_expanded=True), sample=_sample,
+)  # fmt: skip
 KINDS = (
     _JOB,
     replace(
-        _JOB,
-        kind="CronJob",
-        templates=("spec.jobTemplate.spec.template",),
-        pod_set=_of_cron_job,
-        queueing=_QUEUEING._replace(place=None, labels=((*_JOB_TEMPLATE, *LABELS),)),
-        controller=Controller("", "kube-system/cronjob-controller", ()),
-        child=Child(("batch", "Job"), "-00000000", _jobs),
-        labels=PodLabels({}, ()),
-        start=Start(
-            (*_JOB_TEMPLATE, "spec"),
-            schedule=("spec", "schedule"),
-            deadline=(*_JOB_TEMPLATE, "spec", _DEADLINE),
+        _JOB, kind="CronJob", templates=("spec.jobTemplate.spec.template",), pod_set=_of_cron_job,
+        queueing=parts.suspended(BATCH_JOB, None)._replace(labels=((*_JOB_TEMPLATE, *parts.LABELS),)),
+        controller=parts.Controller("", "kube-system/cronjob-controller", ()),
+        child=parts.Child(("batch", "Job"), "-00000000", _jobs), labels=parts.NO_LABELS,
+        start=parts.Start(
+            (*_JOB_TEMPLATE, "spec"), schedule=("spec", "schedule"), deadline=(*_JOB_TEMPLATE, "spec", _DEADLINE),
             managers=_MANAGERS,
         ),
         sample=_cron_sample,
     ),
-)
+)  # fmt: skip

@@ -14,20 +14,7 @@ from gpuc.kubernetes.controllers import JOBSET, JOBSET_NAME
 from gpuc.kubernetes.node_pool import HOSTNAME, ZONE, normal
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig, items
-from gpuc.parts.workload_kind import (
-    LABELS,
-    Child,
-    ChildTemplate,
-    Controller,
-    PodLabels,
-    Queueing,
-    Start,
-    WorkloadKind,
-    name_of,
-    no_pods,
-    sample,
-    sample_template,
-)
+from gpuc.parts import workload_kind as parts
 from gpuc.workloads.batch.kind import parallel_pods
 
 _GROUP = "jobset.x-k8s.io"
@@ -41,12 +28,12 @@ def _pod_set(document: Body, path: Path) -> tuple[str, int]:
     return str(dig(job, "name")), count_or(dig(job, "replicas"), 1) * parallel_pods(dig(job, "template", "spec"))
 
 
-def _jobs(document: Body) -> Iterator[ChildTemplate]:
+def _jobs(document: Body) -> Iterator[parts.ChildTemplate]:
     """Yields the first Job of every replicated job."""
     for index, job in items(dig(document, "spec", "replicatedJobs")):
         name = str(dig(job, "name"))
-        labels = {JOBSET_NAME: name_of(document), _REPLICATED_JOB: name}
-        yield ChildTemplate(name, dig(job, "template"), labels, ("spec", "replicatedJobs", index, "template"))
+        labels = {JOBSET_NAME: parts.name_of(document), _REPLICATED_JOB: name}
+        yield parts.ChildTemplate(name, dig(job, "template"), labels, ("spec", "replicatedJobs", index, "template"))
 
 
 def _exclusive(document: Body, path: Path, count: int) -> tuple[Path, str] | None:
@@ -66,36 +53,24 @@ def _exclusive(document: Body, path: Path, count: int) -> tuple[Path, str] | Non
 
 
 def _sample(queue: str) -> Body:
-    job = {"name": "workers", "template": {"spec": {"template": sample_template("Never")}}}
-    return sample(f"{_GROUP}/v1alpha2", "JobSet", queue, {"replicatedJobs": [job]})
+    job = {"name": "workers", "template": {"spec": {"template": parts.sample_template("Never")}}}
+    return parts.sample(f"{_GROUP}/v1alpha2", "JobSet", queue, {"replicatedJobs": [job]})
 
 
 KINDS = (
-    WorkloadKind(
-        group=_GROUP,
-        kind="JobSet",
-        version="v1alpha2",
-        templates=("spec.replicatedJobs[].template.spec.template",),
-        pod_set=_pod_set,
-        further_pods=no_pods,
-        queueing=Queueing(JOBSET, 1, holds_pods=False, is_pod_group=False, is_per_replica=False, labels=(LABELS,)),
-        controller=Controller("JobSet", "jobset-system/jobset-controller-manager", ()),
-        child=Child(("batch", "Job"), "-{}-0", _jobs),
-        labels=PodLabels(
+    parts.WorkloadKind(
+        group=_GROUP, kind="JobSet", version="v1alpha2", templates=("spec.replicatedJobs[].template.spec.template",),
+        pod_set=_pod_set, queueing=parts.suspended(JOBSET, 1),
+        controller=parts.Controller("JobSet", "jobset-system/jobset-controller-manager", ()),
+        child=parts.Child(("batch", "Job"), "-{}-0", _jobs),
+        labels=parts.PodLabels(
             {
-                JOBSET_NAME: name_of,
+                JOBSET_NAME: parts.name_of,
                 _REPLICATED_JOB: lambda document, path: dig(document, *path[:3], "name"),
             },
             ("jobset.sigs.k8s.io/",),
         ),
-        start=Start(("spec",), schedule=None, deadline=None, managers=("jobset.sigs.k8s.io/jobset-controller",)),
-        claims=(),
-        keeps_data=False,
-        is_scaled=False,
-        has_service=True,
-        is_expanded=False,
-        why_not_traced="",
-        placement=_exclusive,
-        sample=_sample,
+        start=parts.AT_ONCE._replace(managers=("jobset.sigs.k8s.io/jobset-controller",)),
+        traits=parts.NO_TRAITS._replace(has_service=True, placement=_exclusive), sample=_sample,
     ),
-)
+)  # fmt: skip

@@ -10,19 +10,7 @@ from __future__ import annotations
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import count_or, dig
-from gpuc.parts.workload_kind import (
-    AT_ONCE,
-    LABELS,
-    Child,
-    Controller,
-    PodLabels,
-    Queueing,
-    WorkloadKind,
-    no_pods,
-    no_rule,
-    sample,
-    sample_template,
-)
+from gpuc.parts import workload_kind as parts
 
 _GROUP = "leaderworkerset.x-k8s.io"
 _TEMPLATE: Path = ("spec", "leaderWorkerTemplate")
@@ -36,33 +24,24 @@ def _pod_set(document: Body, path: Path) -> tuple[str, int]:
 
 
 def _sample(queue: str) -> Body:
-    pods = sample_template("Always")
+    pods = parts.sample_template("Always")
     template = {"size": 2, "leaderTemplate": pods, "workerTemplate": pods}
-    return sample(f"{_GROUP}/v1", "LeaderWorkerSet", queue, {"leaderWorkerTemplate": template})
+    return parts.sample(f"{_GROUP}/v1", "LeaderWorkerSet", queue, {"leaderWorkerTemplate": template})
 
 
 KINDS = (
-    WorkloadKind(
-        group=_GROUP,
-        kind="LeaderWorkerSet",
-        version="v1",
+    parts.WorkloadKind(
+        group=_GROUP, kind="LeaderWorkerSet", version="v1",
         templates=("spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"),
         pod_set=_pod_set,
-        further_pods=no_pods,
-        queueing=Queueing(
-            f"{_GROUP}/leaderworkerset", 11, holds_pods=True, is_pod_group=True, is_per_replica=True, labels=(LABELS,)
+        queueing=parts.Queueing(
+            f"{_GROUP}/leaderworkerset", 11, holds_pods=True, is_pod_group=True, is_per_replica=True,
+            labels=(parts.LABELS,),
         ),
-        controller=Controller("LeaderWorkerSet", "lws-system/lws-controller-manager", ()),
-        child=Child(("apps", "StatefulSet"), "", lambda _: iter(())),
-        labels=PodLabels({}, ("leaderworkerset.sigs.k8s.io/",)),
-        start=AT_ONCE,
-        claims=(*_TEMPLATE, "volumeClaimTemplates"),
-        keeps_data=False,
-        is_scaled=True,
-        has_service=True,
-        is_expanded=False,
-        why_not_traced="",
-        placement=no_rule,
+        controller=parts.Controller("LeaderWorkerSet", "lws-system/lws-controller-manager", ()),
+        child=parts.Child(("apps", "StatefulSet"), "", lambda _: iter(())),
+        labels=parts.PodLabels({}, ("leaderworkerset.sigs.k8s.io/",)), start=parts.AT_ONCE,
+        traits=parts.NO_TRAITS._replace(claims=(*_TEMPLATE, "volumeClaimTemplates"), is_scaled=True, has_service=True),
         sample=_sample,
     ),
-)
+)  # fmt: skip

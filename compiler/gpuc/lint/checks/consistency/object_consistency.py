@@ -47,7 +47,6 @@ DYNAMIC_FIELD = declare_rule(
     "OBJ023", Severity.ERROR, "A static node pool has a field that only dynamic node pools may have.",
     "The API server refuses the NodePool.", "karpenter v1.14.1 pkg/apis/v1/nodepool.go (XValidation of NodePoolSpec)",
 )  # fmt: skip
-_WITH_SELECTOR = frozenset(("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet"))
 NO_LEVEL = declare_rule(
     "OBJ005", Severity.ERROR, "A label of Pod Security has an invalid value.",
     "The API server refuses the namespace. If the namespace has the label already, Pod Security enforces the most "
@@ -79,7 +78,7 @@ def findings(objects: ObjectSet) -> Findings:
         if manifest.kind in ("RoleBinding", "ClusterRoleBinding") and not manifest.body.get("subjects"):
             yield ObjectFinding(NO_SUBJECTS, manifest, ("subjects",), "the binding names no subjects")
         for pods in pods_of(manifest):
-            if manifest.kind in _WITH_SELECTOR:
+            if group(manifest) == "apps":
                 yield from _selector(pods)
             yield from _pod(pods)
 

@@ -244,7 +244,7 @@ def _unused_templates(objects: ObjectSet, kinds: set[str]) -> Findings:
 def _unexpanded_kinds(objects: ObjectSet) -> Findings:
     templates = objects.of(EXPANSION, "ExpansionTemplate")
     kinds = set().union(*(_kinds(template, ("applyTo",)) for template in templates))
-    expanded = (kind.kind for kind in workload_kinds() if kind.is_expanded)
+    expanded = (kind.kind for kind in workload_kinds() if kind.traits.is_expanded)
     if templates and (absent := [kind for kind in expanded if kind not in kinds]):
         text = f"no ExpansionTemplate covers {', '.join(absent)}"
         yield ObjectFinding(NOT_EXPANDED, templates[0], ("spec", "applyTo"), text)

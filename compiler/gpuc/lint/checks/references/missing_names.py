@@ -68,7 +68,7 @@ def _subdomains(index: Index) -> Findings:
     kind, is_complete = ("", "Service"), index.tree.is_complete
     for pods in index.pods:
         name, namespace = dig(pods.spec, "subdomain"), pods.manifest.namespace
-        if not is_name(name) or pods.kind.has_service:
+        if not is_name(name) or pods.record.traits.has_service:
             continue
         services = index.symbols.names_in(kind, namespace)
         if not index.symbols.has(kind, name, namespace) and (is_complete or services):

@@ -46,7 +46,7 @@ def findings(objects: ObjectSet) -> Findings:
     for flavor in index.tree.once(every_flavor):
         yield from _flavor(flavor, index)
     for pods in index.pods:
-        if pods.manifest.kind != "DaemonSet" and isinstance(pods.spec, dict):
+        if not pods.record.traits.is_per_node and isinstance(pods.spec, dict):
             yield from _selector(pods, index)
             yield from _affinity(pods, index)
 

@@ -47,7 +47,7 @@ def findings(objects: ObjectSet) -> Findings:
 def _idle(pods: Pods, index: Index) -> Findings:
     """Yields findings about node pools without the startup taint that a DaemonSet on their nodes removes."""
     wanted = labels(dig(pods.spec, "nodeSelector"))
-    if pods.manifest.kind != "DaemonSet" or not any(key in index.nodes.values for key in wanted):
+    if not pods.record.traits.is_per_node or not any(key in index.nodes.values for key in wanted):
         return
     pools = index.nodes.matching(wanted)
     for key in _removed(pods):

@@ -99,7 +99,7 @@ def findings(objects: ObjectSet) -> Findings:
     queues = () if index.tree.is_complete else from_objects(index.tree).by_name.values()
     devices = frozenset(resource for queue in queues for resource in queue.covered)
     # DaemonSets are agents of nodes.
-    work = () if index.tree.is_complete else (pods for pods in index.pods if pods.manifest.kind != "DaemonSet")
+    work = () if index.tree.is_complete else (pods for pods in index.pods if not pods.record.traits.is_per_node)
     added = [toleration for pods in work for toleration in pods.tolerations if toleration.key]
     for flavor in index.tree.once(every_flavor):
         if flavor.labels and (pools := index.nodes.matching(flavor.labels)):
@@ -208,7 +208,7 @@ def _pools_without_taint(index: Index) -> Findings:
     for flavor in index.tree.once(every_flavor):
         yield from _lacking(flavor.manifest, flavor.labels, flavor.tolerations, index, reported)
     for pods in index.pods:
-        if pods.manifest.kind != "DaemonSet":
+        if not pods.record.traits.is_per_node:
             yield from _lacking(pods.manifest, dig(pods.spec, "nodeSelector"), pods.tolerations, index, reported)
 
 
