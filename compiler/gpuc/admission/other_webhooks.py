@@ -17,7 +17,6 @@ from gpuc.admission.admission_rules import in_rules
 from gpuc.admission.policy_review import Reviews
 from gpuc.admission.request import Decision, Request
 from gpuc.catalog import load
-from gpuc.catalog.records import Release
 from gpuc.cluster.application import Delivery, Source
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
@@ -40,7 +39,7 @@ values.yaml of the other charts
 
 def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision]:
     """Yields an "unknown" decision for every webhook and every chart with webhooks that may decide about a request."""
-    modeled = {row.webhook_service for row in _releases()}
+    modeled = {row.webhook_service for row in load().all_releases}
     for configuration in (manifest for name in _KINDS for manifest in objects.of(ADMISSION_REGISTRATION, name)):
         for number, webhook in items(configuration.body.get("webhooks")):
             if _service(webhook) not in modeled and _matches(objects, webhook, request):
@@ -56,16 +55,12 @@ def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision
 @lru_cache(maxsize=4)
 def _unknown_charts(objects: ObjectSet) -> tuple[Source, ...]:
     """Returns one source for every chart whose webhooks gpuc does not know."""
-    known = WITHOUT_WEBHOOKS | {row.chart for row in _releases()}
+    known = WITHOUT_WEBHOOKS | {row.chart for row in load().all_releases}
     by_name: dict[str, Source] = {}
     for source in Delivery(objects).sources:
         if source.chart and source.chart.rpartition("/")[2] not in known:
             by_name.setdefault(source.chart, source)
     return tuple(by_name.values())
-
-
-def _releases() -> Iterator[Release]:
-    return (row for rows in load().releases.values() for row in rows.values())
 
 
 def _service(webhook: Any) -> str:

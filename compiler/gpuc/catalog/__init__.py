@@ -142,6 +142,11 @@ class Catalog:
         return {gpu: row for row in sets.values() for gpu in row.gpus}
 
     @cached_property
+    def all_releases(self) -> tuple[Release, ...]:
+        """The charts of all release sets."""
+        return tuple(release for rows in self.releases.values() for release in rows.values())
+
+    @cached_property
     def chart_groups(self) -> dict[str, tuple[str, ...]]:
         """API groups by the name of the chart that installs their definitions or their controller."""
         return {

@@ -57,7 +57,7 @@ def _known_chart(text: str) -> str:
         UsageError: when gpuc has no schema for the Helm values of this chart and version.
     """
     name, _, version = text.partition("=")
-    rows = [row for rows in load().releases.values() for row in rows.values() if schemas.chart(row.component)]
+    rows = [row for row in load().all_releases if schemas.chart(row.component)]
     if not any(row.component == name and version in ("", row.version) for row in rows):
         known = ", ".join(sorted({f"{row.component}={row.version}" for row in rows}))
         raise UsageError(

@@ -55,6 +55,11 @@ def _component(name: str, chart: Chart) -> Component:
         chart_labels=None,
         device_plugin=None,
         config_maps=(),
+        ready_check=None,
+        chapter=None,
+        member_rights=(),
+        auditor_rights=(),
+        rehearsal=None,
         needs=nothing,
         frameworks={},
     )

@@ -58,7 +58,7 @@ def separate_tenancy(objects: ObjectSet) -> Tenancy:
     with_policies = {policy.namespace for policy in objects.once(enforced_policies) if policy.namespace}
     unlabelled = tuple(sorted(with_policies - set(labelled)))
     namespaces = labelled | {name: {NAMESPACE_NAME: name} for name in unlabelled}
-    platform = _PLATFORM | {row.namespace for rows in load().releases.values() for row in rows.values()}
+    platform = _PLATFORM | {row.namespace for row in load().all_releases}
     tenants = {
         name: name
         for name in namespaces

@@ -12,23 +12,20 @@ from gpuc.catalog import load
 from gpuc.catalog.schemas import Table, custom_kinds, table
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.cluster.application import ARGO
+from gpuc.emit.component import components
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import DEFINITION, new_object
-from gpuc.rehearse.programs import Programs
+from gpuc.rehearse.programs import REHEARSALS, Programs
 
-CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
-"""Folders with the CustomResourceDefinitions of Kueue, Gatekeeper and Karpenter."""
 FRAMEWORKS = {
     "jobset.x-k8s.io/jobset": "jobset.x-k8s.io",
     "kubeflow.org/pytorchjob": "kubeflow.org",
     "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org",
 }
 """API group of a workload kind, by the name of the Kueue integration for the kind."""
-_GROUPS_WITHOUT_CONTROLLER = (ARGO, "cilium.io", "monitoring.coreos.com", "nvidia.com")
-"""API groups that every cluster needs. None of the folders in CONTROLLERS contains their definitions."""
-_UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
-"""API groups that the rehearsal does not install: Gatekeeper runs without mutation, and the group match has no kind."""
+_OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
+"""API groups that every cluster needs and that no component defines."""
 _OBJECT = {"type": "object"}
 _WITHOUT_SCHEMA = (
     Table("kubeflow.org", "v1", "PyTorchJob", "pytorchjobs", True, _OBJECT),
@@ -58,23 +55,27 @@ def definitions(
         frameworks: names of Kueue's enabled integrations, for example batch/job.
         outside_charts: omits the definitions that Argo CD or the charts of a cluster install.
     """
-    groups = {*_GROUPS_WITHOUT_CONTROLLER, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
-    bundled = dict(_files(path for name in CONTROLLERS for path in _yaml_below(programs.data(name))))
+    not_run = [component.name for component in components() if component.rehearsal is None]
+    of_charts = {row.component: row.groups for row in load().all_releases}
+    without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
+    groups = {*_OF_PLATFORM, *without_controller, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
+    bundled = dict(_files(path for row in REHEARSALS for path in _yaml_below(programs.data(row.definitions))))
     simulated = dict(_files(_yaml_below(programs.data("karpenter-kwok-crds"))))
     from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
     from_folder = dict(_files(_yaml_below(folder))) if folder else {}
     selected: dict[str, bytes | Body] = {**from_tables, **bundled}
     without_schema = {f"{schema_table.plural}.{schema_table.group}" for schema_table in _WITHOUT_SCHEMA}
     selected |= {name: text for name, text in from_folder.items() if name in selected and name not in without_schema}
+    unused = {group for row in REHEARSALS for group in row.unused_groups}
     installed = {
-        name: definition for name, definition in {**selected, **simulated}.items() if _group(name) not in _UNUSED_GROUPS
+        name: definition for name, definition in {**selected, **simulated}.items() if _group(name) not in unused
     }
     if outside_charts:
-        of_charts = {ARGO, *chain.from_iterable(load().chart_groups.values())}
+        groups_of_charts = {ARGO, *chain.from_iterable(load().chart_groups.values())}
         installed = {
             name: definition
             for name, definition in installed.items()
-            if name in simulated or not (name in bundled or _group(name) in of_charts)
+            if name in simulated or not (name in bundled or _group(name) in groups_of_charts)
         }
     structural = tuple(
         name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema

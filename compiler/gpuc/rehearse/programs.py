@@ -8,21 +8,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpuc.emit.component import components
 from gpuc.tools.selection import OTHERS, REHEARSAL, Selection
 
+REHEARSALS = tuple(component.rehearsal for component in components() if component.rehearsal)
 NAMES = (
-    "etcd",
-    "kube-apiserver",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "kwok",
-    "kueue",
-    "karpenter-kwok",
-    "gatekeeper",
-)
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok",
+    *(rehearsal.program for rehearsal in REHEARSALS),
+)  # fmt: skip
 ARGO_NAMES, ARGO_DATA = ("argocd", "helm"), ("argocd-crds", "argocd-config", "charts")
 FROM_PATH = {"redis-server": "the package redis-server (Linux) or redis (Homebrew)", "git": "the package git"}
-DATA = ("kueue-webhooks.yaml", "kueue-crds", "gatekeeper-crds", "karpenter-crds", "karpenter-kwok-crds")
+DATA = tuple(name for rehearsal in REHEARSALS for name in (rehearsal.definitions, *rehearsal.data))
 
 
 class MissingProgramsError(Exception):

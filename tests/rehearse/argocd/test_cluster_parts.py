@@ -11,11 +11,14 @@ from typing import Any, cast
 import pytest
 
 from gpuc.cluster.application import application_in, applications
+from gpuc.components.gatekeeper.rehearsal import launch as gatekeeper
+from gpuc.components.karpenter.rehearsal import launch as karpenter
+from gpuc.components.kueue.rehearsal import launch as kueue
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.cluster import required_namespaces, system_nodes
 from gpuc.rehearse.argocd.http_handlers import address
 from gpuc.rehearse.argocd.kubelet import BackgroundLoop, running_status, succeeded_status
-from gpuc.rehearse.argocd.pods import Mount, PodRun, gatekeeper, karpenter, kueue
+from gpuc.rehearse.argocd.pods import Mount, PodRun
 from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedControllers
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client

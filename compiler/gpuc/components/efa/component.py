@@ -60,6 +60,10 @@ COMPONENT = Component(
     monitor=None,
     alerts={},
     alert_labels=lambda cluster: (),
+    ready_check=None,
+    chapter=None,
+    member_rights=(),
+    auditor_rights=(),
     frameworks={},
     # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
     restarts=Restarts(
@@ -74,5 +78,6 @@ COMPONENT = Component(
     chart_labels=None,
     device_plugin=DevicePlugin("vpc.amazonaws.com/efa", (), "efa-k8s-device-plugin"),
     config_maps=(),
+    rehearsal=None,
     needs=nothing,
 )

@@ -20,7 +20,19 @@ from gpuc.emit.component import (
     Monitor,
     webhook_certificate,
 )
-from gpuc.emit.component_facts import ANY, HELM_LABELS, ChartLabels, Labels, PartialRestart, Restarts, named, nothing
+from gpuc.emit.component_facts import (
+    ANY,
+    HELM_LABELS,
+    READ,
+    ChartLabels,
+    Labels,
+    PartialRestart,
+    ReadyCheck,
+    Rehearsal,
+    Restarts,
+    named,
+    nothing,
+)
 from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
 from gpuc.emit.policy_facts import FACTS
 from gpuc.emit.sync import wave
@@ -313,11 +325,32 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"gatekeeper.sh/system": "yes"}, "PodMonitor"),
     alerts={"policies": policy_alerts},
     alert_labels=lambda cluster: (),
+    ready_check=ReadyCheck(
+        "All policies are created",
+        "get constrainttemplates -o custom-columns='NAME:.metadata.name,CREATED:.status.created'",
+    ),
+    chapter=None,
+    member_rights=(),
+    auditor_rights=(
+        ("config.gatekeeper.sh", ("configs",), READ),
+        # The kinds of this group have the names of the ConstraintTemplates.
+        (CONSTRAINTS, ("*",), READ),
+        ("expansion.gatekeeper.sh", ("expansiontemplate",), READ),
+        (TEMPLATES, ("constrainttemplates",), READ),
+    ),
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="gatekeeper",
+        data=(),
+        definitions="gatekeeper-crds",
+        # Gatekeeper runs without mutation, and the group match has no kind.
+        unused_groups=("mutations.gatekeeper.sh", "match.gatekeeper.sh"),
+        replaced_port="",
+    ),
     needs=nothing,
 )  # fmt: skip

@@ -23,14 +23,18 @@ from gpuc.emit.component_facts import (
     INSTANCE_LABEL,
     POD_IDENTITY_AGENT,
     SYSTEM_NODES,
+    Chapter,
     ChartLabels,
     InstalledChart,
+    ReadyCheck,
+    Rehearsal,
     Restarts,
     named,
 )
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
+from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.objects.object_set import dig
@@ -152,6 +156,17 @@ def _ignored_hash(group: str, kind: str, name: str) -> Body:
     return {"group": group, "kind": kind, "jsonPointers": pointers}
 
 
+def _chapter(cluster: Cluster) -> dict[str, object]:
+    return {
+        "hours": cluster.spec.working_hours,
+        "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
+        "without_spare": [pool for pool in cluster.pools if pool.is_static and not pool.can_start_spare_node],
+        "blocks": [pool for pool in cluster.pools if pool.hold_at],
+        "duration": format_duration,
+        "utc": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
+    }
+
+
 def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
     settings = dig(chart.values, "settings")
     yield SYSTEM_NODES, ()
@@ -225,6 +240,12 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "karpenter"}, build_metric="karpenter_build_info"),
     alerts={"nodes": node_alerts, "capacity": capacity_alerts},
     alert_labels=lambda cluster: (),
+    ready_check=ReadyCheck(
+        "All node pools, node classes and overlays are ready", "get nodepools,ec2nodeclasses,nodeoverlays"
+    ),
+    chapter=Chapter("quotas", _chapter),
+    member_rights=(),
+    auditor_rights=(),
     frameworks={},
     restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.
@@ -238,5 +259,12 @@ COMPONENT = Component(
     ),
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="karpenter-kwok",
+        data=("karpenter-kwok-crds",),
+        definitions="karpenter-crds",
+        unused_groups=(),
+        replaced_port="",
+    ),
     needs=_needs,
 )  # fmt: skip

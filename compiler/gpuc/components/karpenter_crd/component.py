@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpuc.emit.component import CRD, Component
-from gpuc.emit.component_facts import ChartLabels, nothing
+from gpuc.emit.component_facts import READ, ChartLabels, nothing
+from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 
 COMPONENT = Component(
     name="karpenter-crd",
@@ -28,11 +29,19 @@ COMPONENT = Component(
     monitor=None,
     alerts={},
     alert_labels=lambda cluster: (),
+    ready_check=None,
+    chapter=None,
+    member_rights=(),
+    auditor_rights=(
+        (KARPENTER_AWS, ("ec2nodeclasses",), READ),
+        (KARPENTER, ("nodeclaims", "nodeoverlays", "nodepools"), READ),
+    ),
     frameworks={},
     restarts=None,
     hashed_values={},
     chart_labels=ChartLabels(services={}, pods={}),
     device_plugin=None,
     config_maps=(),
+    rehearsal=None,
     needs=nothing,
 )

@@ -24,13 +24,17 @@ from gpuc.emit.component_facts import (
     HELM_LABELS,
     INSTANCE_LABEL,
     MANAGER_LABEL,
+    READ,
+    Chapter,
     ChartLabels,
     InstalledChart,
+    ReadyCheck,
+    Rehearsal,
     Restarts,
     named,
 )
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
-from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.kueue import GROUP, VISIBILITY
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
@@ -147,6 +151,14 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+def _chapter(cluster: Cluster) -> dict[str, object]:
+    return {
+        "ready_minutes": pods_ready_minutes(cluster),
+        "attempts": cluster.spec.kueue.start_attempts,
+        "counts_pods": manages_pods(cluster),
+    }
+
+
 def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
     text = dig(chart.values, *CONFIGURATION)
     for _, framework in items(dig(chart.documents.get(text, {}), "integrations", "frameworks")):
@@ -258,11 +270,35 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
     alerts={"queues": queue_alerts},
     alert_labels=lambda cluster: (),
+    ready_check=ReadyCheck(
+        "All ClusterQueues are active",
+        "get clusterqueues -o custom-columns='NAME:.metadata.name,"
+        'ACTIVE:.status.conditions[?(@.type=="Active")].status,PENDING:.status.pendingWorkloads\'',
+    ),
+    chapter=Chapter("quotas", _chapter),
+    member_rights=(
+        (GROUP, ("localqueues", "workloads"), READ),
+        (VISIBILITY, ("localqueues/pendingworkloads",), ("get",)),
+    ),
+    auditor_rights=(
+        (
+            GROUP, ("admissionchecks", "clusterqueues", "cohorts", "resourceflavors", "topologies",
+                    "workloadpriorityclasses"), READ,
+        ),
+        (VISIBILITY, ("clusterqueues/pendingworkloads",), ("get",)),
+    ),
     frameworks={},
     restarts=RESTARTS,
     hashed_values={},
     chart_labels=CHART_LABELS,
     device_plugin=None,
     config_maps=(),
+    rehearsal=Rehearsal(
+        program="kueue",
+        data=("kueue-webhooks.yaml",),
+        definitions="kueue-crds",
+        unused_groups=(),
+        replaced_port="visibility",
+    ),
     needs=_needs,
 )  # fmt: skip

@@ -61,8 +61,7 @@ def prometheus(cluster: Cluster) -> Chapter:
 
 def job_controllers(cluster: Cluster) -> Chapter:
     """Returns the chapter about the controllers of job kinds that neither Kubernetes nor a component has."""
-    brought = brought_controllers(cluster)
-    installed = installed_controllers()
+    installed, brought = installed_controllers(), brought_controllers(cluster)
     used = {name: installed[name].title for name in cluster.frameworks if name in installed and name not in brought}
     rows: list[Row] = []
     for name, title in used.items():

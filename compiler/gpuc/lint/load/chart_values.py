@@ -239,5 +239,5 @@ def _without_nulls(value: Any) -> Any:
 @cache
 def _pinned() -> dict[str, tuple[str, str]]:
     """Returns the component and the version of the charts whose keys gpuc knows, by the name of the chart."""
-    rows = [row for rows in load().releases.values() for row in rows.values() if chart(row.component) is not None]
+    rows = [row for row in load().all_releases if chart(row.component) is not None]
     return {row.chart: (row.component, row.version) for row in rows}

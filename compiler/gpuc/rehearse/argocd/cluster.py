@@ -18,7 +18,7 @@ from gpuc.model import Cluster
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.argocd.kubelet import BackgroundLoop, Kubelet
-from gpuc.rehearse.argocd.pods import PROFILES
+from gpuc.rehearse.argocd.pods import profiles
 from gpuc.rehearse.argocd.repository import documents
 from gpuc.rehearse.argocd.simulated_controllers import PAUSE_SECONDS, SimulatedControllers
 from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
@@ -148,7 +148,7 @@ class ArgoCluster(Started):
         namespaces = {
             application.chart.chart: application.destination.namespace
             for application in applications(spec.synced)
-            if application.chart and application.chart.chart in PROFILES
+            if application.chart and application.chart.chart in profiles()
         }
         self._settings: Settings = replace(
             settings(spec, upstream),

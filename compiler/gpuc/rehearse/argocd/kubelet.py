@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from gpuc.rehearse.argocd.pods import (
-    PROFILES,
     Mount,
     PodRun,
     arguments,
@@ -23,6 +22,7 @@ from gpuc.rehearse.argocd.pods import (
     is_of_job,
     mounts,
     namespace_labels,
+    profiles,
     service_of,
 )
 from gpuc.rehearse.argocd.servers import serve_visibility
@@ -195,7 +195,8 @@ class Kubelet:
         command_line = arguments(container, variables)
         services = self.client.list_all("v1", "Service", namespace)
         prepared = PodRun(self.site, self.settings, pod, command_line, variables, mounted, services, folder)
-        launch = PROFILES[self.charts[namespace]](prepared)
+        _, launcher = profiles()[self.charts[namespace]]
+        launch = launcher(prepared)
         program = self.site.programs.path(launch.program)
         process = self.site.spawn(name, program, launch.arguments, launch.ready_url, launch.environment)
         return RunningDeployment(template, pod, process, mounted)
@@ -240,9 +241,11 @@ class Kubelet:
 
     def _serve_visibility(self, namespace: str, pod: Object) -> None:
         """Serves Kueue's visibility APIs. Kueue's server is off, and the API server is unhealthy without these APIs."""
-        if self.charts[namespace] != "kueue" or namespace in self._stop_visibility:
+        rehearsal, _ = profiles()[self.charts[namespace]]
+        if not rehearsal.replaced_port or namespace in self._stop_visibility:
             return
-        address = service_of(self.client.list_all("v1", "Service", namespace), pod, "visibility")
+        services = self.client.list_all("v1", "Service", namespace)
+        address = service_of(services, pod, rehearsal.replaced_port)
         if address:
             self._stop_visibility[namespace] = serve_visibility(self.site.authority, *address)
 

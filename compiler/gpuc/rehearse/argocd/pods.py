@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from gpuc.documents.reader import load_yaml
+from gpuc.catalog import load
+from gpuc.catalog.schemas import folder
+from gpuc.emit.component import components
+from gpuc.emit.component_facts import Rehearsal
 from gpuc.rehearse.client import Object
-from gpuc.rehearse.plane.kueue import USER, local_configuration
-from gpuc.rehearse.plane.kwok import karpenter_environment
 from gpuc.rehearse.plane.site import Settings, Site
 from gpuc.rehearse.process import LOOPBACK
 
@@ -22,7 +24,6 @@ Lookup = Callable[[str, str], Mapping[str, str]]
 """A function that returns the data of a ConfigMap or a Secret by kind and name; empty if the object does not exist."""
 _WEBHOOK = "webhook-server"
 """The port name of Kueue's and Gatekeeper's webhooks."""
-_CONFIG = "config"
 
 
 @dataclass(frozen=True)
@@ -207,57 +208,15 @@ class Launch:
     """A URL that returns status 200 when the program is ready."""
 
 
-def kueue(run: PodRun) -> Launch:
-    """Returns the command line of Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
-    health = run.site.port()
-    words = [relocated(word, run.mounted) for word in run.arguments]
-    installed = next((word.partition("=")[2] for word in words if word.startswith(f"--{_CONFIG}=")), "")
-    configuration = load_yaml(Path(installed).read_text(encoding="utf-8"))
-    certificates = run.mounted_folder("/tmp/k8s-webhook-server/serving-certs")
-    host, port = run.webhook()
-    file = run.folder / "kueue.json"
-    file.write_text(json.dumps(local_configuration(configuration, host, port, health, certificates)), encoding="utf-8")
-    return Launch(
-        "kueue",
-        with_flags(words, {_CONFIG: str(file)}),
-        run.variables | {"KUBECONFIG": str(run.site.kubeconfig_of("kueue", USER))},
-        f"http://{LOOPBACK}:{health}/readyz",
-    )
-
-
-def gatekeeper(run: PodRun) -> Launch:
-    """Returns the command line of Gatekeeper's webhook or audit, with the operations of the pod."""
-    health = run.site.port()
-    cache = run.folder / "cache"
-    cache.mkdir(exist_ok=True)
-    flags = {
-        "health-addr": f"{LOOPBACK}:{health}",
-        "prometheus-port": str(run.site.port()),
-        "cert-dir": str(run.mounted_folder("/certs")),
-        "api-cache-dir": str(cache),
-        "shutdown-delay": "0",
+@cache
+def profiles() -> dict[str, tuple[Rehearsal, Callable[[PodRun], Launch]]]:
+    """Returns the programs of components and the functions that return their command lines, by chart."""
+    charts = {row.component: row.chart for row in load().all_releases}
+    return {
+        charts[component.name]: (
+            component.rehearsal,
+            import_module(f"gpuc.components.{folder(component.name).name}.rehearsal").launch,
+        )
+        for component in components()
+        if component.rehearsal
     }
-    if "--operation=webhook" in run.arguments:
-        host, port = run.webhook()
-        flags |= {"host": host, "port": str(port)}
-    return Launch(
-        "gatekeeper",
-        with_flags(run.arguments, flags),
-        run.variables | {"KUBECONFIG": str(run.site.kubeconfig)},
-        f"http://{LOOPBACK}:{health}/readyz",
-    )
-
-
-def karpenter(run: PodRun) -> Launch:
-    """Returns the command line of Karpenter with the simulated provider.
-
-    Feature gates of the settings override feature gates of the pod.
-    """
-    health = run.site.port()
-    local = karpenter_environment(run.site, run.settings, run.folder, health)
-    local["FEATURE_GATES"] = ",".join(filter(None, (run.variables.get("FEATURE_GATES"), local["FEATURE_GATES"])))
-    return Launch("karpenter-kwok", [], run.variables | local, f"http://{LOOPBACK}:{health}/readyz")
-
-
-PROFILES: Mapping[str, Callable[[PodRun], Launch]] = {"kueue": kueue, "gatekeeper": gatekeeper, "karpenter": karpenter}
-"""Functions that return the command line, by name of the chart."""

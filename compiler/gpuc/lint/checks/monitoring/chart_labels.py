@@ -18,7 +18,7 @@ from gpuc.objects.object_set import ObjectSet, dig
 @cache
 def known_labels() -> dict[str, tuple[str, ChartLabels]]:
     """Returns the component and the labels of each chart whose labels gpuc knows, by the name of the chart."""
-    names = {row.chart: row.component for rows in load().releases.values() for row in rows.values()}
+    names = {row.chart: row.component for row in load().all_releases}
     found = {chart: (name, component_named(name)) for chart, name in names.items()}
     return {chart: (name, part.chart_labels) for chart, (name, part) in found.items() if part and part.chart_labels}
 

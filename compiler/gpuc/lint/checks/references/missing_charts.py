@@ -62,7 +62,7 @@ def _charts_of_definitions() -> Iterator[tuple[str, str]]:
 
 def device_plugins() -> Iterator[DevicePlugin]:
     """Yields the device plugins of components, with all charts that install them."""
-    charts = {row.component: row.chart for rows in load().releases.values() for row in rows.values()}
+    charts = {row.component: row.chart for row in load().all_releases}
     for component in components():
         if plugin := component.device_plugin:
             yield plugin._replace(other_charts=(charts[component.name], *plugin.other_charts))

@@ -80,7 +80,7 @@ def findings(objects: ObjectSet) -> Findings:
         yield from _quota_keys(quota)
     yield from _misspelt_names(index)
     # A configuration of Kueue can exclude resources from quota.
-    if not any("excludeResourcePrefixes" in text and "kueue" in text for text in _config_texts(index)):
+    if not any("excludeResourcePrefixes" in text for text in _config_texts(index)):
         yield from _nodes_covered(index)
         yield from _quotas_covered(index)
 

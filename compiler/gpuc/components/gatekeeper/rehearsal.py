@@ -1,0 +1,29 @@
+"""Gatekeeper in a rehearsal."""
+
+from __future__ import annotations
+
+from gpuc.rehearse.argocd.pods import Launch, PodRun, with_flags
+from gpuc.rehearse.process import LOOPBACK
+
+
+def launch(run: PodRun) -> Launch:
+    """Returns the command line of Gatekeeper's webhook or audit, with the operations of the pod."""
+    health = run.site.port()
+    cache = run.folder / "cache"
+    cache.mkdir(exist_ok=True)
+    flags = {
+        "health-addr": f"{LOOPBACK}:{health}",
+        "prometheus-port": str(run.site.port()),
+        "cert-dir": str(run.mounted_folder("/certs")),
+        "api-cache-dir": str(cache),
+        "shutdown-delay": "0",
+    }
+    if "--operation=webhook" in run.arguments:
+        host, port = run.webhook()
+        flags |= {"host": host, "port": str(port)}
+    return Launch(
+        "gatekeeper",
+        with_flags(run.arguments, flags),
+        run.variables | {"KUBECONFIG": str(run.site.kubeconfig)},
+        f"http://{LOOPBACK}:{health}/readyz",
+    )

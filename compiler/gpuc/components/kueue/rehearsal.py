@@ -1,0 +1,31 @@
+"""Kueue in a rehearsal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from gpuc.documents.reader import load_yaml
+from gpuc.rehearse.argocd.pods import Launch, PodRun, relocated, with_flags
+from gpuc.rehearse.plane.kueue import USER, local_configuration
+from gpuc.rehearse.process import LOOPBACK
+
+_CONFIG = "config"
+
+
+def launch(run: PodRun) -> Launch:
+    """Returns the command line of Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
+    health = run.site.port()
+    words = [relocated(word, run.mounted) for word in run.arguments]
+    installed = next((word.partition("=")[2] for word in words if word.startswith(f"--{_CONFIG}=")), "")
+    configuration = load_yaml(Path(installed).read_text(encoding="utf-8"))
+    certificates = run.mounted_folder("/tmp/k8s-webhook-server/serving-certs")
+    host, port = run.webhook()
+    file = run.folder / "kueue.json"
+    file.write_text(json.dumps(local_configuration(configuration, host, port, health, certificates)), encoding="utf-8")
+    return Launch(
+        "kueue",
+        with_flags(words, {_CONFIG: str(file)}),
+        run.variables | {"KUBECONFIG": str(run.site.kubeconfig_of("kueue", USER))},
+        f"http://{LOOPBACK}:{health}/readyz",
+    )
