@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.parts.workload_kind import Controller, WorkloadKind, unknown_kind
 
 _FAMILIES = "gpuc.workloads"
@@ -74,4 +75,4 @@ def pod_frameworks() -> frozenset[str]:
 def label_prefixes() -> tuple[str, ...]:
     """Returns starts of the keys of labels that controllers add to the pods of a template."""
     prefixes = (prefix for kind in workload_kinds() for prefix in kind.labels.prefixes)
-    return ("kueue.x-k8s.io/", *dict.fromkeys(prefixes))
+    return (f"{GROUP}/", *dict.fromkeys(prefixes))
