@@ -11,10 +11,11 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from gpuc.admission.validation import changes, kueue, metadata, pod_spec_defaults, pods, resources, volumes
 from gpuc.admission.validation.table import Tables
 
-_FAMILIES = "gpuc.workloads"
+_FAMILIES, _OWN = "gpuc.workloads", "gpuc.admission.validation"
+_MODULES = ("changes", "kueue", "kueue_topology", "metadata", "pods", "resources", "volumes")
+"""The modules of this package with functions that rows name."""
 
 
 @cache
@@ -23,8 +24,8 @@ def tables() -> Tables:
     package = find_spec(_FAMILIES)
     assert package is not None and package.submodule_search_locations, f"{_FAMILIES} is a package"
     files = sorted(Path(package.submodule_search_locations[0]).glob("*/*.rows"))
-    families = (f"{_FAMILIES}.{file.parent.name}.checks" for file in files)
-    modules = (changes, kueue, metadata, pod_spec_defaults, pods, resources, volumes, *map(import_module, families))
+    families = (f"{_FAMILIES}.{file.parent.name}.checks" for file in files if file.with_name("checks.py").exists())
+    modules = map(import_module, (*(f"{_OWN}.{name}" for name in _MODULES), *families))
     functions = {
         name.strip("_").replace("_", " "): function
         for module in modules

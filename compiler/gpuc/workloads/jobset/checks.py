@@ -98,13 +98,13 @@ def _order_of_jobs(policy: Field) -> Problems:
         yield policy.problem("startupPolicyOrder InOrder and dependsOn are both set", "remove dependsOn")
 
 
-def _topology_of_job_set(document: Field) -> Problems:
+def _topology_of_replicated_jobs(jobs: Field) -> Problems:
     yield from topology_of_groups(
         pod_set(
             job.at("template", "spec", "template"),
             count_or_one(job.get("replicas")) * pods_of_job(job.get("template", "spec")),
         )
-        for job in document.rows("spec", "replicatedJobs")
+        for job in jobs.rows()
     )
 
 
