@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import inspect
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
-from gpuc.admission.validation import changes, kueue, metadata, pod_spec_defaults, pods, resources, volumes
 from gpuc.admission.validation.table import Tables
 from gpuc.parts.workload_kinds import family_files, family_modules
+
+_OWN = "gpuc.admission.validation"
+_MODULES = ("changes", "kueue", "kueue_topology", "metadata", "pods", "resources", "volumes")
+"""The modules of this package with functions that rows name."""
 
 
 @cache
 def tables() -> Tables:
     """Returns the tables. The modules of the families are imported when the tables are first used."""
-    modules = (changes, kueue, metadata, pod_spec_defaults, pods, resources, volumes, *family_modules("checks"))
+    own = (import_module(f"{_OWN}.{name}") for name in _MODULES)
     functions = {
         name.strip("_").replace("_", " "): function
-        for module in modules
+        for module in (*own, *family_modules("checks"))
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
     }

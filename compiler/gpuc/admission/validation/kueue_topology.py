@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -53,6 +53,21 @@ def topology_of_groups(templates: Iterable[PodSetTemplate]) -> Problems:
     for template in known:
         yield from topology(template)
     yield from _groups(known)
+
+
+def _topology_of_replicas(specs: Field) -> Problems:
+    for template in _replicas(specs):
+        yield from topology(template)
+
+
+def _topology_of_replicas_and_groups(specs: Field) -> Problems:
+    return topology_of_groups(_replicas(specs))
+
+
+def _replicas(specs: Field) -> Iterator[PodSetTemplate]:
+    """Yields the pod templates of the replicas by role of a job of Kubeflow."""
+    for _, replica in specs.entries():
+        yield pod_set(replica.at("template"), count_or_one(replica.get("replicas")))
 
 
 def topology(template: PodSetTemplate) -> Problems:

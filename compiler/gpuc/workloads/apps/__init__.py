@@ -1,1 +1,1 @@
-"""Deployment, StatefulSet, ReplicaSet and DaemonSet of Kubernetes."""
+"""Deployments and the other kinds of replicas of Kubernetes."""

@@ -1,1 +1,1 @@
-"""Job and CronJob of Kubernetes."""
+"""Jobs and CronJobs."""

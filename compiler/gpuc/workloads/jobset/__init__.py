@@ -1,1 +1,1 @@
-"""JobSet."""
+"""JobSets."""

@@ -10,6 +10,13 @@ from gpuc.admission.validation.field import INT32_MAX, Field, Problems, count_or
 from gpuc.admission.validation.kueue_topology import pod_set, pods_of_job, topology_of_groups
 from gpuc.kubernetes.dns_name import LABEL_1035, MAX_LABEL, is_label_value
 
+_TEMPLATE = ("template", "spec", "template")
+_SCHEDULING = (
+    ("metadata",), ("metadata", "annotations"), ("metadata", "labels"), ("spec", "nodeSelector"),
+    ("spec", "tolerations"), ("spec", "schedulingGates"),
+)  # fmt: skip
+"""The fields of the pod templates that may change while a JobSet is suspended."""
+
 
 def _replicated_jobs(jobs: Field) -> Problems:
     names: set[str] = set()
@@ -98,13 +105,13 @@ def _order_of_jobs(policy: Field) -> Problems:
         yield policy.problem("startupPolicyOrder InOrder and dependsOn are both set", "remove dependsOn")
 
 
-def _topology_of_job_set(document: Field) -> Problems:
+def _topology_of_replicated_jobs(jobs: Field) -> Problems:
     yield from topology_of_groups(
         pod_set(
             job.at("template", "spec", "template"),
             count_or_one(job.get("replicas")) * pods_of_job(job.get("template", "spec")),
         )
-        for job in document.rows("spec", "replicatedJobs")
+        for job in jobs.rows()
     )
 
 
@@ -116,7 +123,8 @@ def _generate_names_of_rules(rules: Field) -> Problems:
 
 
 def _jobs_unless_suspended(job_set: ChangedObject) -> Refusals:
-    """Yields the first changed field of the Jobs, unless the JobSet is or becomes suspended."""
-    if True not in job_set.values("spec", "suspend"):
-        changed = [field.path for field in job_set.fields if field.is_below("spec", "replicatedJobs")]
-        yield from ((path, "the Jobs of a JobSet are immutable") for path in changed[:1])
+    """Yields the first changed field of the Jobs, except fields for scheduling if the JobSet is suspended."""
+    jobs = [field.path for field in job_set.fields if field.is_below("spec", "replicatedJobs")]
+    mutable = _SCHEDULING if True in job_set.values("spec", "suspend") else ()
+    changed = [path for path in jobs if path[3:6] != _TEMPLATE or path[6:8] not in mutable]
+    yield from ((path, "the Jobs of a JobSet are immutable") for path in changed[:1])

@@ -1,1 +1,1 @@
-"""LeaderWorkerSet."""
+"""LeaderWorkerSets."""

@@ -57,8 +57,7 @@ def _sub_groups(document: Field) -> Problems:
         yield field.invalid(f"a divisor of the number of workers, {size - 1}, with LeaderExcluded")
 
 
-def _topology_of_leader_and_workers(document: Field) -> Problems:
-    template = document.at("spec", "leaderWorkerTemplate")
+def _topology_of_leader_and_workers(template: Field) -> Problems:
     leaders = [pod_set(template.at("leaderTemplate"), 1)] if template.get("leaderTemplate") is not None else []
     workers = count_or_one(template.get("size")) - len(leaders)
     yield from topology_of_groups([*leaders, pod_set(template.at("workerTemplate"), workers)])

@@ -1,1 +1,1 @@
-"""MPIJob."""
+"""MPIJobs."""

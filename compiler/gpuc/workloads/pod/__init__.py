@@ -1,1 +1,1 @@
-"""The kind Pod."""
+"""Pods."""

@@ -1,1 +1,1 @@
-"""The kinds of the training operator of Kubeflow."""
+"""The jobs of the Kubeflow Training Operator."""

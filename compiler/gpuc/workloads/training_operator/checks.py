@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpuc.admission.validation.field import Field, Problems, count_or_one, text
-from gpuc.admission.validation.kueue_topology import pod_set, topology
+from gpuc.admission.validation.field import Field, Problems, text
 
 
 class _Kind(NamedTuple):
@@ -46,8 +45,3 @@ def _role_and_container(replica: Field) -> Problems:
     if container not in names:
         fix = f"write name: {container}" if len(names) == 1 else ""
         yield containers.problem(f"one container must have the name {container}", fix)
-
-
-def _topology_of_replicas(document: Field) -> Problems:
-    for _, replica in document.entries("spec", _KINDS[document.get("kind")].replicas):
-        yield from topology(pod_set(replica.at("template"), count_or_one(replica.get("replicas"))))
