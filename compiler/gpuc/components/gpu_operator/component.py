@@ -240,8 +240,7 @@ COMPONENT = Component(
     wave=0,
     artifacts=gpu_operator,
     is_needed=lambda cluster: bool(cluster.gpu_pools),
-    may_need_refresh=True,
-    keeps_definitions=False,
+    may_need_refresh=True, keeps_definitions=False,
     chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
     chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
     cluster_kinds=(*CLUSTER_ROLES, *ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
@@ -273,9 +272,7 @@ COMPONENT = Component(
     chapter=Chapter("checks", _chapter),
     member_rights=(),
     auditor_rights=(("nvidia.com", ("clusterpolicies", "nvidiadrivers"), READ),),
-    frameworks={},
-    restarts=RESTARTS,
-    hashed_values={},
+    frameworks={}, restarts=RESTARTS, hashed_values={},
     # Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter
     chart_labels=ChartLabels({"app": DCGM, "app.kubernetes.io/component": DCGM}, {"app": DCGM}, has_all=False),
     # Source: NVIDIA/k8s-device-plugin deployments/helm
@@ -285,6 +282,5 @@ COMPONENT = Component(
         ConfigMapValue(("migManager", "config"), has_default_key=False),
         ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
     ),
-    rehearsal=None,
-    needs=nothing,
+    rehearsal=None, needs=nothing,
 )  # fmt: skip

@@ -197,9 +197,7 @@ COMPONENT = Component(
     section=("spec", "cloud", "aws"),
     wave=0,
     artifacts=karpenter,
-    is_needed=lambda cluster: True,
-    may_need_refresh=False,
-    keeps_definitions=False,
+    is_needed=lambda cluster: True, may_need_refresh=False, keeps_definitions=False,
     chart_cluster_kinds=CLUSTER_ROLES,
     chart_kinds=(*CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget")),
     cluster_kinds=(
@@ -233,10 +231,7 @@ COMPONENT = Component(
             ),
         ),
     ),
-    ignored=(),
-    ineffective={},
-    ineffective_because="",
-    namespace_labels=PLATFORM,
+    ignored=(), ineffective={}, ineffective_because="", namespace_labels=PLATFORM,
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "karpenter"}, build_metric="karpenter_build_info"),
     alerts={"nodes": node_alerts, "capacity": capacity_alerts},
     alert_labels=lambda cluster: (),
@@ -244,10 +239,7 @@ COMPONENT = Component(
         "All node pools, node classes and overlays are ready", "get nodepools,ec2nodeclasses,nodeoverlays"
     ),
     chapter=Chapter("quotas", _chapter),
-    member_rights=(),
-    auditor_rights=(),
-    frameworks={},
-    restarts=RESTARTS,
+    member_rights=(), auditor_rights=(), frameworks={}, restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.
     # Source: aws/karpenter-provider-aws v1.14.1 pkg/operator/operator.go (GetCABundle)
     hashed_values={"settings.clusterCABundle": "CA bundle of the API server"},
@@ -257,14 +249,12 @@ COMPONENT = Component(
         pods=named("karpenter", INSTANCE_LABEL),
         relabelling=("nameOverride", "additionalLabels", "podLabels"),
     ),
-    device_plugin=None,
-    config_maps=(),
+    device_plugin=None, config_maps=(),
     rehearsal=Rehearsal(
         program="karpenter-kwok",
         data=("karpenter-kwok-crds",),
         definitions="karpenter-crds",
-        unused_groups=(),
-        replaced_port="",
+        unused_groups=(), replaced_port="",
     ),
     needs=_needs,
 )  # fmt: skip
