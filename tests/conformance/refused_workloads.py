@@ -20,6 +20,9 @@ import yaml
 from gpuc.admission.request import Decision
 from gpuc.admission.validation import validation_errors, with_defaults
 from gpuc.kubernetes.controllers import JOB_NAME
+from gpuc.manifest.manifest import manifest_of
+from gpuc.plan.change import Pair
+from gpuc.plan.immutable import refused_fields
 from gpuc.rehearse.client import ApiError, Client, is_true
 from gpuc.rehearse.programs import Programs, find_programs
 from tests.admission.validation.bases import BASES, Case, put
@@ -36,6 +39,31 @@ _GENERATED = frozenset(("creationTimestamp", "generation", "managedFields", "res
 _VALUES: tuple[Any, ...] = (
     "", 0, -1, "x y", [], {}, True, 2.5, "A_b" * 30, None, "a.b/c", [""], {"a": "b"}, [{}], "0", "-1",
 )  # fmt: skip
+CHANGES = (
+    Case("Job", {"spec.suspend": True}, None),
+    Case("Job", {"spec.suspend": True, "spec.template.spec.nodeSelector": {"pool": "a"}}, None),
+    Case("Job", {"spec.template.spec.nodeSelector": {"pool": "b"}}, None),
+    Case("JobSet", {"spec.managedBy": "example.com/a"}, None),
+    Case("JobSet", {"spec.managedBy": "example.com/b"}, None),
+    Case("JobSet", {"spec.network": {"enableDNSHostnames": False}}, None),
+    Case("JobSet", {"spec.network": {"enableDNSHostnames": True}}, None),
+    Case("JobSet", {"spec.successPolicy": {"operator": "Any"}}, None),
+    Case("JobSet", {"spec.successPolicy": {"operator": "All"}}, None),
+    Case("PyTorchJob", {"spec.runPolicy": {"schedulingPolicy": {"queue": "a"}}}, None),
+    Case("PyTorchJob", {"spec.runPolicy": {"schedulingPolicy": {"queue": "b"}}}, None),
+    Case("RayCluster", {"spec.managedBy": "ray.io/kuberay-operator"}, None),
+    Case("RayCluster", {"spec.managedBy": "kueue.x-k8s.io/multikueue"}, None),
+    Case("RayJob", {"spec.managedBy": "ray.io/kuberay-operator"}, None),
+    Case("RayJob", {"spec.managedBy": "kueue.x-k8s.io/multikueue"}, None),
+    Case("TrainJob", {"spec.runtimeRef": {"name": "other"}}, None),
+    Case("TrainJob", {"spec.trainer": {"numNodes": 2}}, None),
+    Case("TrainJob", {"spec.trainer": {"numNodes": 3}}, None),
+)
+"""More allowed objects, with values of immutable fields."""
+_OF_WEBHOOKS = {"JobSet": (("spec", "replicatedJobs"), ("spec", "managedBy"))}
+"""The fields that only a webhook makes immutable, by kind."""
+_IMMUTABLE = ("immutable", "updates to")
+"""Words in the refusals of changed fields."""
 _KEPT = (("apiVersion",), ("kind",), ("metadata",), ("metadata", "namespace"))
 """Fields that the address of the request needs."""
 _PLUGINS = frozenset(("preemptionPolicy", "priority"))
@@ -62,6 +90,10 @@ def checks(programs: Programs, crds: Path | None) -> Iterator[CheckResult]:
         differences = list(_variant_differences(client, custom, counts))
         note = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
         yield CheckResult("gpuc and the API server agree about changed values", "\n".join(differences), note)
+        counts = Counter[str]()
+        differences = list(_change_differences(client, custom, counts))
+        note = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+        yield CheckResult("gpuc and the API server agree about immutable fields", "\n".join(differences), note)
         defaults = list(_default_differences(client))
         note = f"{sum(1 for _ in _accepted())} objects"
         yield CheckResult("gpuc and the API server set the same defaults", "\n".join(defaults), note)
@@ -133,6 +165,40 @@ def _difference(client: Client, name: str, document: Object, counts: Counter[str
     else:
         counts["different"] += 1
         yield f"{name}: API server {str(answer)[:400] if is_refused else 'allows it'}; gpuc: {_text(decisions)}"
+
+
+def _change_differences(client: Client, custom: set[str], counts: Counter[str]) -> Iterator[str]:
+    """Compares the changes between all allowed objects of a kind. gpuc judges only some fields of pods."""
+    for kind in BASES.keys() - {"Pod"}:
+        cases = [case for case in (*WORKLOAD_CASES, *CHANGES) if case.kind == kind and case.field is None]
+        documents = [_renamed(case.document()) for case in cases if _is_served(case, custom)]
+        for before in documents:
+            client.apply(before)
+            for after in documents:
+                yield from _change_difference(client, before, after, counts)
+            client.delete_object(before)
+
+
+def _renamed(document: Object) -> Object:
+    return {**document, "metadata": {"name": "changed", "namespace": "default"}}
+
+
+def _change_difference(client: Client, before: Object, after: Object, counts: Counter[str]) -> Iterator[str]:
+    try:
+        client.apply(after, dry_run=True)
+        reason = ""
+    except ApiError as error:
+        reason = str(error)
+    fields = refused_fields(Pair(manifest_of(before), manifest_of(after)))
+    own = [".".join(map(str, path)) for path, _ in fields if path[:2] not in _OF_WEBHOOKS.get(before["kind"], ())]
+    if reason and not any(words in reason for words in _IMMUTABLE):
+        counts["refused for another reason"] += 1
+    elif bool(reason) == bool(own):
+        counts["refused by both" if own else "allowed by both"] += 1
+    else:
+        counts["different"] += 1
+        specs = f"{json.dumps(before['spec'])[:300]} to {json.dumps(after['spec'])[:300]}"
+        yield f"{before['kind']} {specs}: API server: {reason[:300] or 'allows it'}; gpuc: {own or 'allows it'}"
 
 
 def _default_differences(client: Client) -> Iterator[str]:

@@ -247,7 +247,7 @@ def test_custom_kinds_of_components_are_in_the_groups_of_a_release() -> None:
     for component in components():
         own = custom & {group for group, _ in (*component.cluster_kinds, *component.kinds)}
         own.discard("monitoring.coreos.com")  # of the Prometheus operator, which the platform installs
-        assert own <= groups, f"{component.name}: add {own - groups} to groups of its row in catalog/releases.json"
+        assert own <= groups, f"{component.name}: add {own - groups} to groups of its row in its release.json"
 
 
 def test_a_component_without_a_row_is_named() -> None:

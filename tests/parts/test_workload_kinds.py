@@ -15,6 +15,7 @@ from gpuc.parts.workload_kind import WorkloadKind
 from gpuc.parts.workload_kinds import label_prefixes, spec_frameworks, workload_kind, workload_kinds
 from gpuc.trace import ClusterIndex, trace_workload, workload_of
 from gpuc.trace.created import ephemeral_claims, object_creations, pod_creation, template_claims
+from gpuc.trace.tracer import stopped_steps
 from gpuc.trace.user_objects import unserved, why_not_traced
 from tests.trace.test_counted import index
 
@@ -122,3 +123,15 @@ def test_the_paths_of_the_record_are_in_the_sample(kind: WorkloadKind) -> None:
     assert all([*matching_values(document, pattern(path))] for path in kind.templates)
     assert not kind.is_traced or isinstance(dig(document, *kind.start.spec), dict)
     assert kind.start.schedule is None or isinstance(dig(document, *kind.start.schedule), str)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in workload_kinds() if kind.is_traced and kind.start.managers])
+def test_the_trace_knows_the_controllers_that_managed_by_can_name(kind: WorkloadKind) -> None:
+    for manager in ("example.com/controller", *kind.start.managers):
+        document = kind.sample("research")
+        dig(document, *kind.start.spec)["managedBy"] = manager
+        workload = workload_of(manifest_of(document))
+        assert workload is not None
+        steps = list(stopped_steps(workload, is_queued=True))
+        assert bool(steps) == (manager not in kind.start.managers)
+        assert all(dig(document, *step.field) == manager for step in steps)

@@ -70,6 +70,14 @@ CLAIM = "spec: {storageClassName: gp3, resources: {requests: {storage: %s}}}"
             "spec: {template: {spec: {network: {enableDNSHostnames: false}}}}",
             ["spec.template.spec.network"],
         ),
+        ("batch/v1/Job", "spec: {}", "spec: {selector: {matchLabels: {a: b}}}", ["spec.selector"]),
+        ("jobset.x-k8s.io/v1alpha2/JobSet", "spec: {}", "spec: {managedBy: a.b/c}", ["spec.managedBy"]),
+        (
+            "jobset.x-k8s.io/v1alpha2/JobSet",
+            "spec: {suspend: true, replicatedJobs: [{name: a, replicas: 1}]}",
+            "spec: {suspend: true, replicatedJobs: [{name: a, replicas: 2}]}",
+            ["spec.replicatedJobs.0.replicas"],
+        ),
         (
             "jobset.x-k8s.io/v1alpha2/JobSet",
             "spec: {replicatedJobs: [{name: a, replicas: 1}]}",
@@ -82,6 +90,7 @@ def test_fields_that_cannot_change(kind: str, before: str, after: str, fields: l
     assert refused(kind, before, after) == fields
 
 
+_JOBS = "spec: {suspend: true, replicatedJobs: [{name: a, template: {spec: {template: {spec: {%s}}}}}]}"
 SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
 
 
@@ -90,6 +99,7 @@ SUSPENDED = JOB.replace("spec: {template", "spec: {suspend: true, template")
     [
         ("batch/v1/Job", SUSPENDED, SUSPENDED.replace("pool: x", "pool: z")),
         ("batch/v1/Job", "spec: {}", "spec: {completionMode: NonIndexed}"),
+        ("jobset.x-k8s.io/v1alpha2/JobSet", _JOBS % "nodeSelector: {a: b}", _JOBS % "nodeSelector: {a: c}"),
         ("batch/v1/Job", "spec: {parallelism: 1}", "spec: {parallelism: 2}"),
         (
             "batch/v1/Job",

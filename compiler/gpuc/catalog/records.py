@@ -172,6 +172,8 @@ class Release:
     """The last supported Kubernetes version; empty if the project does not publish a last version."""
     default_driver: str = ""
     """Only for the GPU Operator: the driver version that the operator installs."""
+    optional: bool = False
+    """Whether a cluster has the component only if its spec names the component in `components`."""
     confidence: Confidence = "high"
     """Confidence of the Kubernetes range."""
 

@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING
 
 from gpuc.catalog.records import Release
 from gpuc.diagnostics.finding import Path
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Needs, Rehearsal, Restarts
+from gpuc.emit.component_facts import (
+    Chapter,
+    ChartLabels,
+    ConfigMapValue,
+    DevicePlugin,
+    Needs,
+    PolicyRule,
+    ReadyCheck,
+    Rehearsal,
+    Restarts,
+)
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC
 from gpuc.manifest.manifest import Artifact, Body, Kind
 from gpuc.model import Cluster
@@ -179,12 +189,25 @@ class Component:
     """The device plugin that the chart installs."""
     config_maps: tuple[ConfigMapValue, ...]
     """The Helm values that name a ConfigMap."""
+    ready_check: ReadyCheck | None
+    """How an engineer checks that the objects of the component are ready; None if it has no objects with a status."""
+    chapter: Chapter | None
+    """The chapter in the README of a cluster that needs the component."""
+    member_rights: tuple[PolicyRule, ...]
+    """Rules of the roles of all members of tenants, about the kinds of the chart."""
+    auditor_rights: tuple[PolicyRule, ...]
+    """Rules of the role of auditors, about the kinds of the chart."""
     rehearsal: Rehearsal | None
     """What `gpuc rehearse` runs of the chart. None if it runs nothing, and installs the definitions from the tables."""
     needs: Needs
     """What the program of the chart needs from outside of the output, because of its Helm values."""
     frameworks: Mapping[str, str]
     """The frameworks of Kueue whose controller the chart installs, each with the ServiceAccount, as namespace/name."""
+
+    @property
+    def folder(self) -> File:
+        """The folder of the component."""
+        return FOLDER / self.name.replace("-", "_")
 
     @property
     def has_controller(self) -> bool:

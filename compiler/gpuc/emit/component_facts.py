@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
+from gpuc.model import Cluster
 
+READ = ("get", "list", "watch")
+PolicyRule = tuple[str, tuple[str, ...], tuple[str, ...]]
+"""API group, resources and verbs of a rule of a role."""
 Labels = Mapping[str, frozenset[str]]
 """The values of every label of the objects of one kind; an empty set where any value is possible."""
 ANY: Final[frozenset[str]] = frozenset()
@@ -25,6 +29,23 @@ MANAGER_LABEL: Labels = {"control-plane": frozenset(("controller-manager",))}
 def named(name: str, *labels: Labels) -> Labels:
     """Returns labels with the name of a program."""
     return {key: value for row in labels for key, value in row.items()} | {"app.kubernetes.io/name": frozenset((name,))}
+
+
+class ReadyCheck(NamedTuple):
+    """A step of the README that checks whether the objects of a component are ready."""
+
+    statement: str
+    command: str
+    """The arguments of kubectl."""
+
+
+class Chapter(NamedTuple):
+    """A chapter of the README of a cluster: the template chapter.md.j2 beside the component."""
+
+    after: Literal["checks", "quotas"]
+    """What it follows: the checks of the cluster, or the chapter that explains how GPUs are counted."""
+    values: Callable[[Cluster], dict[str, object]]
+    """Returns variables of the template, in addition to those of the README."""
 
 
 class ChartLabels(NamedTuple):

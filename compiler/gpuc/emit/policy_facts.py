@@ -19,6 +19,8 @@ KUEUE_ACCOUNT = "kueue-controller-manager"
 Source: kubernetes-sigs/kueue v0.19.2 charts/kueue/templates/rbac/service_account.yaml, _helpers.tpl
 """
 
+AUDIT_SECONDS = 300
+"""The time between two audits. The chart's 60 s are shorter than one audit of a large cluster."""
 MIN_GRACE_LIMIT_SECONDS = 600
 """The limit for termination grace periods of tenants whose runs save no checkpoints."""
 

@@ -7,21 +7,19 @@ queues and roles, and every chart can add rules to it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
+from gpuc.emit.component import components
+from gpuc.emit.component_facts import READ, PolicyRule
 from gpuc.emit.sync import wave
-from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINTS, RBAC, RBAC_API, TEMPLATES
-from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, RBAC, RBAC_API
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.model import Cluster, Namespace, Tenant
 from gpuc.model.tenant import ROLES
 from gpuc.parts.workload_kinds import workload_kinds
 from gpuc.spec.tenants import Role
 
-READ = ("get", "list", "watch")
 _WRITE = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-
-PolicyRule = tuple[str, tuple[str, ...], tuple[str, ...]]
-"""API group, resources and verbs."""
 
 VIEW: tuple[PolicyRule, ...] = (
     ("", ("configmaps", "events", "limitranges", "persistentvolumeclaims", "pods", "pods/log", "pods/status",
@@ -30,13 +28,11 @@ VIEW: tuple[PolicyRule, ...] = (
     ("autoscaling", ("horizontalpodautoscalers",), READ),
     ("discovery.k8s.io", ("endpointslices",), READ),
     ("events.k8s.io", ("events",), READ),
-    (GROUP, ("localqueues", "workloads"), READ),
     ("metrics.k8s.io", ("pods",), READ),
     ("networking.k8s.io", ("ingresses", "networkpolicies"), READ),
     ("policy", ("poddisruptionbudgets",), READ),
-    ("visibility.kueue.x-k8s.io", ("localqueues/pendingworkloads",), ("get",)),
 )  # fmt: skip
-"""Rules of all roles. They do not allow access to Secrets."""
+"""Rules of all roles, without the kinds of components. They do not allow access to Secrets."""
 
 EDIT: tuple[PolicyRule, ...] = (
     ("", ("configmaps", "persistentvolumeclaims", "pods", "secrets", "services"), _WRITE),
@@ -69,23 +65,12 @@ AUDITED: tuple[PolicyRule, ...] = (
     ("apps", ("daemonsets",), READ),
     ("batch", ("cronjobs", "jobs"), READ),
     ("cilium.io", ("ciliumclusterwidenetworkpolicies", "ciliumnetworkpolicies"), READ),
-    ("config.gatekeeper.sh", ("configs",), READ),
-    # The kinds of this group have the names of the ConstraintTemplates.
-    (CONSTRAINTS, ("*",), READ),
-    ("expansion.gatekeeper.sh", ("expansiontemplate",), READ),
     ("flowcontrol.apiserver.k8s.io", ("flowschemas", "prioritylevelconfigurations"), READ),
-    ("karpenter.k8s.aws", ("ec2nodeclasses",), READ),
-    ("karpenter.sh", ("nodeclaims", "nodeoverlays", "nodepools"), READ),
-    (GROUP, ("admissionchecks", "clusterqueues", "cohorts", "resourceflavors", "topologies",
-                        "workloadpriorityclasses"), READ),
     ("metrics.k8s.io", ("nodes",), READ),
     ("monitoring.coreos.com", ("podmonitors", "prometheusrules", "servicemonitors"), READ),
-    ("nvidia.com", ("clusterpolicies", "nvidiadrivers"), READ),
     (RBAC, ("clusterrolebindings", "clusterroles", "rolebindings", "roles"), READ),
     ("scheduling.k8s.io", ("priorityclasses",), READ),
     ("storage.k8s.io", ("storageclasses",), READ),
-    (TEMPLATES, ("constrainttemplates",), READ),
-    ("visibility.kueue.x-k8s.io", ("clusterqueues/pendingworkloads",), ("get",)),
 )  # fmt: skip
 """Rules in addition to those of the role view of members. They do not allow access to Secrets."""
 
@@ -110,8 +95,9 @@ def auditors(cluster: Cluster) -> Iterator[Manifest]:
     if spec is None:
         return
     jobs = (rule for rule in _job_rules(cluster, READ) if rule[0] != "batch")
-    view = [(group, tuple(name for name in names if name not in _DATA), verbs) for group, names, verbs in VIEW]
-    rules: Body = {"rules": _documents([*view, *jobs, *AUDITED])}
+    view = [(group, tuple(name for name in names if name not in _DATA), verbs) for group, names, verbs in _view()]
+    audited = chain(AUDITED, *(component.auditor_rights for component in components()))
+    rules: Body = {"rules": _documents([*view, *jobs, *sorted(audited)])}
     for kind, body in (("ClusterRole", rules), ("ClusterRoleBinding", _bound("ClusterRole", AUDITOR, spec.groups))):
         yield Manifest(
             cluster.out(AUDITORS_FILE), ("spec", "auditors"), RBAC_API, kind, AUDITOR, body, annotations=wave(0)
@@ -139,12 +125,17 @@ def _documents(rules: Iterable[PolicyRule]) -> list[Body]:
 
 def _rules(cluster: Cluster, role: Role) -> Iterator[PolicyRule]:
     """Yields the rules of a role. Job kinds that Kueue does not manage are excluded, because they bypass the quota."""
-    yield from VIEW
+    yield from _view()
     yield from _job_rules(cluster, READ if role == "view" else _WRITE)
     if role != "view":
         yield from EDIT
     if role == "admin":
         yield from ADMIN
+
+
+def _view() -> list[PolicyRule]:
+    """Returns the rules of all roles. They do not depend on the cluster, so that a component changes no role."""
+    return sorted(chain(VIEW, *(component.member_rights for component in components())))
 
 
 def _job_rules(cluster: Cluster, verbs: tuple[str, ...]) -> Iterator[PolicyRule]:

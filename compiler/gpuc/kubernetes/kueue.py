@@ -8,6 +8,8 @@ from gpuc.kubernetes.node_pool import HOSTNAME, ZONE
 
 GROUP = "kueue.x-k8s.io"
 KUEUE_API = f"{GROUP}/v1beta2"
+VISIBILITY = "visibility.kueue.x-k8s.io"
+"""The API group of the server that lists waiting workloads."""
 REQUIRED_TOPOLOGY = f"{GROUP}/podset-required-topology"
 PREFERRED_TOPOLOGY = f"{GROUP}/podset-preferred-topology"
 UNCONSTRAINED_TOPOLOGY = f"{GROUP}/podset-unconstrained-topology"

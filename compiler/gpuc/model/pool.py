@@ -220,6 +220,16 @@ class Pool:
         return self.sharing_kind == "mig" and self.image.mig == "user-data"
 
     @property
+    def has_nvswitch(self) -> bool:
+        """Whether an instance type of the pool has NVSwitches."""
+        return any(instance.nvswitch for instance in self.instances)
+
+    @property
+    def judges_user_data(self) -> bool:
+        """Whether a failure of userData is visible on the nodes."""
+        return self.image.id in ("al2023", "ubuntu")
+
+    @property
     def reports_gpus(self) -> bool:
         """Whether user data checks the GPUs, and writes a report for the GPU gate."""
         return self.is_gpu and self.image.id == "al2023"

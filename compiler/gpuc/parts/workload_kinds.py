@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 
+from gpuc.kubernetes.kueue import GROUP
 from gpuc.parts.workload_kind import Controller, WorkloadKind, unknown_kind
 
 _FAMILIES = "gpuc.workloads"
 
 
 @cache
-def modules_of_families(name: str) -> list[ModuleType]:
-    """Returns the modules with a name of the families that have one, in the order of the names of the families."""
-    package = find_spec(_FAMILIES)
-    assert package is not None and package.submodule_search_locations, "gpuc.workloads is a package"
-    (folder,) = package.submodule_search_locations
-    families = sorted(entry.name for entry in os.scandir(folder) if os.path.exists(f"{entry.path}/{name}.py"))
-    return [import_module(f"{_FAMILIES}.{family}.{name}") for family in families]
+def workload_kinds() -> tuple[WorkloadKind, ...]:
+    """Returns the records of all families, in the order of the names of the families."""
+    return tuple(kind for module in family_modules("kind") for kind in module.KINDS)
 
 
 @cache
-def workload_kinds() -> tuple[WorkloadKind, ...]:
-    """Returns the records of all families, in the order of the names of the families."""
-    return tuple(kind for module in modules_of_families("kind") for kind in module.KINDS)
+def family_files(name: str) -> tuple[Path, ...]:
+    """Returns the files of all families whose name matches a pattern, in the order of the names of the families."""
+    package = find_spec(_FAMILIES)
+    assert package is not None and package.submodule_search_locations, "gpuc.workloads is a package"
+    return tuple(sorted(Path(package.submodule_search_locations[0]).glob(f"*/{name}")))
+
+
+def family_modules(name: str) -> Iterator[ModuleType]:
+    """Imports and yields the modules with a name of all families that have one."""
+    return (import_module(f"{_FAMILIES}.{file.parent.name}.{name}") for file in family_files(f"{name}.py"))
 
 
 @cache
@@ -70,4 +75,4 @@ def pod_frameworks() -> frozenset[str]:
 def label_prefixes() -> tuple[str, ...]:
     """Returns starts of the keys of labels that controllers add to the pods of a template."""
     prefixes = (prefix for kind in workload_kinds() for prefix in kind.labels.prefixes)
-    return ("kueue.x-k8s.io/", *dict.fromkeys(prefixes))
+    return (f"{GROUP}/", *dict.fromkeys(prefixes))

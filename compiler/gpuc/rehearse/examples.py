@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from gpuc.documents.reader import load_yaml
-from gpuc.parts.workload_kinds import modules_of_families
+from gpuc.parts.workload_kinds import family_modules
 from gpuc.policy.examples import example_texts
 from gpuc.policy.library import VERDICTS, Policy
 from gpuc.rehearse.client import Object
@@ -144,7 +144,7 @@ def _completed(document: Object) -> Object:
 @cache
 def _of_families(name: str) -> dict[str, Callable[[Object], None]]:
     """Returns the functions of a dict, by kind, in the modules `example` of the families of workloads."""
-    found = (getattr(module, name) for module in modules_of_families("example"))
+    found = (getattr(module, name) for module in family_modules("example"))
     return {kind: complete for functions in found for kind, complete in functions.items()}
 
 

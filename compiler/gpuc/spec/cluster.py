@@ -81,7 +81,10 @@ class Spec(SpecModel):
     """The versions of components."""
 
     components: dict[Name, ComponentSettings] = {}
-    """Settings of components by name: gpu-operator, karpenter, kueue, gatekeeper and so on."""
+    """Settings of components by name: gpu-operator, karpenter, kueue, gatekeeper and so on.
+
+    An optional component belongs to a cluster if this section names the component, with settings or with {}.
+    """
 
     patches: list[Patch] = []
     """Changes of objects that gpuc emits, in the order in which they are applied."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from gpuc.admission.validation.cron_job import never_fires
 from gpuc.cluster.flavors import ResourceFlavor
 from gpuc.cluster.queue import GROUPS, cluster_queue
+from gpuc.kubernetes.cron import never_fires
 from gpuc.kubernetes.kueue import QUEUE_LABEL
 from gpuc.kubernetes.quota import NOTHING, Key, Usage
 from gpuc.objects.object_set import dig

@@ -7,7 +7,7 @@ from copy import deepcopy
 import pytest
 
 from gpuc.admission.validation import with_defaults
-from gpuc.admission.validation.defaults import pull_policy
+from gpuc.admission.validation.pods import pull_policy
 from gpuc.objects.object_set import dig
 from tests.admission.validation.bases import BASES
 

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from gpuc.cluster.application import Destination
+from gpuc.kubernetes.kueue import VISIBILITY
 from gpuc.rehearse.argocd.cluster import cluster_secret
 from gpuc.rehearse.argocd.http_handlers import Request, Response, cgi_response
-from gpuc.rehearse.argocd.servers import GROUP, Proxy, discovery, read_chunked
+from gpuc.rehearse.argocd.servers import Proxy, discovery, read_chunked
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.process import LOOPBACK, free_ports
 from gpuc.spec.platform import OWN_SERVER
@@ -133,10 +134,10 @@ def test_a_destination_is_argo_cds_own_cluster_by_server_or_name() -> None:
 
 
 def test_kueues_visibility_apis_are_there_and_empty() -> None:
-    code, content = discovery(f"/apis/{GROUP}/v1beta2?timeout=5s")
+    code, content = discovery(f"/apis/{VISIBILITY}/v1beta2?timeout=5s")
     assert (code, json.loads(content)["groupVersion"], json.loads(content)["resources"]) == (
         200,
-        f"{GROUP}/v1beta2",
+        f"{VISIBILITY}/v1beta2",
         [],
     )
     assert discovery("/openapi/v2")[0] == 404

@@ -1,4 +1,4 @@
-"""Annotations of pod templates for Topology Aware Scheduling, and the pod sets of the kinds that Kueue checks.
+"""Annotations of pod templates for Topology Aware Scheduling, which Kueue's webhooks check.
 
 Source: kubernetes-sigs/kueue v0.19.2 pkg/controller/jobframework/tas_validation.go, pkg/controller/jobs (PodSets of
 each kind), apis/kueue/v1beta2/topology_types.go
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,7 +17,6 @@ from gpuc.admission.validation.field import Field, Problems, count_or_one, numbe
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.kueue import GROUP, PREFERRED_TOPOLOGY, REQUIRED_TOPOLOGY, UNCONSTRAINED_TOPOLOGY
 from gpuc.objects.object_set import dig
-from gpuc.parts.workload_kinds import workload_kind
 
 LABELS: Path = ("metadata", "labels")
 ANNOTATIONS: Path = ("metadata", "annotations")
@@ -43,7 +42,35 @@ class PodSetTemplate(NamedTuple):
     """The number of pods of the pod set; None if Kueue does not compare a number."""
 
 
-def topology_request(template: PodSetTemplate) -> Problems:
+def pod_set(template: Field, pods: int | None) -> PodSetTemplate:
+    """Returns the pod set of a pod template; `PodSetTemplate` explains the number of pods."""
+    return PodSetTemplate(template.at(*ANNOTATIONS), pods)
+
+
+def topology_of_groups(templates: Iterable[PodSetTemplate]) -> Problems:
+    """Checks the topology annotations of the pod templates of an object whose pod sets can be in groups."""
+    known = list(templates)
+    for template in known:
+        yield from topology(template)
+    yield from _groups(known)
+
+
+def _topology_of_replicas(specs: Field) -> Problems:
+    for template in _replicas(specs):
+        yield from topology(template)
+
+
+def _topology_of_replicas_and_groups(specs: Field) -> Problems:
+    return topology_of_groups(_replicas(specs))
+
+
+def _replicas(specs: Field) -> Iterator[PodSetTemplate]:
+    """Yields the pod templates of the replicas by role of a job of Kubeflow."""
+    for _, replica in specs.entries():
+        yield pod_set(replica.at("template"), count_or_one(replica.get("replicas")))
+
+
+def topology(template: PodSetTemplate) -> Problems:
     """Checks the topology annotations of one pod template."""
     annotations, own = template.annotations, dict(template.annotations.entries())
     modes = [name for name in _MODES if name in own]
@@ -64,7 +91,7 @@ def topology_request(template: PodSetTemplate) -> Problems:
             yield from check(own[name], template.pods)
 
 
-def pod_set_groups(templates: list[PodSetTemplate]) -> Problems:
+def _groups(templates: list[PodSetTemplate]) -> Problems:
     """Checks the groups of pod sets that Kueue places together: two pod sets, one of them with a single pod."""
     groups: dict[str, list[PodSetTemplate]] = {}
     for template in templates:
@@ -132,44 +159,7 @@ def _constraints(field: Field, count: int | None) -> Problems:
         yield field.problem(f"the size of the first layer is {sizes[0]}; the pod set has {count} pods")
 
 
-def pod_set_templates(document: Field) -> Iterator[PodSetTemplate]:
-    """Yields the pod templates of an object whose annotations Kueue's webhook checks."""
-    kind, spec = document.get("kind"), document.at("spec")
-    match kind:
-        case "Pod":
-            yield PodSetTemplate(document.at("metadata", "annotations"), None)
-        case "Job":
-            yield _template(spec.at("template"), pods_of_job(spec.value))
-        case "JobSet":
-            for job in spec.rows("replicatedJobs"):
-                count = count_or_one(job.get("replicas")) * pods_of_job(job.get("template", "spec"))
-                yield _template(job.at("template", "spec", "template"), count)
-        case "LeaderWorkerSet":
-            template = spec.at("leaderWorkerTemplate")
-            has_leader = template.get("leaderTemplate") is not None
-            if has_leader:
-                yield _template(template.at("leaderTemplate"), 1)
-            yield _template(template.at("workerTemplate"), count_or_one(template.get("size")) - has_leader)
-        case "RayJob" | "RayCluster":
-            yield from _ray(spec.at("rayClusterSpec") if kind == "RayJob" else spec)
-        case _ if templates := workload_kind("kubeflow.org", kind).templates:
-            for _, replica in spec.entries(templates[0].split(".")[1]):
-                yield _template(replica.at("template"), count_or_one(replica.get("replicas")))
-
-
-def _ray(cluster: Field) -> Iterator[PodSetTemplate]:
-    if cluster.value is not None:
-        yield _template(cluster.at("headGroupSpec", "template"), 1)
-    for group in cluster.rows("workerGroupSpecs"):
-        count = count_or_one(group.get("replicas")) * count_or_one(group.get("numOfHosts"))
-        yield _template(group.at("template"), count)
-
-
 def pods_of_job(spec: Any) -> int:
     """Returns the number of pods of a Job's spec that run at the same time."""
     parallelism, completions = count_or_one(dig(spec, "parallelism")), number(dig(spec, "completions"))
     return parallelism if completions is None else min(parallelism, completions)
-
-
-def _template(template: Field, count: int) -> PodSetTemplate:
-    return PodSetTemplate(template.at("metadata", "annotations"), count)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpuc.admission.validation.constraints import dns_label, dns_subdomain
+from gpuc.admission.validation.constraints import Constraint, dns_label, dns_subdomain
 from gpuc.admission.validation.constraints import labels as labels_of
 from gpuc.admission.validation.field import Field, Problem, Problems, shown, text
 from gpuc.diagnostics.spelling import nearest
@@ -53,13 +53,16 @@ def _unknown(field: Field) -> Problem:
     return field.problem(f"metadata has no field {shown(field.name)}{hint}")
 
 
-def _name_of_object(metadata: Field) -> Problems:
-    """Checks the name, or the name that begins with generateName. The names of StatefulSets are DNS labels.
+def _dns_label_as_name(metadata: Field) -> Problems:
+    return _name(metadata, dns_label)
 
-    Source: k8s.io/kubernetes v1.35.4 pkg/apis/apps/validation/validation.go
-    """
-    owner = metadata.owner
-    named = dns_label if owner is not None and owner.get("kind") == "StatefulSet" else dns_subdomain
+
+def _dns_subdomain_as_name(metadata: Field) -> Problems:
+    return _name(metadata, dns_subdomain)
+
+
+def _name(metadata: Field, named: Constraint) -> Problems:
+    """Checks the name, or the name that begins with generateName."""
     prefix = text(metadata.get("generateName"))
     masked = prefix[:-1] + "a" if prefix.endswith("-") else prefix
     yield from replace(named, corrected=None)(metadata.at("generateName").reads(masked))

@@ -1,13 +1,13 @@
-"""Checks of pods and containers that are more than a row of a table.
+"""Checks and defaults of pods and containers that are more than a row of a table.
 
-Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go, pkg/apis/core/pods/helpers.go
-(ConvertDownwardAPIFieldLabel)
+Source: k8s.io/kubernetes v1.35.4 pkg/apis/core/validation/validation.go, pkg/apis/core/v1/defaults.go, conversion.go,
+pkg/apis/core/pods/helpers.go (ConvertDownwardAPIFieldLabel)
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Final
 
 from gpuc.admission.validation.constraints import at_least, dns_subdomain, label_key
 from gpuc.admission.validation.field import INT32_MAX, Field, Problems, number, text
@@ -39,6 +39,11 @@ _DIVISORS = frozenset(
 _SUBSCRIPT = re.compile(r"(.*)\['(.*)'\]")
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _IPC_SYSCTLS = ("kernel.sem", "kernel.shm", "kernel.msg", "fs.mqueue.")
+_IMAGE = re.compile(
+    r"(?:(?:localhost|[-A-Za-z0-9]*[A-Z.][-A-Za-z0-9.]*|[-A-Za-z0-9.]+(?=:))(?::[0-9]+)?/)?"
+    r"[a-z0-9]+(?:(?:[._]|__|-+|/)[a-z0-9]+)*(?::(?P<tag>\w[\w.-]{0,127}))?(?P<digest>@[a-z0-9+._-]+:[0-9a-f]{32,})?"
+)
+"""An image: registry, path, tag and digest. The first part of the name is a registry if it contains ., : or A to Z."""
 
 
 def _annotations_of_pods(field: Field) -> Problems:
@@ -78,9 +83,9 @@ def _names_of_containers(pod: Field) -> Problems:
 def _host_ports(pod: Field) -> Problems:
     """Checks that no two ports of the containers, or of one init container, use the same port of the host."""
     for containers in (list(pod.rows("containers")), *([container] for container in pod.rows("initContainers"))):
-        used: set[tuple[Any, ...]] = set()
+        used: set[tuple[str, str, int | None]] = set()
         for port in (port for container in containers for port in container.rows("ports")):
-            key = (port.get("protocol") or "TCP", port.get("hostIP") or "", number(port.get("hostPort")))
+            key = (text(port.get("protocol")) or "TCP", text(port.get("hostIP")), number(port.get("hostPort")))
             if key[-1] and key in used:
                 yield port.at("hostPort").problem(f"two ports of the pod use the host port {key[-1]}")
             used.add(key)
@@ -194,3 +199,41 @@ def _one_value(requirement: Field) -> Problems:
         yield requirement.at("operator").invalid("In or NotIn")
     elif len(list(requirement.rows("values"))) != 1:
         yield requirement.at("values").reads(requirement.get("values") or []).invalid("exactly one value")
+
+
+def _names_of_account(pod: Field) -> Problems:
+    account = pod.get("serviceAccountName") or pod.get("serviceAccount")
+    if account:
+        for name in ("serviceAccountName", "serviceAccount"):
+            pod.value[name] = pod.get(name) or account
+    yield from ()
+
+
+def _pull_policy_of_container(container: Field) -> Problems:
+    if isinstance(container.value, dict):
+        container.value["imagePullPolicy"] = container.get("imagePullPolicy") or pull_policy(
+            text(container.get("image"))
+        )
+    yield from ()
+
+
+def _source_of_volume(volume: Field) -> Problems:
+    if not isinstance(volume.value, dict):
+        return
+    if not any(value is not None for name, value in volume.value.items() if name != "name"):
+        volume.value["emptyDir"] = {}
+    image = volume.get("image")
+    if isinstance(image, dict):
+        image["pullPolicy"] = image.get("pullPolicy") or pull_policy(str(image.get("reference") or ""))
+    yield from ()
+
+
+def pull_policy(image: str) -> str:
+    """Returns the default of imagePullPolicy: Always for the tag latest, which is the default tag.
+
+    Source: k8s.io/kubernetes v1.35.4 pkg/util/parsers/parsers.go; distribution/reference v0.6.0 regexp.go
+    """
+    match = _IMAGE.fullmatch(image)
+    if match is None or match["tag"] not in (None, "latest"):
+        return "IfNotPresent"
+    return "IfNotPresent" if match["digest"] and not match["tag"] else "Always"

@@ -9,6 +9,8 @@ A relation is one of these sentences; the last parts in parentheses are optional
     always if CONDITION: MESSAGE (=> FIX)   a problem of a field that can be missing
     forbidden if CONDITION (=> FIX)         the problem that the pod or container sets the field
     must be A or B (, missing as C)         the field has one of the values
+    default VALUE (if CONDITION)            no problem: sets a field, and the maps around it, if the field is missing;
+                                            a condition replaces this condition
 
 A condition has terms with " and " between them: "a" (is present), "no a", "some a" (not empty), "empty a", "a = x|y",
 "a != x|y", "a > 5". The names are fields of the structure that has the field; "this" is the field itself, or the item
@@ -20,8 +22,10 @@ pod or the container with the field, and {root/kind} for a field of the document
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
+from copy import deepcopy
 from typing import Any
 
 from gpuc.admission.validation.constraints import at_least, one_of
@@ -35,7 +39,6 @@ Relation = Callable[[Field, Names], Iterable[Problem]]
 Condition = Callable[[Field, Names], bool]
 _NAME = re.compile(r'"[^"]*"|[^"/]+')
 _TERM = re.compile(r"(?:(no|some|empty) )?(?:(\w+):)?(\S+)(?: (=|!=|>) (.+))?")
-_LITERALS: dict[str, Any] = {"true": True, "false": False, "none": None, '""': "", "{}": {}}
 
 
 def names_of(path: str) -> Names:
@@ -59,8 +62,13 @@ def when(check: Check, holds: Condition, owner: Field, names: Names) -> Iterable
 
 
 def literal(word: str) -> Any:
-    """Returns the value of a word: a number, true, none, or a text."""
-    return _LITERALS[word] if word in _LITERALS else int(word) if word.isdigit() else word
+    """Returns the value of a word: none, JSON, or a text without quotes."""
+    if word == "none":
+        return None
+    try:
+        return json.loads(word)
+    except ValueError:
+        return word
 
 
 def condition(sentence: str) -> Condition:
@@ -157,7 +165,22 @@ def _must_be(words: str, default: str | None) -> Relation:
     return relation
 
 
+def _default(word: str, sentence: str | None) -> Relation:
+    holds, default = condition(sentence or "no this"), literal(word)
+
+    def relation(owner: Field, names: Names) -> Iterable[Problem]:
+        structure = owner.value if holds(owner, names) else None
+        for name in names[:-1]:
+            structure = structure.setdefault(name, {}) if isinstance(structure, dict) else None
+        if isinstance(structure, dict):
+            structure[names[-1]] = deepcopy(default)
+        return ()
+
+    return relation
+
+
 RELATIONS: dict[str, Callable[..., Relation]] = {
+    r"default (.+?)(?: if (.+))?": _default,
     r"required(?:: (.+))?": _required,
     r"missing if (.+?)(?:: (.+))?": _missing_if,
     r"(?:always )?if (.+?)(: | expected )(.+?)(?: => (.+))?": _refused_if,

@@ -12,17 +12,19 @@ are two fields, and "a[],b[]" two lists. A name with dots has quotes.
 
 A constraint is the name of another table, of a function or of one of `CONSTRAINTS`, or a sentence; see `sentences`.
 It is about a field that is present, and with ", missing as 0" also about a missing field. After " when ", it can have
-a condition. Relations are sentences that compare a field with other fields; only "if" needs a field that is present.
+a condition; after " after ", the function that first changes a copy of the field, as a controller does. Relations are
+sentences that compare a field with other fields; only "if" needs a field that is present.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 from gpuc.admission.validation.constraints import CONSTRAINTS
 from gpuc.admission.validation.field import Field, Problem
@@ -46,13 +48,13 @@ _STEP = re.compile(r'(?:"[^"]*"|[^".])+')
 class Tables:
     """The tables of some files. The rows of a table are read when the table is first used."""
 
-    def __init__(self, files: Iterable[Path], functions: Mapping[str, Check]) -> None:
+    def __init__(self, files: Iterable[Path], functions: Mapping[str, Callable[..., Any]]) -> None:
         """Reads the files.
 
         Args:
             functions: the functions that rows name, by name.
         """
-        self._functions = {**CONSTRAINTS, **functions}
+        self.functions: dict[str, Callable[..., Any]] = {**CONSTRAINTS, **functions}
         self._programs: dict[str, str] = {}
         self._rows: dict[str, list[str]] = {}
         self._nodes: dict[str, _Node] = {}
@@ -70,6 +72,14 @@ class Tables:
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 
+    def rows(self, table: str) -> Iterator[tuple[tuple[str, ...], str]]:
+        """Yields the constraints of a table with the steps of their paths."""
+        for row in self._rows[table]:
+            path, _, constraints = row.partition("  ")
+            for steps in product(*(step.split(",") for step in _STEP.findall(path))):
+                for constraint in constraints.strip().split(" | "):
+                    yield steps, constraint
+
     def problems(self, table: str, structure: Field) -> list[Problem]:
         """Returns the problems of a structure that a table finds."""
         found: list[Problem] = []
@@ -79,11 +89,8 @@ class Tables:
 
     def _read(self, table: str) -> _Node:
         root = self._nodes[table] = _Node()
-        for row in self._rows[table]:
-            path, _, constraints = row.partition("  ")
-            for steps in product(*(step.split(",") for step in _STEP.findall(path))):
-                for constraint in constraints.strip().split(" | "):
-                    self._add(root, steps, constraint)
+        for steps, constraint in self.rows(table):
+            self._add(root, steps, constraint)
         return root
 
     def _add(self, root: _Node, steps: Iterable[str], constraint: str) -> None:
@@ -124,8 +131,11 @@ class Tables:
     def _check(self, constraint: str) -> Check:
         if constraint in self._rows:
             return partial(self.problems, constraint)
-        if constraint in self._functions:
-            return self._functions[constraint]
+        if constraint in self.functions:
+            return self.functions[constraint]
+        if (match := re.fullmatch(r"(.+) after (.+)", constraint)) and match[2] in self.functions:
+            check, changed = self._check(match[1]), self.functions[match[2]]
+            return lambda own: check(changed(own))
         for pattern, form in FORMS.items():
             if match := re.fullmatch(pattern, constraint):
                 return partial(form, *match.groups())

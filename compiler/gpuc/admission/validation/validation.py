@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-import pathlib
 from collections.abc import Iterator
 
 from gpuc.admission.documents import api_group
 from gpuc.admission.request import Decision
-from gpuc.admission.validation import cron_job, jobs, kueue, metadata, pods, resources, volumes, webhooks
+from gpuc.admission.validation.all_tables import tables
 from gpuc.admission.validation.defaults import set_defaults
 from gpuc.admission.validation.field import Field, Problems
-from gpuc.admission.validation.jobs import with_claims
 from gpuc.admission.validation.metadata import structure_of_metadata
 from gpuc.admission.validation.structure import KUBERNETES, structure, table_of, without_nulls
-from gpuc.admission.validation.table import Tables
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
-
-_MODULES = (cron_job, jobs, kueue, metadata, pods, resources, volumes, webhooks)
-TABLES = Tables(
-    sorted((pathlib.Path(__file__).parent / "rows").glob("*.rows")),
-    {
-        name.strip("_").replace("_", " "): function
-        for module in _MODULES
-        for name, function in inspect.getmembers(module, inspect.isfunction)
-        if function.__module__ == module.__name__
-    },
-)
-"""The tables of all kinds, with the functions of the modules beside this one."""
 
 
 def validation_errors(document: Body, *, strict: bool = True, kubernetes: str = KUBERNETES) -> Iterator[Decision]:
@@ -43,7 +27,7 @@ def validation_errors(document: Body, *, strict: bool = True, kubernetes: str = 
         kubernetes: the minor version whose fields the object may have. The other checks are those of 1.35.
     """
     kind = f"{api_group(document)}/{document.get('kind')}"
-    if kind not in TABLES or table_of(document, kubernetes) is None:
+    if kind not in tables() or table_of(document, kubernetes) is None:
         message = f"gpuc has no table of the fields of {document.get('apiVersion')} {document.get('kind')}"
         yield Decision("unknown", "API server", message, field=("kind",))
         return
@@ -62,5 +46,6 @@ def _problems(document: Body, kind: str, *, strict: bool, kubernetes: str) -> Pr
         reason = "the API server drops it, but refuses unknown fields and wrong types"
         yield Field(("status",), None).not_checked(reason)
     set_defaults(complete)
-    for table in ("object", kind):
-        yield from TABLES.problems(table, Field((), with_claims(complete) if kind == "apps/StatefulSet" else complete))
+    name = f"name of {kind}"
+    for table in (name if name in tables() else "name of objects", "object", kind):
+        yield from tables().problems(table, Field((), complete))

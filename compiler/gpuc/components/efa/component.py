@@ -38,14 +38,9 @@ COMPONENT = Component(
     wave=0,
     artifacts=efa,
     is_needed=lambda cluster: bool(cluster.efa_pools),
-    may_need_refresh=False,
-    keeps_definitions=False,
-    chart_cluster_kinds=(),
+    may_need_refresh=False, keeps_definitions=False, chart_cluster_kinds=(),
     chart_kinds=(("apps", "DaemonSet"),),
-    cluster_kinds=(),
-    kinds=(),
-    folders=(),
-    ignored=(),
+    cluster_kinds=(), kinds=(), folders=(), ignored=(),
     reasons={
         "supportedInstanceLabels": "the plugin runs on the instance types of the pools with EFA",
         "tolerations": "the plugin tolerates the taints of the pools with EFA",
@@ -54,12 +49,8 @@ COMPONENT = Component(
     relied_defaults=dict.fromkeys(
         ("nameOverride", "fullnameOverride"), "with another name, Argo CD replaces the DaemonSet and all its pods"
     ),
-    ineffective={},
-    ineffective_because="",
-    namespace_labels=PLATFORM,
-    monitor=None,
-    alerts={},
-    alert_labels=lambda cluster: (),
+    ineffective={}, ineffective_because="", namespace_labels=PLATFORM, monitor=None, alerts={},
+    alert_labels=lambda cluster: (), ready_check=None, chapter=None, member_rights=(), auditor_rights=(),
     frameworks={},
     # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
     restarts=Restarts(
@@ -70,10 +61,7 @@ COMPONENT = Component(
             "the device plugin of EFA restarts on one node after the other; pods that run keep their devices"
         ),
     ),
-    hashed_values={},
-    chart_labels=None,
+    hashed_values={}, chart_labels=None,
     device_plugin=DevicePlugin("vpc.amazonaws.com/efa", (), "efa-k8s-device-plugin"),
-    config_maps=(),
-    rehearsal=None,
-    needs=nothing,
-)
+    config_maps=(), rehearsal=None, needs=nothing,
+)  # fmt: skip

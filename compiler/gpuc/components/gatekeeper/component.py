@@ -23,9 +23,11 @@ from gpuc.emit.component import (
 from gpuc.emit.component_facts import (
     ANY,
     HELM_LABELS,
+    READ,
     ChartLabels,
     Labels,
     PartialRestart,
+    ReadyCheck,
     Rehearsal,
     Restarts,
     named,
@@ -268,8 +270,7 @@ COMPONENT = Component(
     wave=-10,
     artifacts=gatekeeper,
     is_needed=lambda cluster: cluster.spec.policies is not None,
-    may_need_refresh=False,
-    keeps_definitions=False,
+    may_need_refresh=False, keeps_definitions=False,
     chart_cluster_kinds=(
         CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"),
     ),
@@ -317,17 +318,23 @@ COMPONENT = Component(
     ),
     ignored=(webhook_certificate("ValidatingWebhookConfiguration"),),
     # The chart labels the namespace.
-    namespace_labels={},
-    ineffective={},
-    ineffective_because="",
+    namespace_labels={}, ineffective={}, ineffective_because="",
     monitor=Monitor(METRICS, {"gatekeeper.sh/system": "yes"}, "PodMonitor"),
     alerts={"policies": policy_alerts},
     alert_labels=lambda cluster: (),
-    frameworks={},
-    restarts=RESTARTS,
-    hashed_values={},
-    chart_labels=CHART_LABELS,
-    device_plugin=None,
+    ready_check=ReadyCheck(
+        "All policies are created",
+        "get constrainttemplates -o custom-columns='NAME:.metadata.name,CREATED:.status.created'",
+    ),
+    chapter=None, member_rights=(),
+    auditor_rights=(
+        ("config.gatekeeper.sh", ("configs",), READ),
+        # The kinds of this group have the names of the ConstraintTemplates.
+        (CONSTRAINTS, ("*",), READ),
+        ("expansion.gatekeeper.sh", ("expansiontemplate",), READ),
+        (TEMPLATES, ("constrainttemplates",), READ),
+    ),
+    frameworks={}, restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None,
     config_maps=(),
     rehearsal=Rehearsal(
         program="gatekeeper",

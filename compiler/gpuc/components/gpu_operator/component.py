@@ -30,7 +30,16 @@ from gpuc.emit.component import (
     Folder,
     Monitor,
 )
-from gpuc.emit.component_facts import ChartLabels, ConfigMapValue, DevicePlugin, Restarts, nothing
+from gpuc.emit.component_facts import (
+    READ,
+    Chapter,
+    ChartLabels,
+    ConfigMapValue,
+    DevicePlugin,
+    ReadyCheck,
+    Restarts,
+    nothing,
+)
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster, GpuPool
 from gpuc.model.names import GPU
@@ -177,6 +186,16 @@ def metric_list(cluster: Cluster) -> str:
     return "".join(f"{metric.name}, {metric.type}, {metric.help}\n" for metric in exported)
 
 
+def _chapter(cluster: Cluster) -> dict[str, object]:
+    return {
+        "operator_namespace": cluster.components["gpu-operator"].namespace,
+        "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
+        "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
+        "unchecked": [pool for pool in cluster.gpu_pools if pool.has_nvswitch and not pool.reports_gpus],
+        "own_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.judges_user_data],
+    }
+
+
 METRICS: Body = {
     "endpoints": [
         {
@@ -221,8 +240,7 @@ COMPONENT = Component(
     wave=0,
     artifacts=gpu_operator,
     is_needed=lambda cluster: bool(cluster.gpu_pools),
-    may_need_refresh=True,
-    keeps_definitions=False,
+    may_need_refresh=True, keeps_definitions=False,
     chart_cluster_kinds=(CRD, *CLUSTER_ROLES),
     chart_kinds=(*CONTROLLER, ("", "ConfigMap"), ("apps", "DaemonSet"), ("batch", "Job")),
     cluster_kinds=(*CLUSTER_ROLES, *ADMISSION_POLICIES, ("nvidia.com", "ClusterPolicy")),
@@ -250,9 +268,11 @@ COMPONENT = Component(
     monitor=Monitor(METRICS, {"app": "nvidia-dcgm-exporter"}),
     alerts={"gpu": gpu_alerts, "nodes": node_alerts},
     alert_labels=alert_labels,
-    frameworks={},
-    restarts=RESTARTS,
-    hashed_values={},
+    ready_check=ReadyCheck("The state of the ClusterPolicy is ready", "get clusterpolicies.nvidia.com"),
+    chapter=Chapter("checks", _chapter),
+    member_rights=(),
+    auditor_rights=(("nvidia.com", ("clusterpolicies", "nvidiadrivers"), READ),),
+    frameworks={}, restarts=RESTARTS, hashed_values={},
     # Source: NVIDIA/gpu-operator v26.7.0 assets/state-dcgm-exporter
     chart_labels=ChartLabels({"app": DCGM, "app.kubernetes.io/component": DCGM}, {"app": DCGM}, has_all=False),
     # Source: NVIDIA/k8s-device-plugin deployments/helm
@@ -262,6 +282,5 @@ COMPONENT = Component(
         ConfigMapValue(("migManager", "config"), has_default_key=False),
         ConfigMapValue(("dcgmExporter", "config"), has_default_key=False),
     ),
-    rehearsal=None,
-    needs=nothing,
+    rehearsal=None, needs=nothing,
 )  # fmt: skip

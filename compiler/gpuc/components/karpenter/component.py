@@ -23,8 +23,10 @@ from gpuc.emit.component_facts import (
     INSTANCE_LABEL,
     POD_IDENTITY_AGENT,
     SYSTEM_NODES,
+    Chapter,
     ChartLabels,
     InstalledChart,
+    ReadyCheck,
     Rehearsal,
     Restarts,
     named,
@@ -32,6 +34,7 @@ from gpuc.emit.component_facts import (
 from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, GIB, MEMORY, texts
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
+from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.objects.object_set import dig
@@ -153,6 +156,17 @@ def _ignored_hash(group: str, kind: str, name: str) -> Body:
     return {"group": group, "kind": kind, "jsonPointers": pointers}
 
 
+def _chapter(cluster: Cluster) -> dict[str, object]:
+    return {
+        "hours": cluster.spec.working_hours,
+        "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
+        "without_spare": [pool for pool in cluster.pools if pool.is_static and not pool.can_start_spare_node],
+        "blocks": [pool for pool in cluster.pools if pool.hold_at],
+        "duration": format_duration,
+        "utc": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
+    }
+
+
 def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
     settings = dig(chart.values, "settings")
     yield SYSTEM_NODES, ()
@@ -183,9 +197,7 @@ COMPONENT = Component(
     section=("spec", "cloud", "aws"),
     wave=0,
     artifacts=karpenter,
-    is_needed=lambda cluster: True,
-    may_need_refresh=False,
-    keeps_definitions=False,
+    is_needed=lambda cluster: True, may_need_refresh=False, keeps_definitions=False,
     chart_cluster_kinds=CLUSTER_ROLES,
     chart_kinds=(*CONTROLLER, ("", "Service"), ("policy", "PodDisruptionBudget")),
     cluster_kinds=(
@@ -219,15 +231,15 @@ COMPONENT = Component(
             ),
         ),
     ),
-    ignored=(),
-    ineffective={},
-    ineffective_because="",
-    namespace_labels=PLATFORM,
+    ignored=(), ineffective={}, ineffective_because="", namespace_labels=PLATFORM,
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "karpenter"}, build_metric="karpenter_build_info"),
     alerts={"nodes": node_alerts, "capacity": capacity_alerts},
     alert_labels=lambda cluster: (),
-    frameworks={},
-    restarts=RESTARTS,
+    ready_check=ReadyCheck(
+        "All node pools, node classes and overlays are ready", "get nodepools,ec2nodeclasses,nodeoverlays"
+    ),
+    chapter=Chapter("quotas", _chapter),
+    member_rights=(), auditor_rights=(), frameworks={}, restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.
     # Source: aws/karpenter-provider-aws v1.14.1 pkg/operator/operator.go (GetCABundle)
     hashed_values={"settings.clusterCABundle": "CA bundle of the API server"},
@@ -237,14 +249,12 @@ COMPONENT = Component(
         pods=named("karpenter", INSTANCE_LABEL),
         relabelling=("nameOverride", "additionalLabels", "podLabels"),
     ),
-    device_plugin=None,
-    config_maps=(),
+    device_plugin=None, config_maps=(),
     rehearsal=Rehearsal(
         program="karpenter-kwok",
         data=("karpenter-kwok-crds",),
         definitions="karpenter-crds",
-        unused_groups=(),
-        replaced_port="",
+        unused_groups=(), replaced_port="",
     ),
     needs=_needs,
 )  # fmt: skip

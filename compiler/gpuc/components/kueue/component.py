@@ -24,14 +24,17 @@ from gpuc.emit.component_facts import (
     HELM_LABELS,
     INSTANCE_LABEL,
     MANAGER_LABEL,
+    READ,
+    Chapter,
     ChartLabels,
     InstalledChart,
+    ReadyCheck,
     Rehearsal,
     Restarts,
     named,
 )
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
-from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.kueue import GROUP, VISIBILITY
 from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
 from gpuc.model import Cluster
 from gpuc.model.names import TENANT_KEY
@@ -148,6 +151,14 @@ def _wait_for_pods_ready(cluster: Cluster) -> Body:
     }
 
 
+def _chapter(cluster: Cluster) -> dict[str, object]:
+    return {
+        "ready_minutes": pods_ready_minutes(cluster),
+        "attempts": cluster.spec.kueue.start_attempts,
+        "counts_pods": manages_pods(cluster),
+    }
+
+
 def _needs(chart: InstalledChart) -> Iterator[tuple[str, Path]]:
     text = dig(chart.values, *CONFIGURATION)
     for _, framework in items(dig(chart.documents.get(text, {}), "integrations", "frameworks")):
@@ -215,8 +226,7 @@ COMPONENT = Component(
     wave=10,
     artifacts=kueue,
     is_needed=lambda cluster: bool(cluster.queues),
-    may_need_refresh=True,
-    keeps_definitions=True,
+    may_need_refresh=True, keeps_definitions=True,
     chart_cluster_kinds=(
         CRD, *CLUSTER_ROLES, (ADMISSION_REGISTRATION, "MutatingWebhookConfiguration"),
         (ADMISSION_REGISTRATION, "ValidatingWebhookConfiguration"), ("apiregistration.k8s.io", "APIService"),
@@ -253,17 +263,28 @@ COMPONENT = Component(
             "jsonPointers": ["/spec/conversion/webhook/clientConfig/caBundle"],
         },
     ),
-    ineffective={},
-    ineffective_because="",
-    namespace_labels=PLATFORM,
+    ineffective={}, ineffective_because="", namespace_labels=PLATFORM,
     monitor=Monitor(METRICS, {"app.kubernetes.io/name": "kueue"}, build_metric="kueue_build_info"),
     alerts={"queues": queue_alerts},
     alert_labels=lambda cluster: (),
-    frameworks={},
-    restarts=RESTARTS,
-    hashed_values={},
-    chart_labels=CHART_LABELS,
-    device_plugin=None,
+    ready_check=ReadyCheck(
+        "All ClusterQueues are active",
+        "get clusterqueues -o custom-columns='NAME:.metadata.name,"
+        'ACTIVE:.status.conditions[?(@.type=="Active")].status,PENDING:.status.pendingWorkloads\'',
+    ),
+    chapter=Chapter("quotas", _chapter),
+    member_rights=(
+        (GROUP, ("localqueues", "workloads"), READ),
+        (VISIBILITY, ("localqueues/pendingworkloads",), ("get",)),
+    ),
+    auditor_rights=(
+        (
+            GROUP, ("admissionchecks", "clusterqueues", "cohorts", "resourceflavors", "topologies",
+                    "workloadpriorityclasses"), READ,
+        ),
+        (VISIBILITY, ("clusterqueues/pendingworkloads",), ("get",)),
+    ),
+    frameworks={}, restarts=RESTARTS, hashed_values={}, chart_labels=CHART_LABELS, device_plugin=None,
     config_maps=(),
     rehearsal=Rehearsal(
         program="kueue",

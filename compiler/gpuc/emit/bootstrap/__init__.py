@@ -19,10 +19,8 @@ from gpuc.emit.prerequisites.record import variables
 from gpuc.emit.template import render
 from gpuc.emit.workloads import workloads
 from gpuc.kubernetes.amounts import MEMORY, quantity_text
-from gpuc.kubernetes.duration import format_duration
 from gpuc.manifest.manifest import Artifact, Manifest, Text
 from gpuc.model import Cluster, Pool
-from gpuc.model.time_limits import manages_pods, pods_ready_minutes
 from gpuc.spec.charts import LAST_WAVE
 from gpuc.spec.patches import Patch
 from gpuc.spec.platform import NodeAgent
@@ -30,9 +28,6 @@ from gpuc.spec.platform import NodeAgent
 ORIGIN: SpecPath = ("spec", "delivery")
 Titled = tuple[tuple[int, ...], str]
 """The sync waves of Applications, and their title."""
-
-_JUDGED = ("al2023", "ubuntu")
-"""Image families on which a failure of userData is visible."""
 
 
 def bootstrap(cluster: Cluster, components: tuple[Component, ...], folders: list[Folder]) -> Iterator[Artifact]:
@@ -45,11 +40,25 @@ def bootstrap(cluster: Cluster, components: tuple[Component, ...], folders: list
     folder = Path(__file__).parent
     readme = _readme_values(cluster, components, folders)
     texts = {
-        "README.md": render(folder, "readme.md.j2", **readme),
+        "README.md": render(folder, "readme.md.j2", **readme, chapters=_chapters(cluster, components, readme)),
         "argocd-health.yaml": render(folder, "argocd-health.yaml.j2", gpus=bool(cluster.gpu_pools)),
     }
     for file, text in texts.items():
         yield Text(cluster.entry(file), ORIGIN, text)
+
+
+def _chapters(cluster: Cluster, components: Iterable[Component], known: dict[str, object]) -> dict[str, str]:
+    """Returns the chapters of the components, by the chapter of the README that they follow.
+
+    Args:
+        known: the variables of the README, which the templates of the chapters know too.
+    """
+    texts: dict[str, str] = {"checks": "", "quotas": ""}
+    for component in by_section(components):
+        if component.chapter:
+            values = {**known, **component.chapter.values(cluster)}
+            texts[component.chapter.after] += render(component.folder, "chapter.md.j2", **values)
+    return texts
 
 
 def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders: list[Folder]) -> dict[str, object]:
@@ -64,12 +73,11 @@ def _readme_values(cluster: Cluster, components: tuple[Component, ...], folders:
         "reserved_step": titles.index(CAPACITY_TITLE) + 1 if CAPACITY_TITLE in titles else 0,
         **_delivery_values(cluster),
         **_component_values(cluster, components, folders),
-        **_replacement_values(cluster),
+        "reserved": [pool for pool in cluster.pools if pool.spec.reservations],
+        "keeps_runs": [pool for pool in cluster.pools if pool.keeps_runs],
+        "warm": [pool for pool in cluster.pools if pool.warm_nodes],
         "agents": [_agent(name, agent) for name, agent in cluster.spec.node_agents.items()],
         "mps_pools": [pool for pool in cluster.gpu_pools if pool.mps_user is not None],
-        "by_operator": [pool for pool in cluster.gpu_pools if pool.mig_by_operator],
-        "reporting": [pool for pool in cluster.gpu_pools if pool.reports_gpus],
-        "unchecked": [pool for pool in cluster.gpu_pools if _has_nvswitch(pool) and not pool.reports_gpus],
         "outside": _outside_of_model(cluster),
         **_unproved_values(cluster),
         "isolates": any(tenant.isolates_network for tenant in cluster.tenants),
@@ -104,7 +112,7 @@ def _component_values(cluster: Cluster, components: tuple[Component, ...], folde
         "awaited_charts": [name for name, chart in cluster.spec.charts.items() if chart.wave < LAST_WAVE],
         "of_users": [*cluster.spec.charts, *(f"extra-{owner}".rstrip("-") for owner in cluster.object_owners)],
         "with_crds": [component.name for component in managed if component.may_need_refresh],
-        "operator_namespace": cluster.components["gpu-operator"].namespace,
+        "ready_checks": [component.ready_check for component in by_section(components) if component.ready_check],
     }
 
 
@@ -166,33 +174,9 @@ def _unproved_values(cluster: Cluster) -> dict[str, object]:
         "fabric_unproved": [
             pool
             for pool in cluster.gpu_pools
-            if pool.reports_gpus and _has_nvswitch(pool) and pool.gpu.architecture == "blackwell"
+            if pool.reports_gpus and pool.has_nvswitch and pool.gpu.architecture == "blackwell"
         ],
-        "own_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id in _JUDGED],
-        "unjudged_scripts": [pool for pool in cluster.pools if pool.own_user_data and pool.image.id not in _JUDGED],
-    }
-
-
-def _has_nvswitch(pool: Pool) -> bool:
-    return any(instance.nvswitch for instance in pool.instances)
-
-
-def _replacement_values(cluster: Cluster) -> dict[str, object]:
-    """Returns the values of the sections about reservations, replaced nodes and workloads that do not start."""
-    reserved = [pool for pool in cluster.pools if pool.spec.reservations]
-    return {
-        "reserved": reserved,
-        "hours": cluster.spec.working_hours,
-        "expiring": [pool for pool in cluster.pools if pool.spec.expire_after],
-        "keeps_runs": [pool for pool in cluster.pools if pool.keeps_runs],
-        "without_spare": [pool for pool in cluster.pools if pool.is_static and not pool.can_start_spare_node],
-        "warm": [pool for pool in cluster.pools if pool.warm_nodes],
-        "blocks": [pool for pool in cluster.pools if pool.hold_at],
-        "ready_minutes": pods_ready_minutes(cluster),
-        "attempts": cluster.spec.kueue.start_attempts,
-        "counts_pods": manages_pods(cluster),
-        "duration": format_duration,
-        "utc": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
+        "unjudged_scripts": [pool for pool in cluster.pools if pool.own_user_data and not pool.judges_user_data],
     }
 
 

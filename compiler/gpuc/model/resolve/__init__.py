@@ -87,11 +87,11 @@ def _components(spec: Spec, catalog: Catalog, findings: list[Finding]) -> dict[s
     if known is None:
         findings.append(unknown("release set", spec.releases.set, catalog.releases, (*path, "set")))
         return {}
-    components = dict(known)
+    components = {name: row for name, row in known.items() if not row.optional or name in spec.components}
     for name, version in spec.releases.components.items():
         if name not in known:
             findings.append(unknown("component", name, known, (*path, "components", name), on_key=True))
-        else:
+        elif name in components:
             components[name] = replace(known[name], version=version)
     for name, settings in spec.components.items():
         if name not in known:

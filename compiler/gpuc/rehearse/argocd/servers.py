@@ -13,11 +13,11 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import IO
 
+from gpuc.kubernetes.kueue import VISIBILITY
 from gpuc.rehearse.argocd.http_handlers import Handler, Request
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.process import LOOPBACK
 
-GROUP = "visibility.kueue.x-k8s.io"
 JSON = {"Content-Type": "application/json"}
 CHUNK = 1 << 16
 FORWARDED_HEADERS = ("Content-Type", "Content-Encoding", "Git-Protocol", "Accept", "Range")
@@ -76,16 +76,21 @@ def serve_visibility(authority: Authority, address: str, port: int) -> Callable[
 
     address and port: the address and the port of the Service. authority issues the certificate of the server.
     """
-    files = authority.issue("visibility", GROUP, hosts=(address,))
+    files = authority.issue("visibility", VISIBILITY, hosts=(address,))
     return start_server("visibility", (address, port), files, _Visibility)
 
 
 def discovery(path: str) -> tuple[int, bytes]:
     """Returns (status code, content) of the response for a path."""
     segments = path.partition("?")[0].strip("/").split("/")
-    if segments[:2] != ["apis", GROUP] or len(segments) != 3:
+    if segments[:2] != ["apis", VISIBILITY] or len(segments) != 3:
         return 404, b"{}"
-    listed = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{GROUP}/{segments[2]}", "resources": []}
+    listed = {
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": f"{VISIBILITY}/{segments[2]}",
+        "resources": [],
+    }
     return 200, json.dumps(listed).encode()
 
 

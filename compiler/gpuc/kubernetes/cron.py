@@ -1,23 +1,15 @@
-"""The names and the time zones of CronJobs, and their schedules as the CronJob controller reads them.
+"""Cron schedules as the CronJob controller reads them.
 
-Source: k8s.io/kubernetes v1.35.4 pkg/apis/batch/validation/validation.go (ValidateCronJobCreate);
-robfig/cron v3.0.1 parser.go (ParseStandard), spec.go (bounds)
+Source: robfig/cron v3.0.1 parser.go (ParseStandard), spec.go (bounds)
 """
 
 from __future__ import annotations
 
 import re
-import zoneinfo
 from typing import NamedTuple
 
-from gpuc.admission.validation.field import Field, Problems
-from gpuc.catalog import load
-from gpuc.diagnostics.spelling import nearest
 from gpuc.kubernetes.schedule import DAYS
 
-NAME_MAX = 52
-"""The maximum length of the name; the controller adds 11 characters to the names of Jobs."""
-_ZONE = re.compile(r"(?!.*(?:^|/)(?:\.{1,2}(?:/|$)|-))[-A-Za-z._0-9+]{1,14}(?:/[-A-Za-z._0-9+]{1,14})*")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 """The days of the months in a leap year."""
@@ -25,33 +17,6 @@ _DESCRIPTORS = ("@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midni
 _EVERY = "@every "
 _DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _NUMBER = re.compile(r"\+?[0-9]{1,18}")
-
-
-def _name_of_jobs(name: Field) -> Problems:
-    if len(name.text) > NAME_MAX:
-        message = f"the name of the CronJob has {len(name.text)} characters; at most {NAME_MAX} are allowed"
-        yield name.problem(message)
-
-
-def _cron_schedule(schedule: Field) -> Problems:
-    if "TZ" in schedule.text:
-        yield schedule.problem("a schedule cannot contain a time zone", "move the time zone to spec.timeZone")
-    elif error := schedule_error(schedule.text) if schedule.text else "":
-        yield schedule.problem(f'schedule "{schedule.text}" is not a cron schedule: {error}')
-
-
-def _time_zone(field: Field) -> Problems:
-    zone = field.text
-    if field.value != zone or zone in load().time_zones:
-        return
-    known = zoneinfo.available_timezones()
-    if not _ZONE.fullmatch(zone) or zone.lower() == "local":
-        yield field.invalid("a name of the IANA time zone database such as Europe/Berlin")
-    elif not known:
-        yield field.not_checked("this machine has no time zone data")
-    elif zone not in known:
-        suggestion = nearest(zone, sorted(known))
-        yield field.invalid("a name of the IANA time zone database", f"write {suggestion}" if suggestion else "")
 
 
 class _Bounds(NamedTuple):

@@ -1,34 +1,21 @@
-"""Checks of the webhooks of JobSet, LeaderWorkerSet, Kubeflow and Ray that are more than a row of a table.
+"""Checks of the webhooks for JobSets that are more than a row of a table.
 
-The webhook of Kubeflow Trainer reads the runtime of the TrainJob from the cluster, which gpuc does not.
-
-Source: kubernetes-sigs/jobset v0.12.0 pkg/webhooks/jobset_webhook.go; kubernetes-sigs/lws v0.9.0
-pkg/webhooks/leaderworkerset_webhook.go; kubeflow/training-operator v1.9.3 pkg/webhooks, pkg/common/util/webhooks.go
+Source: kubernetes-sigs/jobset v0.12.0 pkg/webhooks/jobset_webhook.go
 """
 
 from __future__ import annotations
 
-from math import ceil
-from typing import Any
-
-from gpuc.admission.request import Decision
-from gpuc.admission.validation.constraints import percentage
+from gpuc.admission.validation.changes import ChangedObject, Refusals
 from gpuc.admission.validation.field import INT32_MAX, Field, Problems, count_or_one, number, text
+from gpuc.admission.validation.kueue_topology import pod_set, pods_of_job, topology_of_groups
 from gpuc.kubernetes.dns_name import LABEL_1035, MAX_LABEL, is_label_value
-from gpuc.parts.workload_kinds import workload_kind
 
-_CONTAINERS = ("template", "spec", "containers")
-SUBGROUP_TOPOLOGY = "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology"
-
-
-_CONTAINER_NAMES = {
-    "JAXJob": "jax", "PaddleJob": "paddle", "PyTorchJob": "pytorch", "TFJob": "tensorflow", "XGBoostJob": "xgboost",
-}  # fmt: skip
-"""The name of the container that every replica must have, by kind of the training operator."""
-_ROLES = {
-    "JAXJob": ("Worker",), **dict.fromkeys(("PaddleJob", "PyTorchJob", "XGBoostJob"), ("Master", "Worker")),
-}  # fmt: skip
-"""The allowed roles by kind. The webhook allows every role of a TFJob."""
+_TEMPLATE = ("template", "spec", "template")
+_SCHEDULING = (
+    ("metadata",), ("metadata", "annotations"), ("metadata", "labels"), ("spec", "nodeSelector"),
+    ("spec", "tolerations"), ("spec", "schedulingGates"),
+)  # fmt: skip
+"""The fields of the pod templates that may change while a JobSet is suspended."""
 
 
 def _replicated_jobs(jobs: Field) -> Problems:
@@ -118,72 +105,26 @@ def _order_of_jobs(policy: Field) -> Problems:
         yield policy.problem("startupPolicyOrder InOrder and dependsOn are both set", "remove dependsOn")
 
 
-def _replica_specs(document: Field) -> Problems:
-    specs = document.at("spec", workload_kind("kubeflow.org", document.get("kind")).templates[0].split(".")[1])
-    if specs.value is None:
-        yield specs.missing()
+def _topology_of_replicated_jobs(jobs: Field) -> Problems:
+    yield from topology_of_groups(
+        pod_set(
+            job.at("template", "spec", "template"),
+            count_or_one(job.get("replicas")) * pods_of_job(job.get("template", "spec")),
+        )
+        for job in jobs.rows()
+    )
 
 
-def _role_and_container(replica: Field) -> Problems:
-    kind = replica.root.get("kind")
-    container, roles = _CONTAINER_NAMES[kind], _ROLES.get(kind, (replica.name,))
-    if replica.name not in roles:
-        yield replica.problem(f"there is no role {replica.name}; expected {' or '.join(roles)}")
-    names = [text(row.get("name")) for row in replica.rows(*_CONTAINERS)]
-    if container not in names:
-        fix = f"write name: {container}" if len(names) == 1 else ""
-        yield replica.at(*_CONTAINERS).problem(f"one container must have the name {container}", fix)
+def _generate_names_of_rules(rules: Field) -> Problems:
+    for index, rule in enumerate(row.value for row in rules.rows()):
+        if isinstance(rule, dict) and not rule.get("name"):
+            rule["name"] = f"failurePolicyRule{index}"
+    yield from ()
 
 
-def _deletion_strategy(strategy: Field) -> Problems:
-    old = [strategy.get(name) is not None for name in ("onSuccess", "onFailure")]
-    has_rules = strategy.get("deletionRules") is not None
-    if (any(old) and has_rules) or not (all(old) or has_rules):
-        yield strategy.problem("expected either onSuccess and onFailure, or deletionRules")
-
-
-def _runtime(document: Field) -> Problems:
-    message = "gpuc does not evaluate the webhook of Kubeflow Trainer, which reads the runtime of the TrainJob"
-    yield Decision("unknown", "webhook of Kubeflow Trainer", message, field=("spec", "runtimeRef"))
-
-
-def _number_of_pods(document: Field) -> Problems:
-    replicas, size = document.at("spec", "replicas"), number(document.get("spec", "leaderWorkerTemplate", "size"))
-    if (replicas.number or 0) * (size or 1) > INT32_MAX:
-        yield replicas.problem(f"replicas times size is more than {INT32_MAX}")
-
-
-def _can_replace_groups(rolling: Field) -> Problems:
-    replicas = number(rolling.within("LeaderWorkerSet").get("spec", "replicas")) or 0
-    unavailable = _scaled(rolling.get("maxUnavailable"), replicas)
-    surge = _scaled(rolling.get("maxSurge"), replicas, up=True)
-    if replicas and unavailable == 0 and surge == 0:
-        message = "maxUnavailable and maxSurge are both 0, so that no group can be replaced"
-        yield rolling.at("maxUnavailable").problem(message, "write maxUnavailable: 1")
-
-
-def _scaled(value: Any, total: int, *, up: bool = False) -> int:
-    percent = percentage(value)
-    if percent is None:
-        return number(value) or 0
-    return ceil(percent * total / 100) if up else percent * total // 100
-
-
-def _sub_groups(document: Field) -> Problems:
-    template = document.at("spec", "leaderWorkerTemplate")
-    policy, size = template.get("subGroupPolicy"), number(template.get("size")) or 1
-    if policy is None:
-        annotation = document.at("metadata", "annotations", SUBGROUP_TOPOLOGY)
-        if annotation.value is not None:
-            yield annotation.problem("the annotation needs spec.leaderWorkerTemplate.subGroupPolicy.subGroupSize")
-        return
-    field = template.at("subGroupPolicy", "subGroupSize")
-    own = field.number
-    if own is None or own < 1:
-        yield field.invalid("1 or more")
-    elif own > size:
-        yield field.invalid(f"at most the size, {size}")
-    elif size % own and (size - 1) % own:
-        yield field.invalid(f"a divisor of the size, {size}, or of the number of workers, {size - 1}")
-    elif template.get("subGroupPolicy", "subGroupPolicyType") == "LeaderExcluded" and (size - 1) % own:
-        yield field.invalid(f"a divisor of the number of workers, {size - 1}, with LeaderExcluded")
+def _jobs_unless_suspended(job_set: ChangedObject) -> Refusals:
+    """Yields the first changed field of the Jobs, except fields for scheduling if the JobSet is suspended."""
+    jobs = [field.path for field in job_set.fields if field.is_below("spec", "replicatedJobs")]
+    mutable = _SCHEDULING if True in job_set.values("spec", "suspend") else ()
+    changed = [path for path in jobs if path[3:6] != _TEMPLATE or path[6:8] not in mutable]
+    yield from ((path, "the Jobs of a JobSet are immutable") for path in changed[:1])

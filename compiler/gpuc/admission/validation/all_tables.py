@@ -1,0 +1,31 @@
+"""The tables of pods and of all kinds of workloads, with the functions that their rows name.
+
+The rows and the functions of a family of kinds are in gpuc.workloads.<family>: <family>.rows and checks.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from gpuc.admission.validation.table import Tables
+from gpuc.parts.workload_kinds import family_files, family_modules
+
+_OWN = "gpuc.admission.validation"
+_MODULES = ("changes", "kueue", "kueue_topology", "metadata", "pods", "resources", "volumes")
+"""The modules of this package with functions that rows name."""
+
+
+@cache
+def tables() -> Tables:
+    """Returns the tables. The modules of the families are imported when the tables are first used."""
+    own = (import_module(f"{_OWN}.{name}") for name in _MODULES)
+    functions = {
+        name.strip("_").replace("_", " "): function
+        for module in (*own, *family_modules("checks"))
+        for name, function in inspect.getmembers(module, inspect.isfunction)
+        if function.__module__ == module.__name__
+    }
+    return Tables([*sorted((Path(__file__).parent / "rows").glob("*.rows")), *family_files("*.rows")], functions)

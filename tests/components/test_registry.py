@@ -1,0 +1,127 @@
+"""Each component answers for its chart what the engines ask: the answers agree with each other and with the chart."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+
+from gpuc.catalog import load
+from gpuc.catalog.schemas import chart, custom_kinds
+from gpuc.catalog.schemas.structural import Schema
+from gpuc.emit.argocd import argocd
+from gpuc.emit.component import Component, components, needed_components
+from gpuc.parts.workload_kinds import installed_controllers
+from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
+from tests.emit import fleet
+
+CLUSTERS = (*EXAMPLES, *HUB_CLUSTERS, "custom-euc1")
+RELEASES = load().releases[max(load().releases)]
+KUEUE_WAVE = 10
+WITHOUT_TABLE = {
+    "match.gatekeeper.sh": "the group of one kind with the schema of `match`, of which nobody creates objects",
+    "mutations.gatekeeper.sh": "Gatekeeper runs without mutation",
+}
+"""API groups of charts of which gpuc has no schemas, with the reason."""
+WITHOUT_SCHEMA = {
+    "kataManager": "values.toml rejects it",
+    "operator.defaultGPUMode": "only the templates have it",
+    "operator.metrics": "only a comment in values.yaml has it",
+    "validator.version": "only a comment in values.yaml has it",
+}
+"""Paths of Helm values that a component names and that are not in the schema, with the reason."""
+each_component = pytest.mark.parametrize("component", components(), ids=lambda component: component.name)
+
+
+def clusters_with(component: Component) -> list[str]:
+    return [name for name in CLUSTERS if component in needed_components(example(name))]
+
+
+@each_component
+def test_an_example_cluster_needs_the_component(component: Component) -> None:
+    assert clusters_with(component)
+
+
+@each_component
+def test_the_readme_has_the_chapter_of_the_component_or_there_is_none(component: Component) -> None:
+    file = component.folder / "chapter.md.j2"
+    assert file.is_file() == (component.chapter is not None)
+    titles = re.findall(r"^#+ [^{\n]+$", file.read_text(), re.MULTILINE) if component.chapter else []
+    for name in clusters_with(component):
+        readme = fleet.readme(argocd(example(name)))
+        assert [title for title in titles if title not in readme] == []
+        assert component.ready_check is None or f". {component.ready_check.statement}:" in readme
+
+
+@each_component
+def test_each_api_group_of_the_chart_has_a_schema_or_a_reason(component: Component) -> None:
+    tables = {api.rpartition("/")[0] for api, _ in custom_kinds()}
+    groups = set(RELEASES[component.name].groups)
+    assert groups - tables == groups & set(WITHOUT_TABLE)
+
+
+@each_component
+def test_a_wave_is_after_what_it_needs(component: Component) -> None:
+    waves = {other.name: other.wave for other in components()}
+    definitions = RELEASES[component.name].crds_from
+    assert definitions in ("", component.name) or waves[definitions] < component.wave
+    assert all(folder.wave >= component.wave for folder in component.folders)
+    # Kueue manages a kind only if its definition exists when Kueue starts.
+    assert not component.frameworks or component.wave < KUEUE_WAVE
+
+
+@each_component
+def test_a_framework_is_a_kind_of_the_chart(component: Component) -> None:
+    for framework, account in component.frameworks.items():
+        assert framework in installed_controllers()
+        assert framework.partition("/")[0] in RELEASES[component.name].groups
+        assert account.partition("/")[0] == RELEASES[component.name].namespace
+
+
+@each_component
+def test_the_monitor_selects_labels_of_the_chart(component: Component) -> None:
+    if component.monitor and component.chart_labels:
+        known = component.chart_labels.of(component.monitor.kind)
+        for key, value in component.monitor.labels.items():
+            assert value in known[key]
+
+
+@each_component
+def test_each_alert_of_the_table_is_one_of_the_component(component: Component) -> None:
+    file = component.folder / "alerts.toml"
+    named = set(tomllib.loads(file.read_text())) if file.is_file() else set()
+    yielded = {
+        alert.name
+        for name in clusters_with(component)
+        for function in component.alerts.values()
+        for alert in function(example(name))
+    }
+    assert named == yielded
+
+
+@each_component
+def test_an_alert_asks_for_metrics_of_a_component_with_a_monitor(component: Component) -> None:
+    assert not component.alerts or component.monitor
+    assert not (component.monitor and component.monitor.build_metric) or component.alerts
+
+
+def has_path(schema: Schema, path: str, definitions: Schema) -> bool:
+    for step in path.split("."):
+        while "$ref" in schema:
+            schema = definitions[schema["$ref"].rpartition("/")[2]]
+        if step not in schema.get("properties", {}):
+            return not schema.get("properties") and schema.get("additionalProperties") is not False
+        schema = schema["properties"][step]
+    return True
+
+
+@each_component
+def test_the_paths_of_helm_values_exist_in_the_chart(component: Component) -> None:
+    schema = chart(component.name)
+    assert schema is not None
+    effective = [path for paths in component.ineffective.values() for path in paths]
+    paths = (*component.reasons, *component.relied_defaults, *component.ineffective, *effective)
+    unknown = {path for path in paths if not has_path(schema, path, schema.get("$defs", {}))}
+    assert unknown == set(WITHOUT_SCHEMA) & {*paths}
+    assert bool(component.ineffective) == bool(component.ineffective_because)
