@@ -20,14 +20,14 @@ def iam(cluster: Cluster) -> Chapter:
     """Returns the chapter about the IAM roles of nodes and of Karpenter's controller, and the interruption queue."""
     settings = cluster.aws
     values = {
-        "karpenter": cluster.components["karpenter"],
         "node_role_command": _node_role_command(settings),
         "has_other_role": settings.node_role != f"KarpenterNodeRole-{settings.eks_cluster}",
         "has_other_queue": settings.interruption_queue not in (None, settings.eks_cluster),
         "uses_spot": _uses_spot(cluster),
     }
     title = "IAM roles" + (" and the interruption queue" if settings.interruption_queue else "")
-    return written(cluster, "iam", title, _iam_rows(cluster), **values)
+    controller = cluster.components["karpenter"]
+    return written(cluster, "iam", title, _iam_rows(cluster), karpenter=controller, **values)
 
 
 def _iam_rows(cluster: Cluster) -> Iterator[Row]:
