@@ -23,6 +23,7 @@ from gpuc.emit.component_facts import (
     DevicePlugin,
     Needs,
     PolicyRule,
+    Preparation,
     ReadyCheck,
     Rehearsal,
     Restarts,
@@ -191,6 +192,8 @@ class Component:
     """The Helm values that name a ConfigMap."""
     ready_check: ReadyCheck | None
     """How an engineer checks that the objects of the component are ready; None if it has no objects with a status."""
+    preparation: Preparation | None
+    """The chapter about what the component needs from outside; None if other chapters have all that it needs."""
     chapter: Chapter | None
     """The chapter in the README of a cluster that needs the component."""
     member_rights: tuple[PolicyRule, ...]

@@ -326,7 +326,7 @@ COMPONENT = Component(
         "All policies are created",
         "get constrainttemplates -o custom-columns='NAME:.metadata.name,CREATED:.status.created'",
     ),
-    chapter=None, member_rights=(),
+    preparation=None, chapter=None, member_rights=(),
     auditor_rights=(
         ("config.gatekeeper.sh", ("configs",), READ),
         # The kinds of this group have the names of the ConstraintTemplates.

@@ -269,7 +269,7 @@ COMPONENT = Component(
     alerts={"gpu": gpu_alerts, "nodes": node_alerts},
     alert_labels=alert_labels,
     ready_check=ReadyCheck("The state of the ClusterPolicy is ready", "get clusterpolicies.nvidia.com"),
-    chapter=Chapter("checks", _chapter),
+    preparation=None, chapter=Chapter("checks", _chapter),
     member_rights=(),
     auditor_rights=(("nvidia.com", ("clusterpolicies", "nvidiadrivers"), READ),),
     frameworks={}, restarts=RESTARTS, hashed_values={},

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpuc.components.karpenter.alerts import capacity_alerts, node_alerts
 from gpuc.components.karpenter.objects import overlay_capacity, pool_objects
+from gpuc.components.karpenter.preparation import iam
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import (
     CLUSTER_ROLES,
@@ -26,6 +27,7 @@ from gpuc.emit.component_facts import (
     Chapter,
     ChartLabels,
     InstalledChart,
+    Preparation,
     ReadyCheck,
     Rehearsal,
     Restarts,
@@ -238,7 +240,7 @@ COMPONENT = Component(
     ready_check=ReadyCheck(
         "All node pools, node classes and overlays are ready", "get nodepools,ec2nodeclasses,nodeoverlays"
     ),
-    chapter=Chapter("quotas", _chapter),
+    preparation=Preparation(20, iam), chapter=Chapter("quotas", _chapter),
     member_rights=(), auditor_rights=(), frameworks={}, restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.
     # Source: aws/karpenter-provider-aws v1.14.1 pkg/operator/operator.go (GetCABundle)

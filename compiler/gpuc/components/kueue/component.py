@@ -272,7 +272,7 @@ COMPONENT = Component(
         "get clusterqueues -o custom-columns='NAME:.metadata.name,"
         'ACTIVE:.status.conditions[?(@.type=="Active")].status,PENDING:.status.pendingWorkloads\'',
     ),
-    chapter=Chapter("quotas", _chapter),
+    preparation=None, chapter=Chapter("quotas", _chapter),
     member_rights=(
         (GROUP, ("localqueues", "workloads"), READ),
         (VISIBILITY, ("localqueues/pendingworkloads",), ("get",)),
