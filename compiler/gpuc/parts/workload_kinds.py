@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.parts.workload_kind import Controller, WorkloadKind, unknown_kind
@@ -16,9 +15,7 @@ _FAMILIES = "gpuc.workloads"
 @cache
 def workload_kinds() -> tuple[WorkloadKind, ...]:
     """Returns the records of all families, in the order of the names of the families."""
-    package = find_spec(_FAMILIES)
-    assert package is not None and package.submodule_search_locations, "gpuc.workloads is a package"
-    (folder,) = package.submodule_search_locations
+    folder = import_module(_FAMILIES).__path__[0]
     families = sorted(entry.name for entry in os.scandir(folder) if os.path.exists(f"{entry.path}/kind.py"))
     return tuple(kind for family in families for kind in import_module(f"{_FAMILIES}.{family}.kind").KINDS)
 

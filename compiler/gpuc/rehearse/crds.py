@@ -14,17 +14,12 @@ from gpuc.catalog.schemas.structural import Schema
 from gpuc.cluster.application import ARGO
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
+from gpuc.parts.workload_kinds import spec_frameworks
 from gpuc.rehearse.client import DEFINITION, new_object
 from gpuc.rehearse.programs import Programs
 
 CONTROLLERS = ("kueue-crds", "gatekeeper-crds", "karpenter-crds")
 """Folders with the CustomResourceDefinitions of Kueue, Gatekeeper and Karpenter."""
-FRAMEWORKS = {
-    "jobset.x-k8s.io/jobset": "jobset.x-k8s.io",
-    "kubeflow.org/pytorchjob": "kubeflow.org",
-    "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org",
-}
-"""API group of a workload kind, by the name of the Kueue integration for the kind."""
 _GROUPS_WITHOUT_CONTROLLER = (ARGO, "cilium.io", "monitoring.coreos.com", "nvidia.com")
 """API groups that every cluster needs. None of the folders in CONTROLLERS contains their definitions."""
 _UNUSED_GROUPS = ("mutations.gatekeeper.sh", "match.gatekeeper.sh")
@@ -58,7 +53,7 @@ def definitions(
         frameworks: names of Kueue's enabled integrations, for example batch/job.
         outside_charts: omits the definitions that Argo CD or the charts of a cluster install.
     """
-    groups = {*_GROUPS_WITHOUT_CONTROLLER, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
+    groups = {*_GROUPS_WITHOUT_CONTROLLER, *framework_groups(frameworks)}
     bundled = dict(_files(path for name in CONTROLLERS for path in _yaml_below(programs.data(name))))
     simulated = dict(_files(_yaml_below(programs.data("karpenter-kwok-crds"))))
     from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
@@ -80,6 +75,12 @@ def definitions(
         name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema
     )
     return Definitions(tuple(installed.values()), structural)
+
+
+def framework_groups(frameworks: Iterable[str]) -> set[str]:
+    """Returns the API groups of the kinds of frameworks of Kueue that the rehearsal serves."""
+    kinds = (spec_frameworks()[name] for name in frameworks)
+    return {kind.group for kind in kinds if kind.traits.is_rehearsed}
 
 
 def structural_definition(schema_table: Table) -> Body:
