@@ -8,12 +8,11 @@ from __future__ import annotations
 import inspect
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 
 from gpuc.admission.validation.table import Tables
 
-_FAMILIES, _OWN = "gpuc.workloads", "gpuc.admission.validation"
+_OWN, _FAMILIES = Path(__file__).parent, Path(__file__).parents[2] / "workloads"
 _MODULES = ("changes", "kueue", "kueue_topology", "metadata", "pods", "resources", "volumes")
 """The modules of this package with functions that rows name."""
 
@@ -21,15 +20,13 @@ _MODULES = ("changes", "kueue", "kueue_topology", "metadata", "pods", "resources
 @cache
 def tables() -> Tables:
     """Returns the tables. The modules of the families are imported when the tables are first used."""
-    package = find_spec(_FAMILIES)
-    assert package is not None and package.submodule_search_locations, f"{_FAMILIES} is a package"
-    files = sorted(Path(package.submodule_search_locations[0]).glob("*/*.rows"))
-    families = (f"{_FAMILIES}.{file.parent.name}.checks" for file in files if file.with_name("checks.py").exists())
-    modules = map(import_module, (*(f"{_OWN}.{name}" for name in _MODULES), *families))
+    files = sorted(_FAMILIES.glob("*/*.rows"))
+    families = (f"gpuc.workloads.{file.parent.name}.checks" for file in files if file.with_name("checks.py").exists())
+    modules = map(import_module, (*(f"gpuc.admission.validation.{name}" for name in _MODULES), *families))
     functions = {
         name.strip("_").replace("_", " "): function
         for module in modules
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__
     }
-    return Tables([*sorted((Path(__file__).parent / "rows").glob("*.rows")), *files], functions)
+    return Tables([*sorted(_OWN.glob("rows/*.rows")), *files], functions)
