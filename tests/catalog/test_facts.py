@@ -186,4 +186,4 @@ def test_versions_that_go_together() -> None:
     operator = next(row for row in compat["gpu_operator_releases"] if row["version"] == "26.7.0")
     assert release["gpu-operator"].default_driver == operator["default_driver"]
     known = {row["kubernetes"]: row["karpenter_min"] for row in compat["kubernetes_min_karpenter"]}
-    assert known.items() <= {row.version: row.karpenter_min for row in CATALOG.kubernetes.values()}.items()
+    assert known.items() <= {row.version: row.minimum["karpenter"] for row in CATALOG.kubernetes.values()}.items()

@@ -18,15 +18,16 @@ def number(version: str) -> tuple[int, ...]:
 def test_a_newer_kubernetes_never_needs_an_older_controller() -> None:
     found = sorted(CATALOG.kubernetes.values(), key=lambda row: number(row.version))
     for older, newer in pairwise(found):
-        assert number(older.karpenter_min) < number(newer.karpenter_min)
-        assert not older.gpu_operator_min or number(older.gpu_operator_min) <= number(newer.gpu_operator_min)
+        assert number(older.minimum["karpenter"]) < number(newer.minimum["karpenter"])
+        assert all(number(version) <= number(newer.minimum[name]) for name, version in older.minimum.items())
 
 
 def test_the_release_set_runs_on_the_newest_kubernetes_version() -> None:
     newest = max(CATALOG.kubernetes.values(), key=lambda row: number(row.version))
     release = CATALOG.releases["2026.08"]
-    assert number(release["karpenter"].version) >= number(newest.karpenter_min)
-    assert number(release["gpu-operator"].version.removeprefix("v")) >= number(newest.gpu_operator_min)
+    assert newest.minimum.keys() == {"karpenter", "gpu-operator"}
+    for name, version in newest.minimum.items():
+        assert number(release[name].version.removeprefix("v")) >= number(version)
 
 
 def test_verdicts_are_about_known_variables() -> None:

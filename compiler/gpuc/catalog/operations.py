@@ -10,12 +10,12 @@ from gpuc.catalog.records import Confidence, Sources
 
 @dataclass(frozen=True, slots=True)
 class KubernetesVersion:
-    """A Kubernetes version, and the minimum versions of Karpenter and the GPU Operator that support it."""
+    """A Kubernetes version, and the minimum versions of components that support it."""
 
     version: str
-    karpenter_min: str
+    minimum: dict[str, str]
+    """The minimum versions by component."""
     source: Sources
-    gpu_operator_min: str = ""
     confidence: Confidence = "high"
 
 

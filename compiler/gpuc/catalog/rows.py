@@ -167,6 +167,8 @@ def _fits(value: Any, hint: Any) -> bool:
         return value in get_args(hint)
     if get_origin(hint) is tuple:
         return isinstance(value, list) and all(_fits(element, get_args(hint)[0]) for element in value)
+    if get_origin(hint) is dict:
+        return isinstance(value, dict) and all(_fits(element, get_args(hint)[1]) for element in value.values())
     return type(value) is hint
 
 

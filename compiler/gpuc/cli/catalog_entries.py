@@ -116,9 +116,12 @@ def _releases(catalog: Catalog) -> _Rows:
 
 
 def _kubernetes(catalog: Catalog) -> _Rows:
+    from gpuc.emit.component import components
+
+    titles = {component.name: component.title.removeprefix("the ") for component in components()}
     for row in catalog.kubernetes.values():
-        operator = f", GPU Operator {row.gpu_operator_min} or later" if row.gpu_operator_min else ""
-        yield row.version, f"Karpenter {row.karpenter_min} or later{operator}", row
+        least = (f"{titles[name]} {version} or later" for name, version in row.minimum.items())
+        yield row.version, ", ".join(least), row
 
 
 def _policies(_: Catalog) -> _Rows:

@@ -15,15 +15,10 @@ from gpuc.cluster.application import ARGO
 from gpuc.emit.component import components
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
+from gpuc.parts.workload_kinds import spec_frameworks
 from gpuc.rehearse.client import DEFINITION, new_object
 from gpuc.rehearse.programs import REHEARSALS, Programs
 
-FRAMEWORKS = {
-    "jobset.x-k8s.io/jobset": "jobset.x-k8s.io",
-    "kubeflow.org/pytorchjob": "kubeflow.org",
-    "trainer.kubeflow.org/trainjob": "trainer.kubeflow.org",
-}
-"""API group of a workload kind, by the name of the Kueue integration for the kind."""
 _OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
 """API groups that every cluster needs and that no component defines."""
 _OBJECT = {"type": "object"}
@@ -58,7 +53,7 @@ def definitions(
     not_run = [component.name for component in components() if component.rehearsal is None]
     of_charts = {row.component: row.groups for row in load().all_releases}
     without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
-    groups = {*_OF_PLATFORM, *without_controller, *(FRAMEWORKS[name] for name in frameworks if name in FRAMEWORKS)}
+    groups = {*_OF_PLATFORM, *without_controller, *framework_groups(frameworks)}
     bundled = dict(_files(path for row in REHEARSALS for path in _yaml_below(programs.data(row.definitions))))
     simulated = dict(_files(_yaml_below(programs.data("karpenter-kwok-crds"))))
     from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
@@ -81,6 +76,12 @@ def definitions(
         name for name, definition in installed.items() if isinstance(definition, dict) and name not in without_schema
     )
     return Definitions(tuple(installed.values()), structural)
+
+
+def framework_groups(frameworks: Iterable[str]) -> set[str]:
+    """Returns the API groups of the kinds of frameworks of Kueue that the rehearsal serves."""
+    kinds = (spec_frameworks()[name] for name in frameworks)
+    return {kind.group for kind in kinds if kind.traits.is_rehearsed}
 
 
 def structural_definition(schema_table: Table) -> Body:

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 from gpuc.documents.reader import load_yaml
+from gpuc.parts.workload_kinds import family_modules
 from gpuc.policy.examples import example_texts
 from gpuc.policy.library import VERDICTS, Policy
 from gpuc.rehearse.client import Object
@@ -40,11 +42,12 @@ class Example:
 
     @property
     def owner(self) -> Object | None:
-        """The JobSet in the ownerReferences, which Kueue reads; None without such a reference."""
+        """The workload in the ownerReferences that Kueue reads; None without such a reference."""
         for reference in self.document["metadata"].get("ownerReferences", ()):
-            if reference["kind"] == "JobSet":
+            if reference["kind"] in _of_families("OWNERS"):
                 metadata = {"name": reference["name"], "namespace": self.document["metadata"]["namespace"]}
-                return _completed({"apiVersion": reference["apiVersion"], "kind": "JobSet", "metadata": metadata})
+                owner = {"apiVersion": reference["apiVersion"], "kind": reference["kind"], "metadata": metadata}
+                return _completed(owner)
         return None
 
     @property
@@ -77,10 +80,10 @@ def examples(policy: Policy) -> list[Example]:
 
 
 def _lacks_owner(example: Example) -> bool:
-    """Returns whether an owner does not exist. The rehearsal creates only the JobSet of a new object."""
+    """Returns whether an owner does not exist. The rehearsal creates only some owners of new objects."""
     old = example.before["metadata"].get("ownerReferences", ()) if example.before else ()
     new = example.document["metadata"].get("ownerReferences", ())
-    return bool(old) or any(reference["kind"] != "JobSet" for reference in new)
+    return bool(old) or any(reference["kind"] not in _of_families("OWNERS") for reference in new)
 
 
 def _updates_running_workload(example: Example) -> bool:
@@ -132,9 +135,17 @@ def _example(policy: str, title: str, denied: bool, document: Object) -> Example
 def _completed(document: Object) -> Object:
     """Returns the object with all required fields, and with scheduling gates so that no pod runs."""
     completed = deepcopy(document)
-    if completed["kind"] in _COMPLETE:
-        _COMPLETE[completed["kind"]](completed.setdefault("spec", {}))
+    complete = _COMPLETE.get(completed["kind"]) or _of_families("COMPLETE").get(completed["kind"])
+    if complete is not None:
+        complete(completed.setdefault("spec", {}))
     return completed
+
+
+@cache
+def _of_families(name: str) -> dict[str, Callable[[Object], None]]:
+    """Returns the functions of a dict, by kind, in the modules `example` of the families of workloads."""
+    found = (getattr(module, name) for module in family_modules("example"))
+    return {kind: complete for functions in found for kind, complete in functions.items()}
 
 
 def _complete_pod(spec: Object) -> None:
@@ -158,17 +169,12 @@ def _complete_volumes(spec: Object) -> None:
         spec["volumes"] = [*spec.get("volumes", ()), *({"name": name, "emptyDir": {}} for name in sorted(missing))]
 
 
-def _complete_job(spec: Object) -> None:
+def complete_job(spec: Object) -> None:
+    """Completes the spec of a Job."""
     spec.setdefault("suspend", True)
     pod = spec.setdefault("template", {}).setdefault("spec", {})
     pod.setdefault("restartPolicy", "Never")
     _complete_pod(pod)
-
-
-def _complete_job_set(spec: Object) -> None:
-    spec.setdefault("suspend", True)
-    for job in spec.setdefault("replicatedJobs", [{"name": "workers"}]):
-        _complete_job(job.setdefault("template", {}).setdefault("spec", {}))
 
 
 def _complete_replicas(spec: Object) -> None:
@@ -189,12 +195,10 @@ def _complete_ingress(spec: Object) -> None:
 
 _COMPLETE: dict[str, Callable[[Object], None]] = {
     "Pod": _complete_pod,
-    "Job": _complete_job,
-    "JobSet": _complete_job_set,
+    "Job": complete_job,
     "Deployment": _complete_replicas,
     "Ingress": _complete_ingress,
     "StatefulSet": _complete_replicas,
-    "TrainJob": lambda spec: spec.update(runtimeRef={"name": "none"}, suspend=True),
 }
 
 

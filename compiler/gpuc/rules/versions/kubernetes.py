@@ -44,9 +44,9 @@ def incompatible_components(cluster: Cluster, *, certain: bool) -> Findings:
         yield Found(kubernetes, actual + expected, fix, release_set(cluster))
     row = cluster.catalog.kubernetes.get(cluster_version)
     if row and certain == (row.confidence != "low"):
-        for name, least in (("karpenter", row.karpenter_min), ("gpu-operator", row.gpu_operator_min)):
+        for name, least in row.minimum.items():
             version = cluster.components[name].version
-            if least and numbers(version) < numbers(least):
+            if numbers(version) < numbers(least):
                 is_overridden = name in cluster.spec.releases.components
                 override: Path = ("spec", "releases", "components", name)
                 message = f"{name} {version} is too old for Kubernetes {cluster_version}, which needs {least} or later"
