@@ -6,10 +6,9 @@ Source: gatekeeper v3.23.0 pkg/expansion/system.go and db.go
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
-from gpuc.admission.policy_review import Review, strings
+from gpuc.admission.policy_review import Review, request_variable, strings
 from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items
 
@@ -86,30 +85,6 @@ def _review(parent: Review, body: Body) -> Review:
     Source: gatekeeper v3.23.0 pkg/target/target.go (unstructuredToAdmissionRequest)
     """
     group, _, version = body["apiVersion"].rpartition("/")
-    name, nothing = body["metadata"]["name"], {"group": "", "version": "", "resource": ""}
-    kind = {"group": group, "version": version, "kind": body["kind"]}
-    request = {
-        "uid": "",
-        "kind": kind,
-        "resource": nothing,
-        "requestKind": kind,
-        "requestResource": nothing,
-        "name": name,
-        **({"namespace": parent.namespace} if parent.namespace else {}),
-        "operation": "CREATE",
-        "userInfo": {},
-        "dryRun": False,
-        "options": None,
-    }
-    return replace(
-        parent,
-        document=body,
-        group=group,
-        version=version,
-        kind=body["kind"],
-        resource="",
-        name=name,
-        request=request,
-        source="Generated",
-        cache={},
-    )
+    kind, name = body["kind"], body["metadata"]["name"]
+    request = request_variable((group, version, kind), "", name, parent.namespace, {}, None)
+    return Review(body, group, version, kind, "", name, parent.namespace, parent.scope, request, "Generated")
