@@ -84,8 +84,6 @@ class Folder:
     """What the folder has, in the table of sync waves. With the wave of the chart: "<chart> and its <title>"."""
     wave: int
     """The sync wave of the folder's Application, after the wave of the chart that defines the folder's kinds."""
-    component: str = ""
-    """The component in whose namespace Argo CD creates objects without a namespace. Empty for the namespace default."""
     is_protected: bool = False
     """Whether `delivery.prune` applies to objects that left the output. True for pools, queues and tenants."""
     has_subfolders: bool = False

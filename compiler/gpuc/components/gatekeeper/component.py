@@ -183,8 +183,8 @@ COMPONENT = Component(
         "disableAudit": "the audit reports objects that break a policy, and the alert GpucAuditLate expects audits",
     },
     folders=(
-        Folder("policies/templates", "policies", 15, "gatekeeper"),
-        Folder("policies/constraints", "policies", 16, "gatekeeper"),
+        Folder("policies/templates", "policies", 15),
+        Folder("policies/constraints", "policies", 16),
     ),
     ignored=(webhook_certificate("ValidatingWebhookConfiguration"),),
     # The chart labels the namespace.

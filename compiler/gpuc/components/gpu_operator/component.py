@@ -262,7 +262,7 @@ COMPONENT = Component(
     },
     ineffective=INEFFECTIVE,
     ineffective_because=f"gpuc emits the ClusterPolicy; patch ClusterPolicy {NAME} instead",
-    folders=(Folder("gpu-operator/config", "configuration of the GPU Operator", 5, "gpu-operator"),),
+    folders=(Folder("gpu-operator/config", "configuration of the GPU Operator", 5),),
     ignored=(),
     namespace_labels={**PLATFORM, **PRIVILEGED},
     monitor=Monitor(METRICS, {"app": "nvidia-dcgm-exporter"}),

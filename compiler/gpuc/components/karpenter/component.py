@@ -224,9 +224,9 @@ COMPONENT = Component(
         "serviceAccount.create": SERVICE_ACCOUNT,
     },
     folders=(
-        Folder("karpenter/config", "FlowSchemas", 0, "karpenter"),
+        Folder("karpenter/config", "FlowSchemas", 0),
         Folder(
-            "karpenter/pools", "node pools", 20, "karpenter", is_protected=True,
+            "karpenter/pools", "node pools", 20, is_protected=True,
             ignored=(
                 _ignored_hash(KARPENTER, "NodePool", "nodepool-hash"),
                 _ignored_hash(KARPENTER_AWS, "EC2NodeClass", "ec2nodeclass-hash"),
