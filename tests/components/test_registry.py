@@ -12,6 +12,7 @@ from gpuc.catalog.schemas import chart, custom_kinds
 from gpuc.catalog.schemas.structural import Schema
 from gpuc.emit.argocd import argocd
 from gpuc.emit.component import Component, components, needed_components
+from gpuc.emit.prerequisites import CHAPTERS
 from gpuc.parts.workload_kinds import installed_controllers
 from tests.conftest import EXAMPLES, HUB_CLUSTERS, example
 from tests.emit import fleet
@@ -52,6 +53,14 @@ def test_the_readme_has_the_chapter_of_the_component_or_there_is_none(component:
         readme = fleet.readme(argocd(example(name)))
         assert [title for title in titles if title not in readme] == []
         assert component.ready_check is None or f". {component.ready_check.statement}:" in readme
+
+
+@each_component
+def test_the_readme_has_what_an_engineer_prepares_for_the_component_or_there_is_nothing(component: Component) -> None:
+    assert (component.folder / "preparation.md.j2").is_file() == (component.preparation is not None)
+    for name in clusters_with(component) if component.preparation else ():
+        assert component.preparation.place not in CHAPTERS
+        assert f". {component.preparation.chapter(example(name)).title}\n" in fleet.readme(argocd(example(name)))
 
 
 @each_component

@@ -39,27 +39,6 @@ _GENERATED = frozenset(("creationTimestamp", "generation", "managedFields", "res
 _VALUES: tuple[Any, ...] = (
     "", 0, -1, "x y", [], {}, True, 2.5, "A_b" * 30, None, "a.b/c", [""], {"a": "b"}, [{}], "0", "-1",
 )  # fmt: skip
-CHANGES = (
-    Case("Job", {"spec.suspend": True}, None),
-    Case("Job", {"spec.suspend": True, "spec.template.spec.nodeSelector": {"pool": "a"}}, None),
-    Case("Job", {"spec.template.spec.nodeSelector": {"pool": "b"}}, None),
-    Case("JobSet", {"spec.managedBy": "example.com/a"}, None),
-    Case("JobSet", {"spec.managedBy": "example.com/b"}, None),
-    Case("JobSet", {"spec.network": {"enableDNSHostnames": False}}, None),
-    Case("JobSet", {"spec.network": {"enableDNSHostnames": True}}, None),
-    Case("JobSet", {"spec.successPolicy": {"operator": "Any"}}, None),
-    Case("JobSet", {"spec.successPolicy": {"operator": "All"}}, None),
-    Case("PyTorchJob", {"spec.runPolicy": {"schedulingPolicy": {"queue": "a"}}}, None),
-    Case("PyTorchJob", {"spec.runPolicy": {"schedulingPolicy": {"queue": "b"}}}, None),
-    Case("RayCluster", {"spec.managedBy": "ray.io/kuberay-operator"}, None),
-    Case("RayCluster", {"spec.managedBy": "kueue.x-k8s.io/multikueue"}, None),
-    Case("RayJob", {"spec.managedBy": "ray.io/kuberay-operator"}, None),
-    Case("RayJob", {"spec.managedBy": "kueue.x-k8s.io/multikueue"}, None),
-    Case("TrainJob", {"spec.runtimeRef": {"name": "other"}}, None),
-    Case("TrainJob", {"spec.trainer": {"numNodes": 2}}, None),
-    Case("TrainJob", {"spec.trainer": {"numNodes": 3}}, None),
-)
-"""More allowed objects, with values of immutable fields."""
 _OF_WEBHOOKS = {"JobSet": (("spec", "replicatedJobs"), ("spec", "managedBy"))}
 """The fields that only a webhook makes immutable, by kind."""
 _IMMUTABLE = ("immutable", "updates to")
@@ -170,7 +149,7 @@ def _difference(client: Client, name: str, document: Object, counts: Counter[str
 def _change_differences(client: Client, custom: set[str], counts: Counter[str]) -> Iterator[str]:
     """Compares the changes between all allowed objects of a kind. gpuc judges only some fields of pods."""
     for kind in BASES.keys() - {"Pod"}:
-        cases = [case for case in (*WORKLOAD_CASES, *CHANGES) if case.kind == kind and case.field is None]
+        cases = [case for case in WORKLOAD_CASES if case.kind == kind and case.field is None]
         documents = [_renamed(case.document()) for case in cases if _is_served(case, custom)]
         for before in documents:
             client.apply(before)

@@ -10,27 +10,14 @@ from typing import Any
 
 from gpuc.admission.policy_review import Review, strings
 from gpuc.catalog import schemas
-from gpuc.kubernetes.selector import matches
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.objects.object_set import dig, items
-from gpuc.objects.selectors import selector
 
-_EXEMPT = frozenset(
-    f"{policy}{suffix}"
-    for policy, suffix in (
-        ("ValidatingWebhookConfiguration", ""),
-        ("MutatingWebhookConfiguration", ""),
-        ("ValidatingAdmissionPolicy", ""),
-        ("ValidatingAdmissionPolicy", "Binding"),
-        ("MutatingAdmissionPolicy", ""),
-        ("MutatingAdmissionPolicy", "Binding"),
-    )
-)
+_EXEMPT = frozenset((
+    "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+))  # fmt: skip
 """Kinds that the API server sends to no webhook and no policy."""
-
-
-def is_exempt(review: Review) -> bool:
-    """Returns whether no webhook and no policy of the API server receives objects of this kind."""
-    return review.group == "admissionregistration.k8s.io" and review.kind in _EXEMPT
 
 
 def in_rules(resources: Any, review: Review) -> bool | None:
@@ -40,7 +27,8 @@ def in_rules(resources: Any, review: Review) -> bool | None:
         resources: a map with namespaceSelector, objectSelector, resourceRules, excludeResourceRules and matchPolicy,
             unvalidated.
     """
-    if is_exempt(review) or not _has_labels(dig(resources, "objectSelector"), review):
+    is_exempt = review.group == ADMISSION_REGISTRATION and review.kind in _EXEMPT
+    if is_exempt or not review.has_labels(dig(resources, "objectSelector")):
         return False
     namespaces = dig(resources, "namespaceSelector")
     has_namespace = bool(review.namespace) or review.is_namespace
@@ -52,10 +40,6 @@ def in_rules(resources: Any, review: Review) -> bool | None:
     if False in (selected, included) or excluded is True:
         return False
     return None if None in (selected, included, excluded) else True
-
-
-def _has_labels(raw: Any, review: Review) -> bool:
-    return raw is None or matches(selector(raw), review.labels)
 
 
 def _included(rules: Any, review: Review, exact: bool) -> bool | None:

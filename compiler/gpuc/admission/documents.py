@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.objects.symbol_table import SymbolTable
+from gpuc.objects.object_set import ObjectSet, dig, grouped, items
 from gpuc.parts.workload_kinds import workload_kind
 
 CONTAINERS = ("initContainers", "containers")
@@ -79,18 +78,9 @@ def container_name(path: Path, container: Any) -> str:
     return f"{words.get(str(path[-2]), 'container')} {dig(container, 'name') or path[-1]}"
 
 
-@lru_cache(maxsize=4)
-def symbols(objects: ObjectSet) -> SymbolTable:
-    """Returns the names of all objects. The last tables are cached."""
-    return SymbolTable(objects)
-
-
 @lru_cache(maxsize=8)
 def _by_namespace(objects: ObjectSet, kind: str) -> dict[str, list[Manifest]]:
-    by_namespace: dict[str, list[Manifest]] = {}
-    for manifest in objects.of("", kind):
-        by_namespace.setdefault(manifest.namespace, []).append(manifest)
-    return by_namespace
+    return grouped(objects.of("", kind), lambda manifest: manifest.namespace)
 
 
 def in_namespace(objects: ObjectSet, kind: str, namespace: str) -> list[Manifest]:

@@ -6,12 +6,12 @@ Source: gatekeeper v3.23.0 pkg/expansion/system.go and db.go
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
-from gpuc.admission.policy_review import Review, strings
+from gpuc.admission.policy_review import Review, request_variable, strings
 from gpuc.manifest.manifest import Body, Manifest
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet, by_first, dig, items
 
 _DEPTH_MAX = 30
 
@@ -38,13 +38,12 @@ class Expansions:
     """The ExpansionTemplates of an object set."""
 
     def __init__(self, objects: ObjectSet) -> None:
-        self._templates: dict[tuple[str, str, str], list[Manifest]] = {}
-        for manifest in objects.of("expansion.gatekeeper.sh", "ExpansionTemplate"):
-            for _, row in items(dig(manifest.body, "spec", "applyTo")):
-                for group in strings(dig(row, "groups")):
-                    for version in strings(dig(row, "versions")):
-                        for kind in strings(dig(row, "kinds")):
-                            self._templates.setdefault((group, version, kind), []).append(manifest)
+        self._templates = by_first(
+            (kind, manifest)
+            for manifest in objects.of("expansion.gatekeeper.sh", "ExpansionTemplate")
+            for _, row in items(dig(manifest.body, "spec", "applyTo"))
+            for kind in product(*(strings(dig(row, key)) for key in ("groups", "versions", "kinds")))
+        )
 
     def expand(self, review: Review, depth: int = 0) -> Iterator[Expanded | Manifest]:
         """Yields the expanded objects of an object, and of the expanded objects.
@@ -86,30 +85,6 @@ def _review(parent: Review, body: Body) -> Review:
     Source: gatekeeper v3.23.0 pkg/target/target.go (unstructuredToAdmissionRequest)
     """
     group, _, version = body["apiVersion"].rpartition("/")
-    name, nothing = body["metadata"]["name"], {"group": "", "version": "", "resource": ""}
-    kind = {"group": group, "version": version, "kind": body["kind"]}
-    request = {
-        "uid": "",
-        "kind": kind,
-        "resource": nothing,
-        "requestKind": kind,
-        "requestResource": nothing,
-        "name": name,
-        **({"namespace": parent.namespace} if parent.namespace else {}),
-        "operation": "CREATE",
-        "userInfo": {},
-        "dryRun": False,
-        "options": None,
-    }
-    return replace(
-        parent,
-        document=body,
-        group=group,
-        version=version,
-        kind=body["kind"],
-        resource="",
-        name=name,
-        request=request,
-        source="Generated",
-        cache={},
-    )
+    kind, name = body["kind"], body["metadata"]["name"]
+    request = request_variable((group, version, kind), "", name, parent.namespace, {}, None)
+    return Review(body, group, version, kind, "", name, parent.namespace, parent.scope, request, "Generated")

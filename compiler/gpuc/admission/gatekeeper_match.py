@@ -10,11 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gpuc.admission.policy_review import Review, strings
-from gpuc.kubernetes.selector import matches
 from gpuc.objects.object_set import ObjectSet, dig, items
-from gpuc.objects.selectors import selector
-
-_SOURCES = (None, "", "All")
 
 
 def in_match(match: Any, review: Review, *, by_api_server: bool = False) -> bool | None:
@@ -28,9 +24,12 @@ def in_match(match: Any, review: Review, *, by_api_server: bool = False) -> bool
     if not (
         has_kind(dig(match, "kinds"), review.group, review.kind)
         and _has_name(dig(match, "name"), review)
-        and (by_api_server or (_has_scope(dig(match, "scope"), review) and _has_source(dig(match, "source"), review)))
+        and (
+            by_api_server
+            or (_has_scope(dig(match, "scope"), review) and dig(match, "source") in (None, "", "All", review.source))
+        )
         and _has_own_namespace(match, review)
-        and _has_labels(dig(match, "labelSelector"), review)
+        and review.has_labels(dig(match, "labelSelector"))
     ):
         return False
     namespaces = dig(match, "namespaceSelector")
@@ -79,10 +78,6 @@ def _has_scope(scope: Any, review: Review) -> bool:
     return scope != "Namespaced" or (bool(review.namespace) and not review.is_namespace)
 
 
-def _has_source(source: Any, review: Review) -> bool:
-    return source in _SOURCES or source == review.source
-
-
 def has_namespace(match: Any, namespace: str) -> bool:
     """Returns whether the fields namespaces and excludedNamespaces of a match include a namespace."""
     included, excluded = strings(dig(match, "namespaces")), strings(dig(match, "excludedNamespaces"))
@@ -107,7 +102,3 @@ def _has_own_namespace(match: Any, review: Review) -> bool:
     """Returns whether the namespace matches. For a Namespace object, its own name counts."""
     namespace = review.name if review.is_namespace else review.namespace
     return not namespace or has_namespace(match, namespace)
-
-
-def _has_labels(raw: Any, review: Review) -> bool:
-    return raw is None or matches(selector(raw), review.labels)

@@ -28,26 +28,21 @@ class GatekeeperScope:
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
         self._values: Any = objects.values.get(_CHART)
-
-    @property
-    def expands(self) -> bool:
+        self.expands = dig(self._values, "enableGeneratorResourceExpansion") is not False
         """Whether Gatekeeper expands a workload to its pods."""
-        return dig(self._values, "enableGeneratorResourceExpansion") is not False
-
-    @property
-    def mutates(self) -> bool:
+        self.mutates = dig(self._values, "disableMutation") is not True
         """Whether Gatekeeper's mutators change objects."""
-        return dig(self._values, "disableMutation") is not True
-
-    @property
-    def evaluates_cel(self) -> bool:
+        self.evaluates_cel = dig(self._values, "enableK8sNativeValidation") is not False
         """Whether Gatekeeper evaluates CEL expressions."""
-        return dig(self._values, "enableK8sNativeValidation") is not False
-
-    @property
-    def has_webhook(self) -> bool:
+        self.has_webhook = dig(self._values, "disableValidatingWebhook") is not True
         """Whether Gatekeeper has a validating webhook."""
-        return dig(self._values, "disableValidatingWebhook") is not True
+        self.makes_bindings = dig(self._values, "defaultCreateVAPBindingForConstraints") is not False
+        """Whether Gatekeeper binds its policies for constraints without scoped enforcement actions."""
+        self.limits_policies = self.has_webhook and dig(self._values, "syncVAPEnforcementScope") is not False
+        """Whether its policies apply only to the requests that the webhook receives.
+
+        Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go
+        """
 
     def makes_policies(self, source: Any) -> bool:
         """Returns whether Gatekeeper creates a ValidatingAdmissionPolicy from the CEL source of a ConstraintTemplate.
@@ -57,19 +52,6 @@ class GatekeeperScope:
         wanted = dig(source, "generateVAP")
         default = dig(self._values, "defaultCreateVAPForTemplates") is not False
         return default if wanted is None else wanted is True
-
-    @property
-    def makes_bindings(self) -> bool:
-        """Whether Gatekeeper binds these policies for constraints without scoped enforcement actions."""
-        return dig(self._values, "defaultCreateVAPBindingForConstraints") is not False
-
-    @property
-    def limits_policies(self) -> bool:
-        """Whether these policies apply only to the requests that the webhook receives.
-
-        Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go
-        """
-        return self.has_webhook and dig(self._values, "syncVAPEnforcementScope") is not False
 
     @cached_property
     def namespace(self) -> str:

@@ -10,7 +10,6 @@ pods.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any, Final
 
 from gpuc.admission.admission_rules import in_rules
@@ -20,7 +19,7 @@ from gpuc.catalog import load
 from gpuc.cluster.application import Delivery, Source
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
-from gpuc.objects.object_set import ObjectSet, dig, items
+from gpuc.objects.object_set import ObjectSet, dig, grouped, items
 
 _KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 WITHOUT_WEBHOOKS: Final = frozenset((
@@ -42,29 +41,23 @@ def webhook_decisions(objects: ObjectSet, request: Request) -> Iterator[Decision
     modeled = {row.webhook_service for row in load().all_releases}
     for configuration in (manifest for name in _KINDS for manifest in objects.of(ADMISSION_REGISTRATION, name)):
         for number, webhook in items(configuration.body.get("webhooks")):
-            if _service(webhook) not in modeled and _matches(objects, webhook, request):
+            service = str(dig(webhook, "clientConfig", "service", "name"))
+            if service not in modeled and _matches(objects, webhook, request):
                 path: Path = ("webhooks", number)
                 name = dig(webhook, "name")
                 message = f"gpuc does not call webhook {name} of {configuration}, which can deny the object"
                 yield Decision("unknown", f"webhook {name}", message, configuration, path)
-    for source in _unknown_charts(objects):
+    for source in objects.once(_unknown_charts):
         message = f"gpuc does not know whether chart {source.chart} has webhooks that can deny the object"
         yield Decision("unknown", f"webhooks of chart {source.chart}", message, source.application, source.path)
 
 
-@lru_cache(maxsize=4)
 def _unknown_charts(objects: ObjectSet) -> tuple[Source, ...]:
     """Returns one source for every chart whose webhooks gpuc does not know."""
     known = WITHOUT_WEBHOOKS | {row.chart for row in load().all_releases}
-    by_name: dict[str, Source] = {}
-    for source in Delivery(objects).sources:
-        if source.chart and source.chart.rpartition("/")[2] not in known:
-            by_name.setdefault(source.chart, source)
-    return tuple(by_name.values())
-
-
-def _service(webhook: Any) -> str:
-    return str(dig(webhook, "clientConfig", "service", "name"))
+    charts = (source for source in Delivery(objects).sources if source.chart)
+    unknown = (source for source in charts if source.chart.rpartition("/")[2] not in known)
+    return tuple(first for first, *_ in grouped(unknown, lambda source: source.chart).values())
 
 
 def _matches(objects: ObjectSet, webhook: Any, request: Request) -> bool:

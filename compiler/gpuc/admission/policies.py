@@ -11,7 +11,6 @@ from gpuc.admission.gatekeeper import Gatekeeper
 from gpuc.admission.policies_native import NativePolicies
 from gpuc.admission.policy_review import Review, Reviews, strings
 from gpuc.admission.request import Decision, Request
-from gpuc.manifest.manifest import Manifest
 from gpuc.objects.object_set import ObjectSet, dig, group, items, pairs
 from gpuc.parts.workload_kinds import workload_kinds
 
@@ -72,11 +71,7 @@ class OtherPolicies:
                 applies = _has_expressions(spec, review)
             if applies:
                 message = f"{manifest} of Kyverno applies to {review}; gpuc does not evaluate policies of Kyverno"
-                yield Decision("unknown", _check(manifest), message, manifest, ("spec",))
-
-
-def _check(manifest: Manifest) -> str:
-    return f"Kyverno {manifest.kind} {manifest.name}"
+                yield Decision("unknown", f"Kyverno {manifest.kind} {manifest.name}", message, manifest, ("spec",))
 
 
 def _has_expressions(spec: Any, review: Review) -> bool:

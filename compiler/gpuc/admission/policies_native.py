@@ -26,7 +26,7 @@ from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION
 from gpuc.kubernetes.selector import matches
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet, dig
+from gpuc.objects.object_set import ObjectSet, dig, grouped
 from gpuc.objects.selectors import selector
 
 _SPEC: Path = ("spec",)
@@ -78,9 +78,8 @@ class NativePolicies:
     def _policies(self) -> list[_Policy]:
         policies = []
         for kind in ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"):
-            bindings: dict[str, list[Manifest]] = {}
-            for binding in self._objects.of(ADMISSION_REGISTRATION, f"{kind}Binding"):
-                bindings.setdefault(str(dig(binding.body, "spec", "policyName")), []).append(binding)
+            found = self._objects.of(ADMISSION_REGISTRATION, f"{kind}Binding")
+            bindings = grouped(found, lambda binding: str(dig(binding.body, "spec", "policyName")))
             for manifest in self._objects.of(ADMISSION_REGISTRATION, kind):
                 spec = manifest.body.get("spec")
                 roots = GATEKEEPER_ROOTS if dig(spec, "paramKind") is None else NATIVE_ROOTS

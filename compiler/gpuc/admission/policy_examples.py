@@ -6,7 +6,7 @@ Gatekeeper's audit and gator do: the request has no operation and no user. The p
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,11 @@ class PolicyExamples:
     """Evaluates the examples of a policy."""
 
     def __init__(self, policy: Policy) -> None:
-        objects = ObjectSet(_expansion_manifests(), is_complete=False)
+        expansions = (
+            Manifest("", (), "expansion.gatekeeper.sh/v1beta1", "ExpansionTemplate", name, body={"spec": spec})
+            for name, spec in expansion_templates()
+        )
+        objects = ObjectSet(expansions, is_complete=False)
         self._policy = policy
         self._source = policy_source(template_source(policy), "matchCondition", GATEKEEPER_ROOTS)
         self._match = policy.match({})
@@ -66,8 +70,3 @@ class PolicyExamples:
             return None
         preset = {"anyObject": review.document, "params": self._policy.sample}
         return Evaluation(self._source, {**review.values, "oldObject": before}, preset, {}).verdict()
-
-
-def _expansion_manifests() -> Iterator[Manifest]:
-    for name, spec in expansion_templates():
-        yield Manifest("", (), "expansion.gatekeeper.sh/v1beta1", "ExpansionTemplate", name, body={"spec": spec})

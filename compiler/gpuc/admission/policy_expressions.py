@@ -100,11 +100,7 @@ class Evaluation:
     """The evaluation of the expressions of one policy about one object. A variable is evaluated when it is used."""
 
     def __init__(
-        self,
-        source: PolicySource,
-        values: Mapping[str, Any],
-        preset: Mapping[str, Any],
-        shared: dict[Any, Result],
+        self, source: PolicySource, values: Mapping[str, Any], preset: Mapping[str, Any], shared: dict[Any, Result]
     ) -> None:
         """Prepares the evaluation.
 

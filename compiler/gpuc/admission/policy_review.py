@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from gpuc.admission.request import Request
@@ -13,15 +14,17 @@ from gpuc.kubernetes.resource_name import plural
 from gpuc.kubernetes.selector import Invalid, matches
 from gpuc.manifest.manifest import Body
 from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, items, labels
-from gpuc.objects.selectors import read_selector
+from gpuc.objects.selectors import read_selector, selector
 
 Source = Literal["Original", "Generated"]
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 _AUTHENTICATED = "system:authenticated"
 _GENERATED_NAME = "xxxxx"
 """The characters that replace the random part of a generated name."""
-_BUILT_IN = ("", "apps", "autoscaling", "batch", "policy")
-"""API groups of Kubernetes whose names have no dot."""
+_BUILT_IN = (
+    "", "apps", "autoscaling", "batch", "policy", "networking.k8s.io", "rbac.authorization.k8s.io", "storage.k8s.io",
+)  # fmt: skip
+"""API groups of Kubernetes."""
 
 
 @dataclass(frozen=True)
@@ -34,13 +37,13 @@ class NamespaceLabels:
     document: Body | None = None
     """The Namespace object for expressions; None if the input does not contain it."""
 
-    def selected(self, selector: Any) -> bool | None:
+    def selected(self, raw: Any) -> bool | None:
         """Returns whether a LabelSelector selects the namespace; None if this depends on unknown labels.
 
         An invalid LabelSelector, which the API server refuses, selects nothing.
         """
         try:
-            requirements = read_selector(selector)
+            requirements = read_selector(raw)
         except Invalid:
             return False
         if self.is_known:
@@ -78,6 +81,10 @@ class Review:
         """The labels of the object."""
         return labels(dig(self.document, "metadata", "labels"))
 
+    def has_labels(self, raw: Any) -> bool:
+        """Returns whether a LabelSelector, unvalidated, selects the object. None selects all objects."""
+        return raw is None or matches(selector(raw), self.labels)
+
     @property
     def is_namespace(self) -> bool:
         """Whether the object is a Namespace."""
@@ -100,7 +107,8 @@ class Reviews:
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
-        self._scopes: dict[str, NamespaceLabels] = {}
+        self.scope = cache(self._labels)
+        """Returns the labels of a namespace. An empty name means an object without a namespace."""
         self._plurals = {
             (str(dig(crd.body, "spec", "group")), str(dig(crd.body, "spec", "names", "kind"))): str(name)
             for crd in objects.of("apiextensions.k8s.io", "CustomResourceDefinition")
@@ -117,7 +125,7 @@ class Reviews:
         """
         group, _, version = str(request.document.get("apiVersion")).rpartition("/")
         kind = str(request.document.get("kind"))
-        document = _without_nulls(request.document) if _is_built_in(group) else request.document
+        document = _without_nulls(request.document) if group in _BUILT_IN else request.document
         metadata = dig(document, "metadata")
         name = str(dig(metadata, "name") or "")
         if not name and isinstance(prefix := dig(metadata, "generateName"), str) and prefix:
@@ -128,14 +136,10 @@ class Reviews:
         scope = self.scope(namespace)
         if (group, kind) == ("", "Namespace"):
             scope = NamespaceLabels({NAMESPACE_NAME: name, **labels(dig(metadata, "labels"))}, True, None)
-        variable = _request(request, (group, version, kind), resource, name, namespace)
+        user = {"username": request.user, "groups": _groups(request)}
+        options = {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"}
+        variable = request_variable((group, version, kind), resource, name, namespace, user, options)
         return Review(document, group, version, kind, resource, name, namespace, scope, variable)
-
-    def scope(self, namespace: str) -> NamespaceLabels:
-        """Returns the labels of a namespace. An empty name means an object without a namespace."""
-        if namespace not in self._scopes:
-            self._scopes[namespace] = self._labels(namespace)
-        return self._scopes[namespace]
 
     def _labels(self, namespace: str) -> NamespaceLabels:
         if not namespace:
@@ -158,10 +162,6 @@ class Reviews:
         return plural(group, kind)
 
 
-def _is_built_in(group: str) -> bool:
-    return group in _BUILT_IN or group in ("networking.k8s.io", "rbac.authorization.k8s.io", "storage.k8s.io")
-
-
 def _without_nulls(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
@@ -177,14 +177,20 @@ def _namespace(name: str, own: Mapping[str, str], annotations: Mapping[str, str]
     return {"metadata": metadata, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
 
 
-def _request(request: Request, kind: tuple[str, str, str], resource: str, name: str, namespace: str) -> Body:
+def request_variable(
+    kind: tuple[str, str, str], resource: str, name: str, namespace: str, user: Body, options: Body | None
+) -> Body:
     """Returns the variable `request` of expressions.
+
+    Args:
+        kind: the API group, the version and the kind of the object.
+        resource: the plural name of the kind; empty for an object that Gatekeeper expands, whose request has none.
 
     Source: k8s.io/apiserver v0.35.4 pkg/admission/plugin/cel/condition.go (CreateAdmissionRequest)
     """
-    api_group, version, kind_name = kind
-    type_of_kind = {"group": api_group, "version": version, "kind": kind_name}
-    type_of_resource = {"group": api_group, "version": version, "resource": resource}
+    type_of_kind = dict(zip(("group", "version", "kind"), kind, strict=True))
+    named = (*kind[:2], resource) if resource else ("", "", "")
+    type_of_resource = dict(zip(("group", "version", "resource"), named, strict=True))
     return {
         "uid": "",
         "kind": type_of_kind,
@@ -194,9 +200,9 @@ def _request(request: Request, kind: tuple[str, str, str], resource: str, name: 
         **({"name": name} if name else {}),
         **({"namespace": namespace} if namespace else {}),
         "operation": "CREATE",
-        "userInfo": {"username": request.user, "groups": _groups(request)},
+        "userInfo": user,
         "dryRun": False,
-        "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
+        "options": options,
     }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part, symbols
+from gpuc.admission.documents import PodPart, is_pod, namespace_of, pod_part
 from gpuc.admission.mutating import BUILT_IN_PRIORITIES
 from gpuc.admission.request import Decision, Request
 from gpuc.diagnostics.finding import Path
@@ -19,7 +19,7 @@ from gpuc.manifest.manifest import Body, Manifest
 from gpuc.objects.object_set import ObjectSet, dig, items, pairs
 from gpuc.objects.operator_values import policy_values
 from gpuc.objects.pod_resources import quantities
-from gpuc.objects.symbol_table import kind_of
+from gpuc.objects.symbol_table import SymbolTable, kind_of
 
 _SERVICE_ACCOUNT = kind_of("ServiceAccount")
 _PRIORITY_CLASS = kind_of("scheduling.k8s.io/PriorityClass")
@@ -54,7 +54,7 @@ def reference_decisions(objects: ObjectSet, request: Request) -> Iterator[Decisi
 def _service_account(objects: ObjectSet, namespace: str, pod: PodPart) -> Iterator[Decision]:
     """The controller manager creates the ServiceAccount "default" of every namespace."""
     name = str(dig(pod.spec, "serviceAccountName") or "default")
-    if not symbols(objects).has(_SERVICE_ACCOUNT, name, namespace):
+    if not objects.once(SymbolTable).has(_SERVICE_ACCOUNT, name, namespace):
         fix = f"create ServiceAccount {name}, or remove serviceAccountName"
         message = f"ServiceAccount {namespace}/{name} does not exist"
         yield _missing(objects, f"ServiceAccount {name}", message, ("spec", "serviceAccountName"), fix)
@@ -69,7 +69,7 @@ def _priority(objects: ObjectSet, pod: PodPart) -> Iterator[Decision]:
     field: Path = ("spec", "priorityClassName")
     if not name:
         value = 0
-    elif symbols(objects).has(_PRIORITY_CLASS, str(name), ""):
+    elif objects.once(SymbolTable).has(_PRIORITY_CLASS, str(name), ""):
         manifest = objects.find(*_PRIORITY_CLASS, str(name))
         value = BUILT_IN_PRIORITIES.get(str(name), 0) if manifest is None else manifest.body.get("value", 0)
         yield from _preemption(pod, name, manifest)
@@ -142,7 +142,7 @@ def _named_objects(objects: ObjectSet, namespace: str, pod: PodPart) -> Iterator
         return
     reported: set[tuple[str, str]] = set()
     for kind, name, field in named_objects(pod):
-        if (kind, name) in reported or symbols(objects).has(kind_of(kind), name, namespace):
+        if (kind, name) in reported or objects.once(SymbolTable).has(kind_of(kind), name, namespace):
             continue
         reported.add((kind, name))
         missing = f"{kind} {namespace}/{name} is not in the input"
@@ -224,7 +224,8 @@ def storage_decisions(objects: ObjectSet, name: str, spec: Any, field: Path) -> 
     if declared == "":
         message = f"{name} has no StorageClass: it needs a PersistentVolume, which gpuc does not select; {_WITHOUT}"
     elif declared is None:
-        if any(map(_is_default, objects.of(STORAGE, _STORAGE_CLASS))):
+        annotations = (manifest.annotations for manifest in objects.of(STORAGE, _STORAGE_CLASS))
+        if any(own.get(key) == "true" for own in annotations for key in _DEFAULT):
             return
         message = f"{name} has no storageClassName, and the input has no default StorageClass; {_WITHOUT}"
     elif objects.find(STORAGE, _STORAGE_CLASS, str(declared)) is not None:
@@ -232,10 +233,6 @@ def storage_decisions(objects: ObjectSet, name: str, spec: Any, field: Path) -> 
     else:
         message = f"StorageClass {declared} of {name} is not in the input; {_WITHOUT}"
     yield Decision("unknown", "StorageClass", message, field=field)
-
-
-def _is_default(manifest: Manifest) -> bool:
-    return any(manifest.annotations.get(key) == "true" for key in _DEFAULT)
 
 
 CONFIG_MAP, SECRET = "ConfigMap", "Secret"

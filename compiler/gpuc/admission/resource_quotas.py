@@ -47,18 +47,17 @@ def quota_decisions(objects: ObjectSet, namespace: str, requests: Sequence[tuple
         yield from _decisions(quota, created)
 
 
-def quota_counts(quota: Manifest, document: Body) -> bool:
-    """Returns whether a ResourceQuota counts an object: one of its keys, and all of its scopes match the object."""
-    return any(is_key_of(key, document) for key in _hard(quota)) and is_in_scope(quota, document)
-
-
 def _hard(quota: Manifest) -> Resources:
     return quantities(dig(quota.body, "spec", "hard"))
 
 
 def _decisions(quota: Manifest, created: list[tuple[Body, int]]) -> Iterator[Decision]:
     """Yields a denial for every exceeded key and every missing value, or that the ResourceQuota allows the objects."""
-    counted = [(document, count) for document, count in created if quota_counts(quota, document)]
+    counted = [
+        (document, count)
+        for document, count in created
+        if any(is_key_of(key, document) for key in _hard(quota)) and is_in_scope(quota, document)
+    ]
     denied = False
     for document, _ in counted:
         for decision in _missing(quota, document) if is_pod(document) else ():
@@ -139,7 +138,8 @@ def _matches(scope: Any, document: Body) -> bool:
     if is_pod(document):
         match name:
             case "Terminating" | "NotTerminating":
-                return _has_deadline(spec) is (name == "Terminating")
+                seconds = dig(spec, "activeDeadlineSeconds")
+                return (isinstance(seconds, int) and seconds >= 0) is (name == "Terminating")
             case "BestEffort" | "NotBestEffort":
                 return is_best_effort(spec) is (name == "BestEffort")
             case "CrossNamespacePodAffinity":
@@ -166,20 +166,14 @@ def _selects(scope: Any, value: Any) -> bool:
     return False
 
 
-def _has_deadline(spec: Any) -> bool:
-    seconds = dig(spec, "activeDeadlineSeconds")
-    return isinstance(seconds, int) and seconds >= 0
-
-
 def _selects_other_namespaces(spec: Any) -> bool:
-    return any(dig(term, "namespaces") or dig(term, "namespaceSelector") is not None for term in _affinity_terms(spec))
-
-
-def _affinity_terms(spec: Any) -> Iterator[Any]:
-    for affinity in ("podAffinity", "podAntiAffinity"):
-        for field, *steps in _TERMS:
-            for _, row in items(dig(spec, "affinity", affinity, field)):
-                yield dig(row, *steps)
+    terms = (
+        dig(row, *steps)
+        for affinity in ("podAffinity", "podAntiAffinity")
+        for field, *steps in _TERMS
+        for _, row in items(dig(spec, "affinity", affinity, field))
+    )
+    return any(dig(term, "namespaces") or dig(term, "namespaceSelector") is not None for term in terms)
 
 
 _ONE = Fraction(1)

@@ -11,7 +11,7 @@ from gpuc.cluster.repository_url import normalized_url
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.argocd import OPTIONS, WAVE
 from gpuc.manifest.manifest import Manifest
-from gpuc.objects.object_set import ObjectSet, dig, group, grouped, items, labels
+from gpuc.objects.object_set import ObjectSet, by_first, dig, group, grouped, items, labels
 from gpuc.spec.platform import OWN_NAME, OWN_SERVER
 
 ARGO = "argoproj.io"
@@ -209,11 +209,7 @@ class Delivery:
     @cached_property
     def _below(self) -> dict[str, list[str]]:
         """The folders that contain objects, by parent folder. Every folder counts as its own parent."""
-        by_parent: dict[str, list[str]] = {}
-        for folder in self.objects:
-            for above in _ancestors(folder):
-                by_parent.setdefault(above, []).append(folder)
-        return by_parent
+        return by_first((above, folder) for folder in self.objects for above in _ancestors(folder))
 
     def synced_folders(self, source: Source) -> list[str]:
         """Returns the folders that a source syncs and that contain objects."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from gpuc.cluster.application import ARGO, applications
 from gpuc.cluster.project import Project
@@ -64,7 +64,6 @@ class Namespaces:
         return LabelIndex({**{name: {NAMESPACE_NAME: name} for name in self.mentioned}, **self.labels})
 
 
-@lru_cache(maxsize=8)
 def namespaces(objects: ObjectSet) -> Namespaces:
-    """Returns the namespaces of an object set."""
-    return Namespaces(objects)
+    """Returns the namespaces of an object set, which is read once."""
+    return objects.once(Namespaces)

@@ -29,11 +29,6 @@ class Overlay(NamedTuple):
     is_sure: bool = True
     """Whether the overlay certainly applies to some nodes; False if the answer depends on unknown labels."""
 
-    @property
-    def precedence(self) -> tuple[int, str]:
-        """The sort key: the weight, then the name. The overlay with the largest key wins."""
-        return self.weight, self.manifest.name
-
     def applies(self, own: Offer) -> bool | None:
         """Returns whether the overlay applies to nodes of an instance type; None if that depends on unknown labels.
 
@@ -84,7 +79,7 @@ class Overlays:
             for overlay in candidates
             if (verdict := overlay.applies(own)) is not False
         ]
-        return sorted(applied, key=lambda overlay: overlay.precedence)
+        return sorted(applied, key=lambda overlay: (overlay.weight, overlay.manifest.name))
 
 
 def _overlay(manifest: Manifest) -> Overlay:

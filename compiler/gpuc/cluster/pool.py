@@ -132,12 +132,9 @@ class Pool(NodeTemplate):
             families = self.listed(f"{AWS}instance-family")
             names = [name for name in all_types(self.catalog) if not families or name.partition(".")[0] in families]
         verdicts = {name: meets_type(self.catalog, name, self.offer) for name in names}
-        sure = [name for name, verdict in verdicts.items() if verdict and self._has_figures(name)]
+        known = [name for name in names if self.api_group == KARPENTER_AWS and self.catalog.instance_type(name)]
+        sure = [name for name in known if verdicts[name]]
         return sure, [name for name, verdict in verdicts.items() if verdict is not False and name not in sure]
-
-    def _has_figures(self, name: str) -> bool:
-        """Returns whether the resources of a node of an instance type are known."""
-        return self.api_group == KARPENTER_AWS and self.catalog.instance_type(name) is not None
 
     @property
     def type_names(self) -> list[str]:

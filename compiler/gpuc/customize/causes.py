@@ -10,6 +10,7 @@ from gpuc.diagnostics.finding import Finding, Path
 from gpuc.manifest.manifest import Artifact, Manifest
 from gpuc.model import Cluster
 from gpuc.objects.object_finding import ObjectFinding
+from gpuc.objects.object_set import grouped
 
 _Key = tuple[str, str, str, str, Path, str]
 Verify = Callable[[Sequence[Artifact]], Sequence[ObjectFinding]]
@@ -50,12 +51,9 @@ def split_by_cause(
 
 def _grouped(findings: Iterable[Finding]) -> list[Finding]:
     """Returns one finding for all findings of a rule at the same path: one value can be wrong for many objects."""
-    groups: dict[tuple[str, Path], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.id, finding.path), []).append(finding)
     return [
         replace(first, message=f"{first.message} (and {len(others)} more findings of this rule)") if others else first
-        for first, *others in groups.values()
+        for first, *others in grouped(findings, lambda finding: (finding.id, finding.path)).values()
     ]
 
 

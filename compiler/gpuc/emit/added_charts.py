@@ -40,7 +40,8 @@ def _component(name: str, chart: Chart) -> Component:
         cluster_kinds=(), kinds=(), folders=(), ignored=(), reasons={}, relied_defaults={}, ineffective={},
         ineffective_because="", namespace_labels={}, monitor=None, alerts={}, alert_labels=lambda cluster: (),
         restarts=None, hashed_values={}, chart_labels=None, device_plugin=None, config_maps=(), ready_check=None,
-        chapter=None, member_rights=(), auditor_rights=(), rehearsal=None, needs=nothing, frameworks={},
+        preparation=None, chapter=None, member_rights=(), auditor_rights=(), rehearsal=None,
+        needs=nothing, frameworks={},
     )  # fmt: skip
 
 

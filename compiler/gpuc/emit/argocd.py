@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import chain
 
 from gpuc.catalog.records import Release
 from gpuc.emit.bootstrap import ORIGIN, bootstrap
@@ -41,22 +40,19 @@ def argocd(cluster: Cluster) -> Iterator[Artifact]:
     for component in components:
         if cluster.is_managed(component.name):
             yield _chart(cluster, component)
-    for folder in shipped_folders(cluster):
-        yield _folder(cluster, folder)
+        for folder in component.folders:
+            yield _folder(cluster, folder, component.release(cluster).namespace)
+    own_folders = _own_folders(cluster)
+    yield from (_folder(cluster, folder, namespace) for folder, namespace in own_folders)
     yield _root(cluster)
-    yield from bootstrap(cluster, components, _own_folders(cluster))
+    yield from bootstrap(cluster, components, [folder for folder, _ in own_folders])
 
 
-def shipped_folders(cluster: Cluster) -> tuple[Folder, ...]:
-    """Returns the folders of the cluster that Argo CD syncs, except apps/, in sync order."""
-    of_components = chain.from_iterable(component.folders for component in needed_components(cluster))
-    return tuple(sorted((*of_components, *_own_folders(cluster)), key=lambda folder: (folder.wave, folder.path)))
-
-
-def _own_folders(cluster: Cluster) -> list[Folder]:
-    """Returns the folders that Argo CD syncs and that do not belong to a component."""
-    folders = [MONITORING] if cluster.spec.observability else []
-    return [*folders, TENANTS] if cluster.tenants or cluster.spec.auditors else folders
+def _own_folders(cluster: Cluster) -> list[tuple[Folder, str]]:
+    """Returns the folders that belong to no component, each with the namespace of objects without a namespace."""
+    observability = cluster.spec.observability
+    folders = [(MONITORING, observability.namespace)] if observability else []
+    return [*folders, (TENANTS, "default")] if cluster.tenants or cluster.spec.auditors else folders
 
 
 def delivered(cluster: Cluster, item: Delivered, permitted: Permitted) -> Iterator[Manifest]:
@@ -127,14 +123,11 @@ def _chart(cluster: Cluster, component: Component) -> Manifest:
     return _application(cluster, cluster.out(f"apps/{name}.yaml"), name, body, component.wave)
 
 
-def _folder(cluster: Cluster, folder: Folder) -> Manifest:
+def _folder(cluster: Cluster, folder: Folder, namespace: str) -> Manifest:
     name = folder.path.replace("/", "-")
     source = folder_source(cluster, folder.path)
     if folder.has_subfolders:
         source["directory"] = {"recurse": True}
-    namespace = cluster.components[folder.component].namespace if folder.component else "default"
-    if folder is MONITORING and cluster.spec.observability is not None:
-        namespace = cluster.spec.observability.namespace
     # With `prune: confirm`, the protected objects have an annotation that prevents pruning.
     prune = not folder.is_protected or cluster.spec.delivery.prune != "never"
     destination = target_cluster(cluster, namespace)

@@ -23,6 +23,7 @@ from gpuc.emit.component_facts import (
     DevicePlugin,
     Needs,
     PolicyRule,
+    Preparation,
     ReadyCheck,
     Rehearsal,
     Restarts,
@@ -83,8 +84,6 @@ class Folder:
     """What the folder has, in the table of sync waves. With the wave of the chart: "<chart> and its <title>"."""
     wave: int
     """The sync wave of the folder's Application, after the wave of the chart that defines the folder's kinds."""
-    component: str = ""
-    """The component in whose namespace Argo CD creates objects without a namespace. Empty for the namespace default."""
     is_protected: bool = False
     """Whether `delivery.prune` applies to objects that left the output. True for pools, queues and tenants."""
     has_subfolders: bool = False
@@ -191,6 +190,8 @@ class Component:
     """The Helm values that name a ConfigMap."""
     ready_check: ReadyCheck | None
     """How an engineer checks that the objects of the component are ready; None if it has no objects with a status."""
+    preparation: Preparation | None
+    """The chapter about what the component needs from outside; None if other chapters have all that it needs."""
     chapter: Chapter | None
     """The chapter in the README of a cluster that needs the component."""
     member_rights: tuple[PolicyRule, ...]

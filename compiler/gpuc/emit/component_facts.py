@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from gpuc.diagnostics.finding import Path
 from gpuc.manifest.manifest import Body
 from gpuc.model import Cluster
+
+if TYPE_CHECKING:
+    from gpuc.emit.prerequisites.record import Chapter as Prerequisites
 
 READ = ("get", "list", "watch")
 PolicyRule = tuple[str, tuple[str, ...], tuple[str, ...]]
@@ -46,6 +49,14 @@ class Chapter(NamedTuple):
     """What it follows: the checks of the cluster, or the chapter that explains how GPUs are counted."""
     values: Callable[[Cluster], dict[str, object]]
     """Returns variables of the template, in addition to those of the README."""
+
+
+class Preparation(NamedTuple):
+    """What an engineer prepares before a cluster can have a component: a chapter before the first sync."""
+
+    place: int
+    """The place among the chapters of `gpuc.emit.prerequisites`."""
+    chapter: Callable[[Cluster], Prerequisites]
 
 
 class ChartLabels(NamedTuple):

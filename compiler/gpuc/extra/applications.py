@@ -10,15 +10,13 @@ from gpuc.extra.user_objects import FOLDER
 from gpuc.manifest.manifest import Manifest
 from gpuc.model import Cluster, Tenant
 from gpuc.model.tenant_kinds import DENIED_KINDS
-from gpuc.objects.object_set import group
+from gpuc.objects.object_set import group, grouped
 from gpuc.spec.charts import LAST_WAVE
 
 
 def applications(cluster: Cluster, manifests: Iterable[Manifest]) -> Iterator[Manifest]:
     """Yields an AppProject and an Application for each folder in out/<cluster>/extra/ with objects."""
-    by_folder: dict[str, list[Manifest]] = {}
-    for manifest in manifests:
-        by_folder.setdefault(manifest.file.rpartition("/")[0], []).append(manifest)
+    by_folder = grouped(manifests, lambda manifest: manifest.file.rpartition("/")[0])
     if objects := by_folder.get(cluster.out(FOLDER)):
         yield from _of_platform(cluster, objects)
     for tenant in cluster.tenants:

@@ -15,7 +15,7 @@ from gpuc.kubernetes.network_policy import EGRESS, INGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet
+from gpuc.objects.object_set import ObjectSet, by_first
 from gpuc.objects.other_policies import enforced_policies
 
 OPEN_PAIR = declare_rule(
@@ -66,18 +66,14 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
 
 def _open_namespaces(objects: ObjectSet, reachability: Reachability) -> Iterator[ObjectFinding]:
     """Yields a finding for each rule that permits pods of other tenants, and for each namespace without isolation."""
-    used_by: dict[Allowance, list[Connection]] = defaultdict(list)
-    for connection in reachability.connections:
-        if not connection.is_declared:
-            used_by[connection.ingress].append(connection)
-            used_by[connection.egress].append(connection)
+    undeclared = (connection for connection in reachability.connections if not connection.is_declared)
+    used_by = by_first(
+        (end, connection) for connection in undeclared for end in (connection.ingress, connection.egress)
+    )
     for (direction, namespace), allowances_by_namespace in reachability.allowances.items():
         if reachability.tenancy.tenants[namespace] not in reachability.isolated[direction]:
             continue
-        peers: dict[Allowance, list[str]] = defaultdict(list)
-        for peer, allowances in allowances_by_namespace.items():
-            for allowance in allowances:
-                peers[allowance].append(peer)
+        peers = by_first((allowance, peer) for peer, found in allowances_by_namespace.items() for allowance in found)
         for allowance, names in peers.items():
             yield from _finding(objects, reachability.tenancy, allowance, names, used_by.get(allowance, []))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -17,7 +16,7 @@ from gpuc.kubernetes.selector import Domain, Requirement, matches, requirement, 
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import Policy
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, home_namespace
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, dig, grouped, home_namespace
 from gpuc.objects.other_policies import enforced_policies, other_policies, policy_generators
 from gpuc.objects.pods import pods
 from gpuc.objects.selectors import equal_labels
@@ -103,11 +102,9 @@ class _Dns:
 
     def __init__(self, objects: ObjectSet) -> None:
         self._objects = objects
-        self._policies: dict[str, list[Policy]] = defaultdict(list)
-        for policy in objects.once(enforced_policies):
-            self._policies[policy.namespace].append(policy)
+        self._policies = grouped(objects.once(enforced_policies), lambda policy: policy.namespace)
         self.isolating_servers = [
-            policy for policy in self._policies[_DNS_NAMESPACE]
+            policy for policy in self._policies.get(_DNS_NAMESPACE, ())
             if INGRESS in policy.rules and matches(policy.pods, _LABELS)
         ]  # fmt: skip
         self._queues = dict.fromkeys(map(home_namespace, objects.of("kueue.x-k8s.io", "LocalQueue")))
@@ -132,7 +129,7 @@ class _Dns:
 
     def egress_findings(self, namespace: str, clients: Sequence[_Client]) -> Iterator[ObjectFinding]:
         """Yields a finding for each cause, with the workloads of the namespace that cannot use DNS for this cause."""
-        policies = [policy for policy in self._policies[namespace] if EGRESS in policy.rules]
+        policies = [policy for policy in self._policies.get(namespace, ()) if EGRESS in policy.rules]
         causes: dict[tuple[int, Path], tuple[_Cause, list[str]]] = {}
         for client in clients:
             cause = self._cause(namespace, client, policies)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, summarize_address_range
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from gpuc.isolation.proof import Reachability
 from gpuc.kubernetes.addresses import PUBLIC, Range, is_internet, overlap, range_text
 from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import Ports
+from gpuc.objects.object_set import by_first
 
 INTERNET = "the internet"
 _GATEWAYS = "gateways of Cilium"
@@ -40,15 +40,17 @@ def public_paths(reachability: Reachability) -> list[PublicPath]:
 
     gpuc does not know the addresses of host names and the clients of gateways.
     """
-    namespaces: dict[tuple[str, str, str, Ports], set[str]] = defaultdict(set)
     owners = reachability.tenancy.tenants
-    for policy in reachability.tenant_policies:
-        for direction, rule, peer in policy.peers():
-            for name in _public_names(peer):
-                namespaces[owners[policy.namespace], direction, name, rule.ports].add(policy.namespace)
-    peers: dict[tuple[str, str, Ports, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (tenant_name, direction, name, ports), found in namespaces.items():
-        peers[tenant_name, direction, ports, tuple(sorted(found))].append(name)
+    namespaces = by_first(
+        ((owners[policy.namespace], direction, name, rule.ports), policy.namespace)
+        for policy in reachability.tenant_policies
+        for direction, rule, peer in policy.peers()
+        for name in _public_names(peer)
+    )
+    peers = by_first(
+        ((tenant_name, direction, ports, tuple(sorted(set(found)))), name)
+        for (tenant_name, direction, name, ports), found in namespaces.items()
+    )
     return sorted(
         PublicPath(tenant_name, direction, tuple(names), ports, found)
         for (tenant_name, direction, ports, found), names in peers.items()

@@ -8,7 +8,6 @@ pods have to match the rules of both ends.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -23,7 +22,7 @@ from gpuc.kubernetes.network_policy import EGRESS, INGRESS, Peer
 from gpuc.kubernetes.ports import ALL, Ports, meet
 from gpuc.kubernetes.selector import Invalid, LabelIndex, Selector, satisfiable
 from gpuc.objects.network_policies import Policy
-from gpuc.objects.object_set import NAMESPACE_NAME, grouped
+from gpuc.objects.object_set import NAMESPACE_NAME, by_first, grouped
 
 if TYPE_CHECKING:
     from gpuc.catalog.operations import DatapathFact
@@ -125,7 +124,14 @@ class Reachability:
     @cached_property
     def connections(self) -> tuple[Connection, ...]:
         """All possible connections between different tenants."""
-        return tuple(self._connections())
+        return tuple(
+            Connection(client, server, egress, ingress, ports)
+            for server in self.tenancy.tenants
+            for client, ingress_allowances in self.allowances[INGRESS, server].items()
+            for egress in self.allowances[EGRESS, client].get(server, ())
+            for ingress in ingress_allowances
+            if (ports := meet(egress.ports, ingress.ports)) and _are_compatible(egress, ingress)
+        )
 
     @cached_property
     def tenant_policies(self) -> tuple[Policy, ...]:
@@ -144,20 +150,19 @@ class Reachability:
         }
 
     @cached_property
-    def allowances(self) -> Mapping[tuple[str, str], Mapping[str, tuple[Allowance, ...]]]:
+    def allowances(self) -> Mapping[tuple[str, str], Mapping[str, Sequence[Allowance]]]:
         """Allowances by direction and namespace, and then by the namespace of the other tenant."""
-        by_namespace: dict[tuple[str, str], list[Policy]] = defaultdict(list)
-        for policy in self.policies:
-            for direction in policy.rules:
-                by_namespace[direction, policy.namespace].append(policy)
-        found: dict[tuple[str, str], dict[str, tuple[Allowance, ...]]] = {}
-        for key in product((INGRESS, EGRESS), self.tenancy.tenants):
-            allowances: dict[str, list[Allowance]] = defaultdict(list)
-            for allowance, others in self._allowances(*key, by_namespace[key]):
-                for other in others if others and allowance.is_possible else ():
-                    allowances[other].append(allowance)
-            found[key] = {other: tuple(permitted) for other, permitted in allowances.items()}
-        return found
+        by_namespace = by_first(
+            ((direction, policy.namespace), policy) for policy in self.policies for direction in policy.rules
+        )
+        return {
+            key: by_first(
+                (other, allowance)
+                for allowance, others in self._allowances(*key, by_namespace.get(key, []))
+                for other in (others if others and allowance.is_possible else ())
+            )
+            for key in product((INGRESS, EGRESS), self.tenancy.tenants)
+        }
 
     def _allowances(
         self, direction: str, home: str, policies: list[Policy]
@@ -189,15 +194,6 @@ class Reachability:
     def _tenant_namespaces(self) -> LabelIndex:
         """The namespaces of all tenants, indexed by their labels."""
         return LabelIndex({name: self.tenancy.namespaces[name] for name in self.tenancy.tenants})
-
-    def _connections(self) -> Iterator[Connection]:
-        for server in self.tenancy.tenants:
-            for client, ingress_allowances in self.allowances[INGRESS, server].items():
-                for egress in self.allowances[EGRESS, client].get(server, ()):
-                    for ingress in ingress_allowances:
-                        ports = meet(egress.ports, ingress.ports)
-                        if ports and _are_compatible(egress, ingress):
-                            yield Connection(client, server, egress, ingress, ports)
 
 
 class State(Enum):

@@ -197,17 +197,12 @@ def satisfiable(wanted: Iterable[Requirement], unwanted: Iterable[Selector]) -> 
         if not candidates:
             return False
         known, remaining = candidates.pop()
-        while remaining and _cannot_match(remaining[0], known):
-            remaining = remaining[1:]
+        while remaining and any(known.get(key, ANY).meet(domain).is_empty for key, domain in remaining[0]):
+            remaining = remaining[1:]  # none of the possible labels matches the selector
         if not remaining:
             return True
         candidates += [(choice, remaining[1:]) for choice in _choices_without_match(remaining[0], known)]
     return True
-
-
-def _cannot_match(selector: Selector, known: Mapping[str, Domain]) -> bool:
-    """Returns whether the selector matches none of the possible labels."""
-    return any(known.get(key, ANY).meet(domain).is_empty for key, domain in selector)
 
 
 def _choices_without_match(selector: Selector, known: dict[str, Domain]) -> list[dict[str, Domain]]:

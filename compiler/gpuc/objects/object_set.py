@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
+from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from gpuc.catalog import Catalog, load
@@ -123,6 +124,11 @@ def grouped(elements: Iterable[T], key: Callable[[T], GroupKey]) -> dict[GroupKe
     for element in elements:
         groups.setdefault(key(element), []).append(element)
     return groups
+
+
+def by_first(pairs_of_values: Iterable[tuple[GroupKey, T]]) -> dict[GroupKey, list[T]]:
+    """Returns the second values of pairs by the first ones, in the order in which the first ones first appear."""
+    return {key: [value for _, value in found] for key, found in grouped(pairs_of_values, itemgetter(0)).items()}
 
 
 def home_namespace(manifest: Manifest) -> str:

@@ -133,7 +133,9 @@ def _peers(rule: dict[str, Any], key: str, prefix: str, path: Path) -> Iterator[
                 yield _entity(raw, where)
             case "CIDR" | "CIDRSet" as field:
                 ranges = map_of(raw) if field == "CIDRSet" else {"cidr": raw}
-                yield Peer(where, block=read_block({**ranges, "cidr": _with_length(str(ranges.get("cidr")))}))
+                cidr = str(ranges.get("cidr"))
+                length = "" if "/" in cidr else "/128" if ":" in cidr else "/32"
+                yield Peer(where, block=read_block({**ranges, "cidr": cidr + length}))
             case "FQDNs":
                 names = map_of(raw)
                 yield Peer(where, block=_NO_POD, host=str(names.get("matchName") or names.get("matchPattern") or ""))
@@ -150,10 +152,6 @@ def _entity(raw: Any, path: Path) -> Peer:
     if raw not in _OTHER_ENTITIES:
         raise Invalid(f"entity {raw}")
     return Peer(path, block=_NO_POD, entity=raw)
-
-
-def _with_length(cidr: str) -> str:
-    return cidr if "/" in cidr else f"{cidr}/{128 if ':' in cidr else 32}"
 
 
 def _selectors(raw: dict[str, Any]) -> tuple[Selector, Selector | None]:

@@ -139,6 +139,8 @@ class Traits(NamedTuple):
     The path of the template must not contain a list: Gatekeeper would deny every object of the kind. The policies check
     the Jobs of a JobSet instead.
     """
+    is_rehearsed: bool
+    """Whether the rehearsal serves the kind, although no chart of gpuc installs its CustomResourceDefinition."""
     why_not_traced: str
     """Why gpuc does not trace an object without pod templates; empty for other kinds."""
     placement: Callable[[Body, Path, int], tuple[Path, str] | None]
@@ -150,7 +152,7 @@ class Traits(NamedTuple):
 
 NO_TRAITS = Traits(
     lambda _: iter(()), claims=(), keeps_data=False, is_scaled=False, is_per_node=False, has_service=False,
-    is_expanded=False, why_not_traced="", placement=lambda _, __, ___: None,
+    is_expanded=False, is_rehearsed=False, why_not_traced="", placement=lambda _, __, ___: None,
 )  # fmt: skip
 
 

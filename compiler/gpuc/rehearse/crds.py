@@ -15,11 +15,10 @@ from gpuc.cluster.application import ARGO
 from gpuc.emit.component import components
 from gpuc.kubernetes.api_groups import CONSTRAINT_API
 from gpuc.manifest.manifest import Body
+from gpuc.parts.workload_kinds import spec_frameworks
 from gpuc.rehearse.client import DEFINITION, new_object
 from gpuc.rehearse.programs import REHEARSALS, Programs
 
-_OF_WORKLOADS = ("jobset.x-k8s.io", "kubeflow.org", "trainer.kubeflow.org")
-"""API groups of workloads whose definitions the rehearsal installs if Kueue manages a kind of the group."""
 _OF_PLATFORM = (ARGO, "cilium.io", "monitoring.coreos.com")
 """API groups that every cluster needs and that no component defines."""
 _OBJECT = {"type": "object"}
@@ -54,7 +53,7 @@ def definitions(
     not_run = [component.name for component in components() if component.rehearsal is None]
     of_charts = {row.component: row.groups for row in load().all_releases}
     without_controller = chain.from_iterable(of_charts.get(name, ()) for name in not_run)
-    groups = {*_OF_PLATFORM, *without_controller, *groups_of_workloads(frameworks)}
+    groups = {*_OF_PLATFORM, *without_controller, *framework_groups(frameworks)}
     bundled = dict(_files(path for row in REHEARSALS for path in _yaml_below(programs.data(row.definitions))))
     simulated = dict(_files(_yaml_below(programs.data("karpenter-kwok-crds"))))
     from_tables = {name: definition for name, definition in _from_tables() if name in bundled or _group(name) in groups}
@@ -79,9 +78,10 @@ def definitions(
     return Definitions(tuple(installed.values()), structural)
 
 
-def groups_of_workloads(frameworks: Iterable[str]) -> set[str]:
-    """Returns the API groups of workloads that the API server has, for the names of Kueue's enabled integrations."""
-    return {name.partition("/")[0] for name in frameworks} & set(_OF_WORKLOADS)
+def framework_groups(frameworks: Iterable[str]) -> set[str]:
+    """Returns the API groups of the kinds of frameworks of Kueue that the rehearsal serves."""
+    kinds = (spec_frameworks()[name] for name in frameworks)
+    return {kind.group for kind in kinds if kind.traits.is_rehearsed}
 
 
 def structural_definition(schema_table: Table) -> Body:

@@ -14,7 +14,7 @@ from gpuc.model import Cluster
 from gpuc.policy.library import Policy
 from gpuc.rehearse.client import POLL_SECONDS, ApiError, Client, Object, WaitError, new_object
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.crds import groups_of_workloads
+from gpuc.rehearse.crds import framework_groups
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
 from gpuc.rehearse.health import BINDING
 from gpuc.rehearse.outcome import dry_run
@@ -60,7 +60,7 @@ class SampleNamespaces:
 
     def serves(self, example: Example) -> bool:
         """Returns whether the API server has the kinds of the example and of its owners."""
-        served = groups_of_workloads(self._cluster.frameworks)
+        served = framework_groups(self._cluster.frameworks)
         owners = example.document["metadata"].get("ownerReferences", ())
         groups = {document["apiVersion"].rpartition("/")[0] for document in (example.document, *owners)}
         return all(not is_custom(group) or group in served or group == GROUP for group in groups)

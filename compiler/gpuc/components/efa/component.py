@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpuc.components.efa.preparation import preparation
 from gpuc.emit.component import PLATFORM, Component
-from gpuc.emit.component_facts import DevicePlugin, Restarts, nothing
+from gpuc.emit.component_facts import DevicePlugin, Preparation, Restarts, nothing
 from gpuc.manifest.manifest import Artifact, Body, Values
 from gpuc.model import Cluster
 
@@ -50,7 +51,9 @@ COMPONENT = Component(
         ("nameOverride", "fullnameOverride"), "with another name, Argo CD replaces the DaemonSet and all its pods"
     ),
     ineffective={}, ineffective_because="", namespace_labels=PLATFORM, monitor=None, alerts={},
-    alert_labels=lambda cluster: (), ready_check=None, chapter=None, member_rights=(), auditor_rights=(),
+    alert_labels=lambda cluster: (), ready_check=None,
+    preparation=Preparation(50, preparation),
+    chapter=None, member_rights=(), auditor_rights=(),
     frameworks={},
     # Source: aws/eks-charts v0.0.242 stable/aws-efa-k8s-device-plugin/templates/daemonset.yaml
     restarts=Restarts(

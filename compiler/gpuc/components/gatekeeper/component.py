@@ -1,11 +1,11 @@
-"""Gatekeeper: Helm values, excluded namespaces, and the policies as ConstraintTemplates and constraints."""
+"""Gatekeeper: Helm values, and all objects that it reads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from gpuc.components.gatekeeper.alerts import AUDIT_SECONDS, policy_alerts
+from gpuc.components.gatekeeper.objects import policy_objects, policy_origin
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import (
     ADMISSION_POLICIES,
@@ -33,21 +33,11 @@ from gpuc.emit.component_facts import (
     named,
     nothing,
 )
-from gpuc.emit.pod_deletion import GPU_QUOTA, pod_deletion
-from gpuc.emit.policy_facts import FACTS
-from gpuc.emit.sync import wave
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, quantity_text
-from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINT_API, CONSTRAINTS, TEMPLATES
-from gpuc.kubernetes.argocd import OPTIONS
-from gpuc.manifest.manifest import Artifact, Body, Manifest, RunsOn, Values
-from gpuc.model import Cluster, Tenant
-from gpuc.model.names import TENANT_KEY, WHY
+from gpuc.kubernetes.api_groups import ADMISSION_REGISTRATION, CONSTRAINTS, TEMPLATES
+from gpuc.manifest.manifest import Artifact, Body, RunsOn, Values
+from gpuc.model import Cluster
 from gpuc.objects.object_set import dig
-from gpuc.policy.gatekeeper_objects import expansion_templates, template_source
-from gpuc.policy.library import Policy
-
-TEMPLATE_WAVE = 0
-CONSTRAINT_WAVE = 5
 
 REFUSES = "policies at deny refuse objects"
 """The reason for the objects that the webhook checks."""
@@ -59,13 +49,7 @@ AUDIT_CHUNK = 500
 def gatekeeper(cluster: Cluster) -> Iterator[Artifact]:
     """Yields the Helm values, the Config, and per policy a ConstraintTemplate and constraints for tenant namespaces."""
     yield _values(cluster)
-    yield _config(cluster)
-    yield from _expansions(cluster)
-    for policy in cluster.policies.values():
-        if policy.settings.keys() <= cluster.policy_settings(policy.name).keys():
-            yield _template(cluster, policy)
-            yield from _constraints(cluster, policy)
-    yield from pod_deletion(cluster, _origin(cluster, cluster.policies.get(GPU_QUOTA)), CONSTRAINT_WAVE)
+    yield from policy_objects(cluster)
 
 
 def _values(cluster: Cluster) -> Values:
@@ -90,7 +74,7 @@ def _values(cluster: Cluster) -> Values:
         "auditChunkSize": AUDIT_CHUNK,
     }
     pods: dict[Path, RunsOn] = {(key,): "system nodes" for key in ("controllerManager", "audit", "postInstall")}
-    return Values(cluster.values_file("gatekeeper"), _origin(cluster), "gatekeeper", body, pods=pods)
+    return Values(cluster.values_file("gatekeeper"), policy_origin(cluster), "gatekeeper", body, pods=pods)
 
 
 def _audit_resources(cluster: Cluster) -> Body:
@@ -101,120 +85,6 @@ def _audit_resources(cluster: Cluster) -> Body:
     """
     memory = quantity_text(MEMORY, 512 * MIB * (1 + sum(pool.nodes_max for pool in cluster.pools) // 100))
     return {"requests": {CPU: "100m", MEMORY: memory}, "limits": {MEMORY: memory}}
-
-
-def _config(cluster: Cluster) -> Manifest:
-    # Gatekeeper copies the excluded namespaces of the webhook into every ValidatingAdmissionPolicy, in random order.
-    # With more than one entry, Gatekeeper would rewrite these objects forever. The other platform namespaces have the
-    # label admission.gatekeeper.sh/ignore.
-    # Source: gatekeeper v3.23.0 pkg/controller/config/process/excluder.go, GetExcludedNamespaces
-    match = [
-        {"processes": ["audit"], "excludedNamespaces": list(cluster.platform_namespaces)},
-        {"processes": ["webhook"], "excludedNamespaces": ["kube-system"]},
-    ]
-    annotations, namespace = wave(TEMPLATE_WAVE), cluster.components["gatekeeper"].namespace
-    file, body = cluster.out("policies/templates/config.yaml"), {"spec": {"match": match}}
-    api = "config.gatekeeper.sh/v1alpha1"
-    return Manifest(file, _origin(cluster), api, "Config", "config", body, namespace, annotations=annotations)
-
-
-def _expansions(cluster: Cluster) -> Iterator[Manifest]:
-    file, origin = cluster.out("policies/templates/expansion.yaml"), _origin(cluster)
-    api, kind, annotations = "expansion.gatekeeper.sh/v1beta1", "ExpansionTemplate", wave(TEMPLATE_WAVE)
-    for name, spec in expansion_templates():
-        yield Manifest(file, origin, api, kind, name, {"spec": spec}, annotations=annotations)
-
-
-def _template(cluster: Cluster, policy: Policy) -> Manifest:
-    return Manifest(
-        file=cluster.out(f"policies/templates/{policy.name}.yaml"),
-        origin=_origin(cluster, policy),
-        api=f"{TEMPLATES}/v1",
-        kind="ConstraintTemplate",
-        name=policy.kind.lower(),
-        annotations=wave(TEMPLATE_WAVE) | {"metadata.gatekeeper.sh/title": policy.title, "description": policy.why},
-        body={
-            "spec": {
-                "crd": {
-                    "spec": {
-                        "names": {"kind": policy.kind},
-                        "validation": {"openAPIV3Schema": _parameter_schema(policy)},
-                    }
-                },
-                # No `operations`: the default is that of the webhook, CREATE and UPDATE. Gatekeeper writes operations
-                # of a template in random order, and would rewrite its ValidatingAdmissionPolicy forever.
-                # Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go, UnsortedList
-                "targets": [
-                    {
-                        "target": "admission.k8s.gatekeeper.sh",
-                        "code": [{"engine": "K8sNativeValidation", "source": template_source(policy)}],
-                    }
-                ],
-            }
-        },
-    )
-
-
-def _parameter_schema(policy: Policy) -> Body:
-    """Returns the schema of the parameters, without `properties` if the policy has no parameters.
-
-    Gatekeeper writes annotations into the ConstraintTemplate and thereby drops empty maps, so the next sync would
-    change the object again.
-
-    Source: gatekeeper v3.23.0 pkg/controller/constrainttemplate/constrainttemplate_controller.go,
-    updateTemplateWithBlockVAPBGenerationAnnotations
-    """
-    properties = {parameter.name: parameter.schema for parameter in policy.parameters}
-    return {"type": "object", "properties": properties} if properties else {"type": "object"}
-
-
-def _constraints(cluster: Cluster, policy: Policy) -> Iterator[Manifest]:
-    if policy.is_per_tenant:
-        for tenant in cluster.tenants:
-            selector: Body = {"matchLabels": {TENANT_KEY: tenant.name}}
-            parameters = _parameters(cluster, policy, tenant)
-            yield _constraint(cluster, policy, f"{policy.name}-{tenant.name}", selector, parameters)
-    elif cluster.tenants:
-        selector = {"matchExpressions": [{"key": TENANT_KEY, "operator": "Exists"}]}
-        yield _constraint(cluster, policy, policy.name, selector, _parameters(cluster, policy, cluster.tenants[0]))
-
-
-def _constraint(cluster: Cluster, policy: Policy, name: str, selector: Body, parameters: Body) -> Manifest:
-    # The kind exists only after Gatekeeper has processed the ConstraintTemplate.
-    skip_dry_run = {OPTIONS: "SkipDryRunOnMissingResource=true"}
-    spec: Body = {"enforcementAction": cluster.policy_stage(policy.name), "match": policy.match(selector)}
-    if parameters:
-        spec["parameters"] = parameters
-    return Manifest(
-        file=cluster.out(f"policies/constraints/{policy.name}.yaml"),
-        origin=_origin(cluster, policy),
-        api=CONSTRAINT_API,
-        kind=policy.kind,
-        name=name,
-        annotations=wave(CONSTRAINT_WAVE) | skip_dry_run | {WHY: policy.why},
-        body={"spec": spec},
-    )
-
-
-def _parameters(cluster: Cluster, policy: Policy, tenant: Tenant) -> Body:
-    """Returns all parameters, also empty lists.
-
-    Without parameters, `params` is null. CEL engines treat null differently.
-    """
-    settings = cluster.policy_settings(policy.name)
-    return {parameter.name: _value(parameter.fact, cluster, tenant, settings) for parameter in policy.parameters}
-
-
-def _value(fact: str, cluster: Cluster, tenant: Tenant, settings: dict[str, Any]) -> Any:
-    source, _, key = fact.partition(".")
-    return settings[key] if source == "settings" else FACTS[fact](cluster, tenant)
-
-
-def _origin(cluster: Cluster, policy: Policy | None = None) -> Path:
-    """Returns the path in the spec that configures the policy, or the path that configures all policies."""
-    if policy and policy.name in cluster.policy_specs:
-        return ("spec", "policies", policy.name)
-    return ("spec", "policies", "default") if "default" in cluster.policy_specs else ("spec", "policies")
 
 
 METRICS: Body = {"podMetricsEndpoints": [{"port": "metrics"}]}
@@ -313,8 +183,8 @@ COMPONENT = Component(
         "disableAudit": "the audit reports objects that break a policy, and the alert GpucAuditLate expects audits",
     },
     folders=(
-        Folder("policies/templates", "policies", 15, "gatekeeper"),
-        Folder("policies/constraints", "policies", 16, "gatekeeper"),
+        Folder("policies/templates", "policies", 15),
+        Folder("policies/constraints", "policies", 16),
     ),
     ignored=(webhook_certificate("ValidatingWebhookConfiguration"),),
     # The chart labels the namespace.
@@ -326,7 +196,7 @@ COMPONENT = Component(
         "All policies are created",
         "get constrainttemplates -o custom-columns='NAME:.metadata.name,CREATED:.status.created'",
     ),
-    chapter=None, member_rights=(),
+    preparation=None, chapter=None, member_rights=(),
     auditor_rights=(
         ("config.gatekeeper.sh", ("configs",), READ),
         # The kinds of this group have the names of the ConstraintTemplates.

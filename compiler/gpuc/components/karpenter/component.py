@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpuc.components.karpenter.alerts import capacity_alerts, node_alerts
 from gpuc.components.karpenter.objects import overlay_capacity, pool_objects
+from gpuc.components.karpenter.preparation import iam
 from gpuc.diagnostics.finding import Path
 from gpuc.emit.component import (
     CLUSTER_ROLES,
@@ -26,6 +27,7 @@ from gpuc.emit.component_facts import (
     Chapter,
     ChartLabels,
     InstalledChart,
+    Preparation,
     ReadyCheck,
     Rehearsal,
     Restarts,
@@ -222,9 +224,9 @@ COMPONENT = Component(
         "serviceAccount.create": SERVICE_ACCOUNT,
     },
     folders=(
-        Folder("karpenter/config", "FlowSchemas", 0, "karpenter"),
+        Folder("karpenter/config", "FlowSchemas", 0),
         Folder(
-            "karpenter/pools", "node pools", 20, "karpenter", is_protected=True,
+            "karpenter/pools", "node pools", 20, is_protected=True,
             ignored=(
                 _ignored_hash(KARPENTER, "NodePool", "nodepool-hash"),
                 _ignored_hash(KARPENTER_AWS, "EC2NodeClass", "ec2nodeclass-hash"),
@@ -238,7 +240,7 @@ COMPONENT = Component(
     ready_check=ReadyCheck(
         "All node pools, node classes and overlays are ready", "get nodepools,ec2nodeclasses,nodeoverlays"
     ),
-    chapter=Chapter("quotas", _chapter),
+    preparation=Preparation(20, iam), chapter=Chapter("quotas", _chapter),
     member_rights=(), auditor_rights=(), frameworks={}, restarts=RESTARTS,
     # The default is the bundle with which Karpenter connects.
     # Source: aws/karpenter-provider-aws v1.14.1 pkg/operator/operator.go (GetCABundle)

@@ -15,7 +15,7 @@ COMPONENT = Component(
     chart_cluster_kinds=(CRD,),
     chart_kinds=(), cluster_kinds=(), kinds=(), folders=(), ignored=(), reasons={}, relied_defaults={},
     ineffective={}, ineffective_because="", namespace_labels={}, monitor=None, alerts={},
-    alert_labels=lambda cluster: (), ready_check=None, chapter=None, member_rights=(),
+    alert_labels=lambda cluster: (), ready_check=None, preparation=None, chapter=None, member_rights=(),
     auditor_rights=(
         (KARPENTER_AWS, ("ec2nodeclasses",), READ),
         (KARPENTER, ("nodeclaims", "nodeoverlays", "nodepools"), READ),

@@ -247,9 +247,9 @@ COMPONENT = Component(
     },
     relied_defaults={"nameOverride": NAMES, "fullnameOverride": NAMES},
     folders=(
-        Folder("kueue/config", "flavors", 25, "kueue", is_protected=True, has_subfolders=True),
+        Folder("kueue/config", "flavors", 25, is_protected=True, has_subfolders=True),
         Folder(
-            "kueue/queues", "queues", 26, "kueue", is_protected=True,
+            "kueue/queues", "queues", 26, is_protected=True,
             # Engineers can stop a ClusterQueue by hand. Argo CD does not undo this.
             ignored=({"group": GROUP, "kind": "ClusterQueue", "jsonPointers": ["/spec/stopPolicy"]},),
         ),
@@ -272,7 +272,7 @@ COMPONENT = Component(
         "get clusterqueues -o custom-columns='NAME:.metadata.name,"
         'ACTIVE:.status.conditions[?(@.type=="Active")].status,PENDING:.status.pendingWorkloads\'',
     ),
-    chapter=Chapter("quotas", _chapter),
+    preparation=None, chapter=Chapter("quotas", _chapter),
     member_rights=(
         (GROUP, ("localqueues", "workloads"), READ),
         (VISIBILITY, ("localqueues/pendingworkloads",), ("get",)),

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from pathlib import Path
 
-from gpuc.emit.prerequisites.access import iam, members, service_accounts
-from gpuc.emit.prerequisites.connections import efa, namespaces, network
+from gpuc.emit.component import needed_components
+from gpuc.emit.prerequisites.access import members, service_accounts
+from gpuc.emit.prerequisites.connections import namespaces, network
 from gpuc.emit.prerequisites.nodes import capacity, instance_types, placement, system_nodes, topology
 from gpuc.emit.prerequisites.record import Chapter, Prerequisite, variables, wrapped
 from gpuc.emit.prerequisites.software import argocd, definitions, job_controllers, other_teams, prometheus
 from gpuc.emit.template import render
 from gpuc.model import Cluster
 
-CHAPTERS = (
-    system_nodes, iam, network, instance_types, efa, placement, capacity, members, service_accounts, topology,
-    prometheus, namespaces, job_controllers, other_teams, definitions, argocd,
-)  # fmt: skip
-"""The functions that return the chapters, in the order in which an engineer needs them."""
+CHAPTERS: Mapping[int, Callable[[Cluster], Chapter]] = {
+    10: system_nodes, 30: network, 40: instance_types, 60: placement, 70: capacity, 80: members, 90: service_accounts,
+    100: topology, 110: prometheus, 120: namespaces, 130: job_controllers, 140: other_teams, 150: definitions,
+    160: argocd,
+}  # fmt: skip
+"""The functions that return the chapters of no component, by place: the order in which an engineer needs them."""
 
 
 def chapters(cluster: Cluster) -> list[Chapter]:
     """Returns the chapters with prerequisites of the cluster."""
-    return [found for chapter in CHAPTERS if (found := chapter(cluster)).prerequisites]
+    preparations = (component.preparation for component in needed_components(cluster))
+    of_components = ((preparation.place, preparation.chapter) for preparation in preparations if preparation)
+    ordered = sorted((*CHAPTERS.items(), *of_components), key=lambda row: row[0])
+    return [found for _, chapter in ordered if (found := chapter(cluster)).prerequisites]
 
 
 def prerequisites(cluster: Cluster) -> list[Prerequisite]:
@@ -53,7 +57,7 @@ def _text(cluster: Cluster, chapter: Chapter) -> str:
         "item_checks": partial(_commands, chapter, indent=7),
         **chapter.values,
     }
-    return render(Path(__file__).parent, chapter.template, **values)
+    return render(chapter.template.parent, chapter.template.name, **values)
 
 
 def _commands(chapter: Chapter, *chosen: str, indent: int = 4) -> str:

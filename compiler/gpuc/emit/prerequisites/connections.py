@@ -1,4 +1,4 @@
-"""Subnets, security groups, EFA, and the engine that enforces NetworkPolicies."""
+"""Subnets, security groups, and the engine that enforces NetworkPolicies."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def _network_rows(cluster: Cluster) -> Iterator[Row]:
     settings = cluster.aws
     engine, subnets, groups = settings.network_policy_engine, settings.subnets, settings.security_groups
     known = {
-        "name": ",".join(_names(subnets)),
-        "selector": _selector(subnets, "--subnet-ids"),
+        "name": ",".join(names(subnets)),
+        "selector": selector(subnets, "--subnet-ids"),
         "zones": ", ".join(settings.zones),
     }
     yield "subnets", (*AWS, "subnets"), known
-    known = {"name": ",".join(_names(groups)), "selector": _selector(groups, "--group-ids")}
+    known = {"name": ",".join(names(groups)), "selector": selector(groups, "--group-ids")}
     yield "security-groups", (*AWS, "securityGroups"), known
     if not _networks(cluster):
         return
@@ -132,18 +132,6 @@ def replaces_kube_proxy(cluster: Cluster) -> bool:
     return any(entry.gateway for network in _networks(cluster).values() for entry in network.ingress)
 
 
-def efa(cluster: Cluster) -> Chapter:
-    """Returns the chapter about EFA: the version of the CNI plugin, and the rules of the security group."""
-    groups = cluster.aws.security_groups
-    engine = "cilium" if cluster.aws.network_policy_engine == "cilium" else "vpc-cni"
-    known = {"name": ",".join(_names(groups)), "groups": _selector(groups, "--group-ids")}
-    rows: list[Row] = [
-        (f"efa-only-interfaces-{engine}", ("spec", "pools"), {}),
-        ("efa-traffic", (*AWS, "securityGroups"), known),
-    ]
-    return written(cluster, "efa", "EFA", rows if cluster.efa_pools else ())
-
-
 def namespaces(cluster: Cluster) -> Chapter:
     """Returns the chapter about namespaces of other teams whose pods connect to pods of tenants."""
     paths = {caller: tenant.path for tenant in cluster.tenants for caller in tenant.caller_namespaces}
@@ -162,16 +150,16 @@ def _selection(selected: Subnets | SecurityGroups, noun: str, of_ids: str) -> st
         noun: the words before the tags.
         of_ids: the words before the ids.
     """
-    names = ", ".join(f"`{name}`" for name in _names(selected))
-    return f"{of_ids if selected.ids else f'{noun} with the tags'} {names}"
+    listed = ", ".join(f"`{name}`" for name in names(selected))
+    return f"{of_ids if selected.ids else f'{noun} with the tags'} {listed}"
 
 
-def _names(selection: Subnets | SecurityGroups) -> list[str]:
+def names(selection: Subnets | SecurityGroups) -> list[str]:
     """Returns the ids of the selected resources, or their tags as key=value."""
     return selection.ids or [f"{key}={value}" for key, value in (selection.tags or {}).items()]
 
 
-def _selector(selected: Subnets | SecurityGroups, option: str) -> str:
+def selector(selected: Subnets | SecurityGroups, option: str) -> str:
     """Returns the arguments with which the aws command selects the resources. `option` is the option for ids."""
     if selected.ids:
         return f"{option} {' '.join(selected.ids)}"

@@ -47,8 +47,8 @@ class Chapter:
     """A chapter of the cluster's README: the prerequisites of one subject, and the text around them."""
 
     title: str
-    template: str
-    """The name of the template with the text."""
+    template: File
+    """The template with the text."""
     prerequisites: tuple[Prerequisite, ...]
     values: Mapping[str, object] = field(default_factory=dict)
     """The variables of the template."""
@@ -63,16 +63,17 @@ class Chapter:
         return list(dict.fromkeys(command for item in found for command in item.checks))
 
 
-def written(cluster: Cluster, name: str, title: str, rows: Iterable[Row], **values: object) -> Chapter:
+def written(cluster: Cluster, files: str | File, title: str, rows: Iterable[Row], **values: object) -> Chapter:
     """Returns a chapter with records from the table beside its template.
 
     Args:
-        name: the name of the table (.toml) and of the template (.md.j2).
+        files: the path of the table (.toml) and of the template (.md.j2) without its end, relative to this folder.
         values: the variables of the template.
     """
-    table, common = _table(name), variables(cluster)
-    records = tuple(_record(entry, table[entry], path, {**common, **own}) for entry, path, own in rows)
-    return Chapter(title, f"{name}.md.j2", records, values)
+    path = File(__file__).parent / files
+    table, common = _table(path), variables(cluster)
+    records = tuple(_record(entry, table[entry], origin, {**common, **own}) for entry, origin, own in rows)
+    return Chapter(title, path.with_suffix(".md.j2"), records, values)
 
 
 def variables(cluster: Cluster) -> dict[str, str]:
@@ -105,8 +106,8 @@ def _record(entry: str, texts: Mapping[str, Any], path: Path, known: Mapping[str
 
 
 @cache
-def _table(name: str) -> dict[str, Any]:
-    return tomllib.loads(File(__file__).with_name(f"{name}.toml").read_text("utf-8"))
+def _table(path: File) -> dict[str, Any]:
+    return tomllib.loads(path.with_suffix(".toml").read_text("utf-8"))
 
 
 def wrapped(command: str, indent: int = 4, width: int = 150) -> str:

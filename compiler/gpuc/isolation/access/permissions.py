@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
 from gpuc.kubernetes.api_groups import RBAC
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.objects.object_set import by_first
 
 READ = frozenset(("get", "list", "watch"))
 CHANGE = frozenset(("create", "delete", "deletecollection", "patch", "update"))
@@ -218,11 +219,12 @@ _ROWS: tuple[tuple[Rule, Scope, str, str, frozenset[str]], ...] = (
     (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "apps", "deployments statefulsets daemonsets replicasets", _WRITE),
     (OTHER_NAMESPACES, Scope.OTHER_NAMESPACES, "batch", "jobs cronjobs", _WRITE),
 )  # fmt: skip
-FORBIDDEN: dict[tuple[str, str], list[ForbiddenPermission]] = {}
+FORBIDDEN = by_first(
+    ((group, resource), ForbiddenPermission(rule, scope, verbs))
+    for rule, scope, group, resources, verbs in _ROWS
+    for resource in resources.split()
+)
 """Forbidden permissions by API group and resource."""
-for _of_rule, _scope, _group, _resources, _verbs in _ROWS:
-    for _resource in _resources.split():
-        FORBIDDEN.setdefault((_group, _resource), []).append(ForbiddenPermission(_of_rule, _scope, _verbs))
 
 
 class GrantedPermission(NamedTuple):

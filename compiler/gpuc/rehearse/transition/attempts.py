@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from dataclasses import dataclass
 
-from gpuc.kubernetes.controllers import JOB_CONTROLLER, user
+from gpuc.kubernetes.controllers import user
 from gpuc.model import Cluster
+from gpuc.parts.workload_kinds import workload_kind
 from gpuc.rehearse.argocd.object_diff import ObjectKey
 from gpuc.rehearse.client import ApiError, Client, Object, condition, is_true, reason_text
 from gpuc.rehearse.context import EVENT, POD, WORKLOAD
@@ -33,7 +34,6 @@ _SAME_ANSWERS = 4
 _SHARED_KINDS = {"Cohort", "Topology", "WorkloadPriorityClass"}
 """Kinds of Kueue that concern the work of all queues."""
 _NAMESPACE_KINDS = ("ResourceQuota", "LimitRange")
-_REPLICA_SET_CONTROLLER = "kube-system/replicaset-controller"
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,10 @@ def _pod_answer(client: Client, snapshot: Snapshot, filling: Filling) -> Outcome
     pods = snapshot.pods_of(owner) if owner else []
     if not pods:
         return None
-    controller = JOB_CONTROLLER if filling.kind == "Job" else _REPLICA_SET_CONTROLLER
-    return dry_run(client.with_user(user(controller)), _replacement(pods[0]))
+    (reference, *_) = pods[0]["metadata"]["ownerReferences"]
+    controller = workload_kind(reference["apiVersion"].rpartition("/")[0], reference["kind"]).controller
+    assert controller is not None, "Jobs, ReplicaSets and StatefulSets have controllers"
+    return dry_run(client.with_user(user(controller.account)), _replacement(pods[0]))
 
 
 def _replacement(pod: Object) -> Object:

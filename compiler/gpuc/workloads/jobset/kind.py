@@ -71,6 +71,6 @@ KINDS = (
             ("jobset.sigs.k8s.io/",),
         ),
         start=parts.AT_ONCE._replace(managers=("jobset.sigs.k8s.io/jobset-controller",)),
-        traits=parts.NO_TRAITS._replace(has_service=True, placement=_exclusive), sample=_sample,
+        traits=parts.NO_TRAITS._replace(has_service=True, is_rehearsed=True, placement=_exclusive), sample=_sample,
     ),
 )  # fmt: skip

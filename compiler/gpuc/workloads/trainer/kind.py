@@ -19,7 +19,7 @@ KINDS = (
         queueing=parts.suspended(f"{_GROUP}/trainjob", 2), child=None,
         controller=parts.Controller("Kubeflow Trainer", _ACCOUNT, (JOBSET,)),
         labels=parts.PodLabels({}, ("trainer.kubeflow.org/",)), start=parts.AT_ONCE,
-        traits=parts.NO_TRAITS._replace(why_not_traced=_REASON),
+        traits=parts.NO_TRAITS._replace(is_rehearsed=True, why_not_traced=_REASON),
         sample=partial(parts.sample, f"{_GROUP}/v1alpha1", "TrainJob", spec={"runtimeRef": {"name": "torch"}}),
     ),
 )  # fmt: skip

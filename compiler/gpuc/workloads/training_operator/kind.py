@@ -34,7 +34,7 @@ KINDS = tuple(
         group=GROUP, kind=kind, version="v1", templates=(f"spec.{field}.*.template",), pod_set=role_pods,
         queueing=parts.suspended(f"{GROUP}/{kind.lower()}", place), child=None, labels=LABELS, start=parts.AT_ONCE,
         controller=parts.Controller("the Kubeflow Training Operator", "kubeflow/training-operator", ()),
-        traits=TRAITS, sample=partial(_sample, kind, role, container, field),
+        traits=TRAITS._replace(is_rehearsed=place is not None), sample=partial(_sample, kind, role, container, field),
     )
     for kind, place, field, role, container in (
         ("PyTorchJob", 4, "pytorchReplicaSpecs", "Master", "pytorch"),
