@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -108,3 +110,17 @@ def test_all_fields_of_a_step_are_lists_or_none_is() -> None:
     steps = [step for path in paths if "," in path for step in path.split(".")]
     assert files and steps
     assert [step for step in steps if len({field.endswith("[]") for field in step.split(",")}) > 1] == []
+
+
+def test_no_family_replaces_a_table_or_a_function_of_another() -> None:
+    folder = Path(gpuc.__file__).parent
+    rows, modules = (
+        folder.rglob("*.rows"),
+        (*folder.glob("admission/validation/*.py"), *folder.glob("workloads/*/*.py")),
+    )
+    headings = [re.findall(r"^\[(.+)\]", file.read_text(encoding="utf-8"), re.MULTILINE) for file in rows]
+    tables_of_files = Counter(table for found in headings for heading in found for table in heading.split(", "))
+    functions = Counter(
+        name for file in modules for name in re.findall(r"^def (\w+)", file.read_text(encoding="utf-8"), re.MULTILINE)
+    )
+    assert [name for name, count in (*tables_of_files.items(), *functions.items()) if count > 1] == []
