@@ -71,12 +71,7 @@ def read_files(root: pathlib.Path, spec: str) -> ManifestFiles:
     if not (root / folder).is_dir():
         _refuse(found, folder, "is not a folder")
         return found
-    for entry in _entries(root, folder, found):
-        path = f"{folder}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            _read_subfolder(root, path, found)
-        else:
-            _read_file(root, path, "", found)
+    _read_folder(root, folder, "", found)
     return found
 
 
@@ -99,15 +94,17 @@ def folders_without_cluster(root: pathlib.Path, specs: Iterable[str]) -> Iterato
             yield NOT_READ.at((), message, mark=Mark(folder, 1, 1))
 
 
-def _read_subfolder(root: pathlib.Path, folder: str, found: ManifestFiles) -> None:
-    name = folder.rpartition("/")[2]
+def _read_folder(root: pathlib.Path, folder: str, tenant: str, found: ManifestFiles) -> None:
+    """Reads the files of a folder. The folder of the platform, which has no tenant, contains the folders of tenants."""
     for entry in _entries(root, folder, found):
         path = f"{folder}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
+        if not entry.is_dir(follow_symlinks=False):
+            found.folders |= {tenant: folder} if tenant else {}
+            _read_file(root, path, tenant, found)
+        elif tenant:
             _refuse(found, path, "is a folder in the folder of a tenant; expected only files")
         else:
-            found.folders.setdefault(name, folder)
-            _read_file(root, path, name, found)
+            _read_folder(root, path, entry.name, found)
 
 
 def _entries(root: pathlib.Path, folder: str, found: ManifestFiles) -> list[os.DirEntry[str]]:

@@ -36,24 +36,19 @@ class _ClusterFiles:
 class RenderSession:
     """Sends the output files of all clusters to the printer and collects the texts.
 
-    `output` must be called for the clusters in the same order as `send`.
+    A new session starts Node.js, which loads cdk8s while Python imports the stages. `output` must be called for the
+    clusters in the same order as `send`.
+
+    Args:
+        into: the folder that contains out/ and clusters/.
+        reuse: whether to reuse the text of a file below `into` if the file was rendered from the same data.
     """
 
-    def __init__(self, printer: Printer, into: Path, reuse: bool) -> None:
-        self._printer = printer
+    def __init__(self, into: Path, *, reuse: bool) -> None:
+        self._printer = Printer.start()
         self._into = into
         self._reuse = reuse
         self._clusters: dict[str, _ClusterFiles] = {}
-
-    @classmethod
-    def start(cls, into: Path, *, reuse: bool) -> RenderSession:
-        """Returns a new session and starts Node.js, which loads cdk8s while Python imports the stages.
-
-        Args:
-            into: the folder that contains out/ and clusters/.
-            reuse: whether to reuse the text of a file below `into` if the file was rendered from the same data.
-        """
-        return cls(Printer.start(), into, reuse)
 
     def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
         """Sends the changed output files of a cluster to the printer.
