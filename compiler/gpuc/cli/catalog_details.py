@@ -57,11 +57,9 @@ def _mig(catalog: Catalog, row: Gpu | MigProfileSet) -> dict[str, Any]:
     profiles = row if isinstance(row, MigProfileSet) else catalog.profile_sets.get(row.id)
     if profiles is None:
         return {"mig_profiles": []}
-    return {"mig_profiles": [_profile(profile, profiles) for profile in profiles.profiles.values()]}
-
-
-def _profile(profile: MigProfile, profiles: MigProfileSet) -> dict[str, Any]:
-    return {**picked(profile, "profile memory_slices starts size smi_id"), "max": _maximum(profile, profiles)}
+    names = "profile memory_slices starts size smi_id"
+    rows = profiles.profiles.values()
+    return {"mig_profiles": [picked(row, names) | {"max": _maximum(row, profiles)} for row in rows]}
 
 
 def _maximum(profile: MigProfile, profiles: MigProfileSet) -> int | None:

@@ -84,8 +84,12 @@ def blocks(proof: Proof) -> Iterator[Block]:
     yield from _matrix(proof)
     yield from _unisolated_namespaces(proof)
     yield from _pairs(proof)
-    if public := list(_public_paths(proof)):
-        yield from ("Public addresses with which policies allow connections:", *public, "")
+    if public := public_paths(proof.reachability):
+        yield "Public addresses with which policies allow connections:"
+        for path in public:
+            peers = f"{'to' if path.direction == EGRESS else 'from'} {short_list(path.peers)}"
+            yield f"  {path.tenant} {peers}: {described(path.ports)} ({', '.join(path.namespaces)})"
+        yield ""
     yield "Assumptions of the proof:"
     for assumption in proof.assumptions:
         basis = Span(f"{assumption.basis.value:<8}", _BASIS_COLOURS[assumption.basis])
@@ -160,13 +164,6 @@ def _allowance(allowance: Allowance, locate: Locate) -> str:
         return allowance.missing_isolation
     manifest = allowance.policy.manifest
     return f"{manifest}, {place(allowance.path)}, {locate(manifest, allowance.path) or manifest.file}"
-
-
-def _public_paths(proof: Proof) -> Iterator[str]:
-    for path in public_paths(proof.reachability):
-        preposition = "to" if path.direction == EGRESS else "from"
-        peers = short_list(path.peers)
-        yield f"  {path.tenant} {preposition} {peers}: {described(path.ports)} ({', '.join(path.namespaces)})"
 
 
 def _conclusion(proof: Proof) -> str:

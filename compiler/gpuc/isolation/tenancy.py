@@ -39,10 +39,9 @@ class Tenancy:
         return tuple(sorted(set(self.tenants.values())))
 
     @cached_property
-    def namespaces_by_tenant(self) -> Mapping[str, tuple[str, ...]]:
+    def namespaces_by_tenant(self) -> Mapping[str, list[str]]:
         """The namespaces of every tenant, sorted."""
-        by_tenant = grouped(sorted(self.tenants), self.tenants.__getitem__)
-        return {tenant: tuple(namespaces) for tenant, namespaces in by_tenant.items()}
+        return grouped(sorted(self.tenants), self.tenants.__getitem__)
 
 
 def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:
