@@ -200,6 +200,8 @@ class Delivery:
         self._objects = objects
         self.applications = applications(objects.of(ARGO, "Application"))
         self.sources = tuple(source for application in self.applications for source in application.sources)
+        self.charts = {source.chart for source in self.sources if source.chart}
+        """The names of the Helm charts that any source installs."""
 
     @cached_property
     def objects(self) -> dict[str, list[Manifest]]:
@@ -229,11 +231,6 @@ class Delivery:
     def repositories(self) -> set[str]:
         """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
         return {source.repository for source in self.sources if self.synced_folders(source)}
-
-    @cached_property
-    def charts(self) -> set[str]:
-        """The names of the Helm charts that any source installs."""
-        return {source.chart for source in self.sources if source.chart}
 
 
 def _ancestors(folder: str) -> Iterator[str]:
