@@ -141,7 +141,9 @@ def application_in(manifest: Manifest) -> Application:
     spec = dig(manifest.body, *base)
     sources = [((*base, "sources", number), source) for number, source in items(dig(spec, "sources"))]
     if isinstance(hydrator := dig(spec, "sourceHydrator"), dict):
-        sources = [((*base, "sourceHydrator", "syncSource"), _hydrated(hydrator))]
+        url, branch, folder = (dig(hydrator, "syncSource", key) for key in ("repoURL", "targetBranch", "path"))
+        written = {"repoURL": url or dig(hydrator, "drySource", "repoURL"), "targetRevision": branch, "path": folder}
+        sources = [((*base, "sourceHydrator", "syncSource"), written)]
     elif not sources and isinstance(source := dig(spec, "source"), dict):
         sources = [((*base, "source"), source)]
     policy, destination = dig(spec, "syncPolicy"), destination_in(dig(spec, "destination"))
@@ -156,12 +158,6 @@ def application_in(manifest: Manifest) -> Application:
         destination.namespace if is_created else "",
         labels(dig(policy, "managedNamespaceMetadata", "labels")),
     )
-
-
-def _hydrated(hydrator: Any) -> dict[str, Any]:
-    """Returns the source with the manifests that a source hydrator writes."""
-    url, branch, folder = (dig(hydrator, "syncSource", key) for key in ("repoURL", "targetBranch", "path"))
-    return {"repoURL": url or dig(hydrator, "drySource", "repoURL"), "targetRevision": branch, "path": folder}
 
 
 def destination_in(value: Any) -> Destination:

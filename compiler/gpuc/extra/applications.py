@@ -38,7 +38,10 @@ def _of_platform(cluster: Cluster, objects: Sequence[Manifest]) -> Iterator[Mani
         cluster_kinds=frozenset(_kind(manifest) for manifest in objects if not manifest.namespace),
         kinds=frozenset(_kind(manifest) for manifest in objects if manifest.namespace),
     )
-    namespace = min(namespaces & _existing_namespaces(cluster, objects), default="default")
+    created = {manifest.name for manifest in objects if _kind(manifest) == ("", "Namespace")}
+    charts = {chart.namespace for chart in cluster.spec.charts.values()}
+    existing = {*cluster.platform_namespaces, *cluster.tenant_namespaces, *charts, *created}
+    namespace = min(namespaces & existing, default="default")
     return _delivered(cluster, FOLDER, ("spec",), f"the platform team of {cluster.name}", namespace, permitted)
 
 
@@ -55,13 +58,6 @@ def _delivered(
         prune=cluster.spec.delivery.prune != "never",
     )
     return delivered(cluster, item, permitted)
-
-
-def _existing_namespaces(cluster: Cluster, objects: Iterable[Manifest]) -> set[str]:
-    """Returns the namespaces of the platform, of tenants and of charts, and those that the objects create."""
-    created = {manifest.name for manifest in objects if _kind(manifest) == ("", "Namespace")}
-    charts = {chart.namespace for chart in cluster.spec.charts.values()}
-    return {*cluster.platform_namespaces, *cluster.tenant_namespaces, *charts, *created}
 
 
 def _of_tenant(cluster: Cluster, tenant: Tenant) -> Iterator[Manifest]:

@@ -56,8 +56,11 @@ class RenderSession:
         All artifacts of an output file must be in the same call.
         """
         from gpuc.manifest.output_file import output_files
+        from gpuc.write.lockfile import read_lock
 
-        cluster = self._clusters.get(name) or self._add_cluster(name)
+        if name not in self._clusters:
+            self._clusters[name] = _ClusterFiles(read_lock(self._into, name) if self._reuse else None)
+        cluster = self._clusters[name]
         files = output_files(artifacts, source.file)
         reused = self._unchanged_texts(files, cluster.lock) if cluster.lock else {}
         self._printer.send(output_file for file, output_file in files.items() if file not in reused)
@@ -77,12 +80,6 @@ class RenderSession:
         texts = {file: rendered[file] for file in cluster.output_files}
         lock = render(cluster.output_files, texts, _versions(), lambda path: source.locate(path).file, removals)
         return Output(name, texts, lock)
-
-    def _add_cluster(self, name: str) -> _ClusterFiles:
-        from gpuc.write.lockfile import read_lock
-
-        cluster = self._clusters[name] = _ClusterFiles(read_lock(self._into, name) if self._reuse else None)
-        return cluster
 
     def _unchanged_texts(self, files: dict[str, OutputFile], lock: Lock) -> dict[str, str]:
         from gpuc.write.filesystem import RefusedError, SafeDir

@@ -51,9 +51,7 @@ class Form:
         if text is None or self._fits(text):
             return text
         suggestion = self.normalize(text)
-        if not self._fits(suggestion):
-            raise text_error(self.words)
-        raise text_error(self.words, suggestion)
+        raise text_error(self.words, suggestion if self._fits(suggestion) else "")
 
     def _fits(self, text: str) -> bool:
         return re.fullmatch(self.pattern.removeprefix("^").removesuffix("$"), text) is not None
