@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from gpuc.cluster.repository_url import normalized_url
@@ -193,21 +192,19 @@ class Delivery:
     """The sources of all Applications, and the folders of all objects."""
 
     def __init__(self, objects: ObjectSet) -> None:
-        self._objects = objects
         self.applications = applications(objects.of(ARGO, "Application"))
         self.sources = tuple(source for application in self.applications for source in application.sources)
         self.charts = {source.chart for source in self.sources if source.chart}
         """The names of the Helm charts that any source installs."""
-
-    @cached_property
-    def objects(self) -> dict[str, list[Manifest]]:
+        self.objects = grouped(objects.manifests, lambda manifest: manifest.file.rpartition("/")[0])
         """The objects of all files, by folder."""
-        return grouped(self._objects.manifests, lambda manifest: manifest.file.rpartition("/")[0])
-
-    @cached_property
-    def _below(self) -> dict[str, list[str]]:
+        self._below = by_first((above, folder) for folder in self.objects for above in _ancestors(folder))
         """The folders that contain objects, by parent folder. Every folder counts as its own parent."""
-        return by_first((above, folder) for folder in self.objects for above in _ancestors(folder))
+        synced = [(source, folder) for source in self.sources for folder in self.synced_folders(source)]
+        self.delivered = {folder for _, folder in synced}
+        """The folders that any source syncs and that contain objects."""
+        self.repositories = {source.repository for source, _ in synced}
+        """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
 
     def synced_folders(self, source: Source) -> list[str]:
         """Returns the folders that a source syncs and that contain objects."""
@@ -217,16 +214,6 @@ class Delivery:
         if source.is_recursive:
             return self._below.get(folder, [])
         return [folder] if folder in self.objects else []
-
-    @cached_property
-    def delivered(self) -> set[str]:
-        """The folders that any source syncs and that contain objects."""
-        return {folder for source in self.sources for folder in self.synced_folders(source)}
-
-    @cached_property
-    def repositories(self) -> set[str]:
-        """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
-        return {source.repository for source in self.sources if self.synced_folders(source)}
 
 
 def _ancestors(folder: str) -> Iterator[str]:

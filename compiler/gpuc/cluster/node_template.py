@@ -39,6 +39,13 @@ class NodeTemplate:
         self.manifest = manifest
         self.name = manifest.name
         self.catalog = objects.catalog
+        api_group, kind, name = (self._at((*NODE_CLASS, key)) for key in ("group", "kind", "name"))
+        texts = isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str)
+        self.node_class = (api_group, kind, name) if texts else None
+        """The API group, kind and name of the node class; None if the reference is incomplete."""
+        of_class = {f"{api_group}/{kind.lower()}": name} if texts else {}
+        self.labels: dict[str, str] = {**of_class, **labels(self._at(LABELS)), NODE_POOL: self.name}
+        """The labels of all nodes of the pool, with the labels that Karpenter adds for the pool and the node class."""
         self.region = region_of(self.listed(ZONE))
         """The AWS region of the nodes; empty if it is unknown."""
         reference = self.node_class or (KARPENTER_AWS, "", "")
@@ -63,22 +70,6 @@ class NodeTemplate:
 
     def _at(self, path: Path) -> Any:
         return dig(self.manifest.body, *path)
-
-    @cached_property
-    def labels(self) -> dict[str, str]:
-        """The labels of all nodes of the pool, with the labels that Karpenter adds for the pool and the node class."""
-        own = labels(self._at(LABELS))
-        if self.node_class:
-            api_group, kind, name = self.node_class
-            own = {f"{api_group}/{kind.lower()}": name, **own}
-        return {**own, NODE_POOL: self.name}
-
-    @cached_property
-    def node_class(self) -> tuple[str, str, str] | None:
-        """The API group, kind and name of the node class; None if the reference is incomplete."""
-        api_group, kind, name = (self._at((*NODE_CLASS, key)) for key in ("group", "kind", "name"))
-        texts = isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str)
-        return (api_group, kind, name) if texts else None
 
     @cached_property
     def offer(self) -> Offer:

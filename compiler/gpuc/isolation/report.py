@@ -17,6 +17,7 @@ from gpuc.isolation.proof import Allowance, Connection, Reachability, State, Ver
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Locate
+from gpuc.objects.object_set import grouped
 
 _MAX_WIDTH = 100
 """The maximum width of the matrix; a wider matrix has numbers for the columns and signs for the states."""
@@ -185,6 +186,7 @@ def document(proofs: Sequence[Proof]) -> str:
 
 
 def _data(proof: Proof) -> dict[str, Any]:
+    tenants = proof.reachability.tenancy.tenants
     pairs = [
         {
             "from": verdict.client,
@@ -196,7 +198,7 @@ def _data(proof: Proof) -> dict[str, Any]:
     ]
     return {
         **picked(proof, "name holds"),
-        "tenants": proof.reachability.tenancy.namespaces_by_tenant,
+        "tenants": grouped(sorted(tenants), tenants.__getitem__),
         "pairs": pairs,
         "public": [path._asdict() | {"ports": described(path.ports)} for path in public_paths(proof.reachability)],
         "assumptions": [

@@ -83,14 +83,13 @@ class Output:
         policies = self.objects.of("cilium.io", "CiliumNetworkPolicy")
         return any(need == "cilium-feature/gateway" for policy in policies for need, _ in _cilium_policy(self, policy))
 
-    @cached_property
-    def is_strict(self) -> bool:
-        """Whether a pod without any NetworkPolicy has no connection: the VPC CNI with policies of tenants."""
-        return self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
-
     def open_namespace(self, name: object, path: Path) -> Found:
-        """Yields the need of a policy for the pods in a namespace that belongs to no tenant."""
-        if self.is_strict and isinstance(name, str) and name not in self.tenant_namespaces:
+        """Yields the need of a policy for the pods in a namespace that belongs to no tenant.
+
+        With the VPC CNI and policies of tenants, the mode is strict: a pod without any policy has no connection.
+        """
+        is_strict = self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
+        if is_strict and isinstance(name, str) and name not in self.tenant_namespaces:
             yield f"allow-all/{name}", path
 
 
