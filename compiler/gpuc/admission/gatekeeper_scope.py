@@ -43,6 +43,9 @@ class GatekeeperScope:
 
         Source: gatekeeper v3.23.0 pkg/drivers/k8scel/transform/make_vap_objects.go
         """
+        names = (config.namespace for config in objects.of("config.gatekeeper.sh", "Config"))
+        self.namespace = next(filter(None, names), _DEFAULT_NAMESPACE)
+        """The namespace of Gatekeeper, which contains the Config."""
 
     def makes_policies(self, source: Any) -> bool:
         """Returns whether Gatekeeper creates a ValidatingAdmissionPolicy from the CEL source of a ConstraintTemplate.
@@ -52,12 +55,6 @@ class GatekeeperScope:
         wanted = dig(source, "generateVAP")
         default = dig(self._values, "defaultCreateVAPForTemplates") is not False
         return default if wanted is None else wanted is True
-
-    @cached_property
-    def namespace(self) -> str:
-        """The namespace of Gatekeeper, which contains the Config."""
-        names = (config.namespace for config in self._objects.of("config.gatekeeper.sh", "Config"))
-        return next((name for name in names if name), _DEFAULT_NAMESPACE)
 
     def receives(self, review: Review) -> bool | None:
         """Returns whether Gatekeeper evaluates a request; None if gpuc cannot decide this.

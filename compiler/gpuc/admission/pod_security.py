@@ -34,17 +34,13 @@ class Level(NamedTuple):
     version: str
     """latest, or a version such as v1.35."""
 
-    @property
-    def minor(self) -> int:
-        """The minor version of Kubernetes whose checks apply."""
-        match = VERSION.fullmatch(self.version)
-        return int(match[1]) if match and match[1] else NEWEST
-
     def violations(self, pod: PodPart) -> list[Problem]:
         """Returns the violations of a pod."""
         if self.name == _PRIVILEGED:
             return []
-        return [violation for check in checks(self.name, self.minor, pod) for violation in check.run(pod)]
+        match = VERSION.fullmatch(self.version)
+        minor = int(match[1]) if match and match[1] else NEWEST
+        return [violation for check in checks(self.name, minor, pod) for violation in check.run(pod)]
 
 
 class Levels(NamedTuple):

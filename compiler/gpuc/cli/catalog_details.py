@@ -7,7 +7,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from gpuc.catalog import Catalog
-from gpuc.catalog.records import Gpu, InstanceType, MigProfile, MigProfileSet
+from gpuc.catalog.records import Gpu, MigProfile, MigProfileSet
 from gpuc.catalog.rows import read
 from gpuc.cli.catalog_entries import FAMILIES, GPUS, MIG, TYPES, Entry
 from gpuc.diagnostics.report.document import Block, picked
@@ -30,7 +30,8 @@ def details(catalog: Catalog, entry: Entry) -> dict[str, Any]:
     row.pop("profiles", None)
     values |= {key: list(value) if isinstance(value, tuple) else value for key, value in row.items()}
     if entry.subject == TYPES:
-        values |= _prices(catalog, entry.row)
+        prices = map(asdict, catalog.prices(entry.row.type))
+        values["prices"] = [{key: part for key, part in row.items() if key != "instance_type"} for row in prices]
     if entry.subject in (GPUS, MIG):
         values |= _mig(catalog, entry.row)
     values["source"] = _sources(catalog, entry, sources)
@@ -48,20 +49,13 @@ def _sources(catalog: Catalog, entry: Entry, sources: Any) -> list[str]:
     return [texts[key] for key in sources]
 
 
-def _prices(catalog: Catalog, instance: InstanceType) -> dict[str, Any]:
-    prices = [asdict(price) for price in catalog.prices(instance.type)]
-    return {"prices": [{key: value for key, value in price.items() if key != "instance_type"} for price in prices]}
-
-
 def _mig(catalog: Catalog, row: Gpu | MigProfileSet) -> dict[str, Any]:
     profiles = row if isinstance(row, MigProfileSet) else catalog.profile_sets.get(row.id)
     if profiles is None:
         return {"mig_profiles": []}
-    return {"mig_profiles": [_profile(profile, profiles) for profile in profiles.profiles.values()]}
-
-
-def _profile(profile: MigProfile, profiles: MigProfileSet) -> dict[str, Any]:
-    return {**picked(profile, "profile memory_slices starts size smi_id"), "max": _maximum(profile, profiles)}
+    names = "profile memory_slices starts size smi_id"
+    rows = profiles.profiles.values()
+    return {"mig_profiles": [picked(row, names) | {"max": _maximum(row, profiles)} for row in rows]}
 
 
 def _maximum(profile: MigProfile, profiles: MigProfileSet) -> int | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from gpuc.cli.init import MINIMAL, TENANTS, Written, write_fleet
 from gpuc.cli.init_settings import EXAMPLE_REPO, Settings, complete
 from gpuc.cli.requirement import path_of
+from gpuc.cli.specs import top_of_repository
 from gpuc.diagnostics.report.console import write_stdout
 from gpuc.diagnostics.report.terminal import is_terminal
 from gpuc.diagnostics.usage import UsageError
@@ -60,7 +61,7 @@ def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal:
     spec = f"specs/{settings.name}.yaml"
     if directory != Path():
         yield f"cd {shlex.quote(str(directory))}"
-    top = _top_of_repository(directory)
+    top = top_of_repository(directory.resolve())
     if top is None:
         yield "git init --initial-branch main"
     elif top != directory.resolve():
@@ -79,8 +80,3 @@ def _steps(directory: Path, settings: Settings, written: Written, *, is_minimal:
     yield "gpuc compile"
     yield f'git add --all && git commit --message "Add the cluster {settings.name}"'
     yield f"read clusters/{settings.name}/README.md: the resources that the cluster requires, and the first sync"
-
-
-def _top_of_repository(directory: Path) -> Path | None:
-    folder = directory.resolve()
-    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)

@@ -72,8 +72,6 @@ class Question(NamedTuple):
 
 def questions() -> tuple[Question, ...]:
     """Returns the questions in the order in which `gpuc init` asks them."""
-    places = (OWN_ARGO_CD, HUB)
-    versions = _kubernetes_versions()
     return (
         Question(
             "name",
@@ -83,21 +81,9 @@ def questions() -> tuple[Question, ...]:
             "cluster.Metadata",
         ),
         Question("region", "REGION", "the AWS region", "a region such as eu-central-1", "cloud.Aws"),
-        Question("kubernetes", "VERSION", "the version of Kubernetes", choice_of(versions), choices=versions),
-        Question(
-            "network_policy_engine",
-            "ENGINE",
-            "the program that enforces NetworkPolicies",
-            choice_of(ENGINES),
-            choices=ENGINES,
-        ),
-        Question(
-            "argocd",
-            "PLACE",
-            "whether Argo CD runs in the cluster or in another cluster",
-            choice_of(places),
-            choices=places,
-        ),
+        _choice("kubernetes", "VERSION", "the version of Kubernetes", _kubernetes_versions()),
+        _choice("network_policy_engine", "ENGINE", "the program that enforces NetworkPolicies", ENGINES),
+        _choice("argocd", "PLACE", "whether Argo CD runs in the cluster or in another cluster", (OWN_ARGO_CD, HUB)),
         Question(
             "server",
             "URL",
@@ -114,6 +100,10 @@ def questions() -> tuple[Question, ...]:
         ),
         Question("requirement", "LINE", "the line of requirements.txt that installs gpuc", EXPECTED),
     )
+
+
+def _choice(field: str, metavar: str, text: str, choices: tuple[str, ...]) -> Question:
+    return Question(field, metavar, text, choice_of(choices), choices=choices)
 
 
 def complete(given: Mapping[str, str], ask: Callable[[str], str] | None, needs_requirement: bool) -> Settings:

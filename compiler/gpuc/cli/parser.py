@@ -148,7 +148,9 @@ def _type(argument: Argument) -> Any:
     """Returns the function that reads the value of an argument."""
     if argument.type == "report":
         return FormatAndFile(argument.choices)
-    return {"text": str, "number": int, "path": Path, "folder": _folder, "new folder": _new_folder}[argument.type]
+    if argument.type == "new folder":  # a folder, or nothing yet
+        return lambda path: _folder(path) if Path(path).exists() else Path(path).absolute()
+    return {"text": str, "number": int, "path": Path, "folder": _folder}[argument.type]
 
 
 def _folder(argument: str) -> Path:
@@ -160,12 +162,3 @@ def _folder(argument: str) -> Path:
     if not Path(argument).is_dir():
         raise argparse.ArgumentTypeError(f"{argument} is not a folder")
     return Path(argument).absolute()
-
-
-def _new_folder(argument: str) -> Path:
-    """Returns the absolute path of a folder, or of nothing yet.
-
-    Raises:
-        argparse.ArgumentTypeError: when the path is a file.
-    """
-    return _folder(argument) if Path(argument).exists() else Path(argument).absolute()

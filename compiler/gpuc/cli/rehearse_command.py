@@ -36,7 +36,9 @@ def run_rehearsal(form: str = "text", outputs: Sequence[ReportFile] = (), **give
         raise UsageError("--keep keeps one control plane running: name one spec")
     if errors_of(root, files):
         return 1
-    programs = _programs()
+    if find_spec("cryptography") is None:
+        raise UsageError("the Python package cryptography is missing: pip install 'cryptography>=42'")
+    programs = required(find_programs)
     progress = Progress(sys.stderr, first_line_after=0)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -67,9 +69,3 @@ def _runs(root: Path, files: list[str], programs: Programs, options: RehearsalOp
     from gpuc.rehearse.run import rehearsal
 
     return [rehearsal(root, file, options.case, programs, options.crds, progress) for file in files], REPORT.render
-
-
-def _programs() -> Programs:
-    if find_spec("cryptography") is None:
-        raise UsageError("the Python package cryptography is missing: pip install 'cryptography>=42'")
-    return required(find_programs)

@@ -32,7 +32,9 @@ def requirement_problem(line: str) -> str:
     if not any(re.fullmatch(form, line) for form in _FORMS):
         return f"expected {EXPECTED}"
     address = re.search(r"(https|ssh)://([^/@]*)@", line)
-    if address and not _is_public(address[1], address[2]):
+    scheme, user = (address[1], address[2]) if address else ("", "")
+    has_only_variables = re.sub(r"\$\{[A-Z0-9_]+\}", "", user) in ("", ":")
+    if not has_only_variables and (scheme != "ssh" or ":" in user):  # a user name of SSH is no secret
         return (
             "the address contains a user name or a password, which Git would store; expected a variable such as "
             "${TOKEN}, which pip replaces with the value of the environment variable"
@@ -44,9 +46,3 @@ def path_of(line: str) -> str:
     """Returns the path that a requirement names; an empty string for an address, or for a version in an index."""
     path = re.fullmatch(_PATH, line)
     return path[1] if path else ""
-
-
-def _is_public(scheme: str, user: str) -> bool:
-    """Returns whether the user part of an address is no secret: only variables, or a user name of SSH."""
-    rest = re.sub(r"\$\{[A-Z0-9_]+\}", "", user)
-    return rest in ("", ":") or (scheme == "ssh" and ":" not in user)

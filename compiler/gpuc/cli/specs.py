@@ -109,11 +109,13 @@ def repository_prefix(root: Path) -> str:
 
     The result is the empty string if the fleet is at the top of the repository, or not in a repository.
     """
-    for folder in (root, *root.parents):
-        if (folder / ".git").exists():
-            relative = root.relative_to(folder).as_posix()
-            return "" if relative == "." else f"{relative}/"
-    return ""
+    relative = root.relative_to(top_of_repository(root) or root).as_posix()
+    return "" if relative == "." else f"{relative}/"
+
+
+def top_of_repository(folder: Path) -> Path | None:
+    """Returns the folder of the Git repository that contains a folder; None without a repository."""
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), None)
 
 
 def _file(root: Path, directory: Path, spec: str) -> str:

@@ -28,7 +28,9 @@ def run_specs(changed: str | None = None, form: str = "text") -> None:
     root = find_root(Path.cwd())
     clusters = _clusters(root) if changed is None else _changed(root, changed)
     if form == "json":
-        write_stdout(json.dumps([_row(cluster, changed is not None) for cluster in clusters]) + "\n")
+        # The rows have no lists of files, so that a job matrix of many clusters is small.
+        names = "name file" if changed is None else "name file change"
+        write_stdout(json.dumps([picked(cluster, names) for cluster in clusters]) + "\n")
     else:
         print_document([_blocks(clusters, changed)])
 
@@ -45,11 +47,6 @@ def _changed(root: Path, against: str) -> list[ClusterFiles]:
 
     with revision_root(root, against) as before:
         return [cluster for cluster in compared_clusters(root, before) if cluster.change != "unchanged"]
-
-
-def _row(cluster: ClusterFiles, compared: bool) -> dict[str, str]:
-    """Returns a cluster for a program. The row has no list of files, so that a job matrix of many clusters is small."""
-    return picked(cluster, "name file change" if compared else "name file")
 
 
 def _blocks(clusters: Sequence[ClusterFiles], against: str | None) -> Block:

@@ -23,22 +23,16 @@ def run_tools(selection: str = "", is_list: bool = False, where: bool = False) -
         write_stdout(f"{programs.home()}\n")
         return 0
     try:
-        if is_list:
-            _list(programs)
-        else:
+        if not is_list:
             _build(programs)
+        for program in programs.programs if is_list else ():
+            write_stdout(f"{program.name:24} {program.version():10} {state_of(program, programs.home())}\n")
     except BuildError as error:
         *details, reason = str(error).splitlines()
         write_stderr("".join(f"{line}\n" for line in details))
         write_message(reason)
         return 1
     return 0
-
-
-def _list(selection: Selection) -> None:
-    target = selection.home()
-    for program in selection.programs:
-        write_stdout(f"{program.name:24} {program.version():10} {state_of(program, target)}\n")
 
 
 def _build(selection: Selection) -> None:

@@ -16,8 +16,9 @@ from gpuc.diagnostics.report.console import print_document, write_message, write
 from gpuc.diagnostics.spelling import did_you_mean
 from gpuc.diagnostics.usage import UsageError
 from gpuc.kubernetes.kueue import GROUP
+from gpuc.kubernetes.quantity import parse_quantity
 from gpuc.lint.load.load_objects import LoadedObjects, load_objects
-from gpuc.manifest.manifest import Manifest
+from gpuc.manifest.manifest import Locate, Manifest
 from gpuc.model.names import EFA, GPU
 from gpuc.objects.object_set import ObjectSet
 from gpuc.parts.workload_kinds import workload_kinds
@@ -36,8 +37,6 @@ _REFERENCED_KINDS = ("ConfigMap", "PersistentVolumeClaim", "Secret", "ServiceAcc
 
 Place = Callable[[Path], Mark | None]
 """Returns the position of a field of a workload in the user's file; None if the position is unknown."""
-Locate = Callable[[Manifest, Path], Mark | None]
-"""Returns the position of a value of an object in the user's files; None if the position is unknown."""
 
 
 class TraceOptions(NamedTuple):
@@ -219,23 +218,17 @@ def _workload_of_options(index: ClusterIndex, options: TraceOptions) -> _Read:
         if not quantity:
             raise UsageError(f"--resource {option} is not NAME=QUANTITY")
         requests[name] = quantity
-    _require_quantities(requests)
+    for name, quantity in requests.items():
+        try:
+            parse_quantity(quantity)
+        except ValueError as error:
+            raise UsageError(f"{name}: {error}") from None
     namespace = options.namespace or _first_namespace(index, options.queue)
     node_labels = _node_labels(index, options.pool) if options.pool else {}
     workload = described_workload(
         index, namespace, options.queue, requests, node_labels, pods=options.pods, priority=options.priority
     )
     return workload, "", lambda path: None
-
-
-def _require_quantities(requests: dict[str, str]) -> None:
-    from gpuc.kubernetes.quantity import parse_quantity
-
-    for name, quantity in requests.items():
-        try:
-            parse_quantity(quantity)
-        except ValueError as error:
-            raise UsageError(f"{name}: {error}") from None
 
 
 def _node_labels(index: ClusterIndex, flavor_name: str) -> dict[str, str]:

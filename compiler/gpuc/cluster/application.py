@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from gpuc.cluster.repository_url import normalized_url
@@ -141,7 +140,9 @@ def application_in(manifest: Manifest) -> Application:
     spec = dig(manifest.body, *base)
     sources = [((*base, "sources", number), source) for number, source in items(dig(spec, "sources"))]
     if isinstance(hydrator := dig(spec, "sourceHydrator"), dict):
-        sources = [((*base, "sourceHydrator", "syncSource"), _hydrated(hydrator))]
+        url, branch, folder = (dig(hydrator, "syncSource", key) for key in ("repoURL", "targetBranch", "path"))
+        written = {"repoURL": url or dig(hydrator, "drySource", "repoURL"), "targetRevision": branch, "path": folder}
+        sources = [((*base, "sourceHydrator", "syncSource"), written)]
     elif not sources and isinstance(source := dig(spec, "source"), dict):
         sources = [((*base, "source"), source)]
     policy, destination = dig(spec, "syncPolicy"), destination_in(dig(spec, "destination"))
@@ -156,12 +157,6 @@ def application_in(manifest: Manifest) -> Application:
         destination.namespace if is_created else "",
         labels(dig(policy, "managedNamespaceMetadata", "labels")),
     )
-
-
-def _hydrated(hydrator: Any) -> dict[str, Any]:
-    """Returns the source with the manifests that a source hydrator writes."""
-    url, branch, folder = (dig(hydrator, "syncSource", key) for key in ("repoURL", "targetBranch", "path"))
-    return {"repoURL": url or dig(hydrator, "drySource", "repoURL"), "targetRevision": branch, "path": folder}
 
 
 def destination_in(value: Any) -> Destination:
@@ -197,19 +192,19 @@ class Delivery:
     """The sources of all Applications, and the folders of all objects."""
 
     def __init__(self, objects: ObjectSet) -> None:
-        self._objects = objects
         self.applications = applications(objects.of(ARGO, "Application"))
         self.sources = tuple(source for application in self.applications for source in application.sources)
-
-    @cached_property
-    def objects(self) -> dict[str, list[Manifest]]:
+        self.charts = {source.chart for source in self.sources if source.chart}
+        """The names of the Helm charts that any source installs."""
+        self.objects = grouped(objects.manifests, lambda manifest: manifest.file.rpartition("/")[0])
         """The objects of all files, by folder."""
-        return grouped(self._objects.manifests, lambda manifest: manifest.file.rpartition("/")[0])
-
-    @cached_property
-    def _below(self) -> dict[str, list[str]]:
+        self._below = by_first((above, folder) for folder in self.objects for above in _ancestors(folder))
         """The folders that contain objects, by parent folder. Every folder counts as its own parent."""
-        return by_first((above, folder) for folder in self.objects for above in _ancestors(folder))
+        synced = [(source, folder) for source in self.sources for folder in self.synced_folders(source)]
+        self.delivered = {folder for _, folder in synced}
+        """The folders that any source syncs and that contain objects."""
+        self.repositories = {source.repository for source, _ in synced}
+        """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
 
     def synced_folders(self, source: Source) -> list[str]:
         """Returns the folders that a source syncs and that contain objects."""
@@ -219,21 +214,6 @@ class Delivery:
         if source.is_recursive:
             return self._below.get(folder, [])
         return [folder] if folder in self.objects else []
-
-    @cached_property
-    def delivered(self) -> set[str]:
-        """The folders that any source syncs and that contain objects."""
-        return {folder for source in self.sources for folder in self.synced_folders(source)}
-
-    @cached_property
-    def repositories(self) -> set[str]:
-        """The URLs of the repository that contains the objects: of all sources that sync a folder with objects."""
-        return {source.repository for source in self.sources if self.synced_folders(source)}
-
-    @cached_property
-    def charts(self) -> set[str]:
-        """The names of the Helm charts that any source installs."""
-        return {source.chart for source in self.sources if source.chart}
 
 
 def _ancestors(folder: str) -> Iterator[str]:

@@ -41,21 +41,15 @@ class Monitor:
         """The path and the name of every namespace that the monitor names."""
         self.namespaces = [name for _, name in self.named] or [home_namespace(manifest)]
         """The namespaces of the targets, unless the monitor selects targets in all namespaces."""
-
-    @property
-    def namespaces_path(self) -> Path:
+        is_set = isinstance(dig(manifest.body, *_NAMES[:-1]), dict)
+        self.namespaces_path = _NAMES if self.named else _NAMES[:-1] if is_set else _NAMES[:1]
         """The path of the field that selects the namespaces."""
-        if self.named:
-            return _NAMES
-        is_set = isinstance(dig(self.manifest.body, *_NAMES[:-1]), dict)
-        return _NAMES[:-1] if is_set else _NAMES[:1]
-
-    @property
-    def ports(self) -> list[tuple[Path, str]]:
+        self.ports: list[tuple[Path, str]] = [
+            (("spec", "endpoints", number, "port"), name)
+            for number, endpoint in items(dig(manifest.body, "spec", "endpoints"))
+            if isinstance(name := dig(endpoint, "port"), str)
+        ]
         """The path and the name of every port of a Service that Prometheus scrapes; empty for a PodMonitor."""
-        endpoints = items(dig(self.manifest.body, "spec", "endpoints"))
-        named = ((("spec", "endpoints", number, "port"), dig(endpoint, "port")) for number, endpoint in endpoints)
-        return [(path, name) for path, name in named if isinstance(name, str)]
 
     def reads(self, namespace: str) -> bool:
         """Returns whether the monitor selects targets in a namespace."""

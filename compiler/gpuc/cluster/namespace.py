@@ -36,6 +36,8 @@ class Namespaces:
         permitted = {row.namespace for project in projects for row in project.destinations if "*" not in row.namespace}
         self.mentioned = self.named | permitted - {""}
         """The names of all known namespaces, and of the destinations of AppProjects."""
+        self.keys = {key for own in self.labels.values() for key in own}
+        """The keys of all namespace labels."""
 
     def known_labels(self, name: str) -> Mapping[str, str] | None:
         """Returns the labels of a namespace; None if the labels are unknown.
@@ -52,11 +54,6 @@ class Namespaces:
         if key == NAMESPACE_NAME:
             return set(self.mentioned)
         return {own[key] for own in self.labels.values() if key in own}
-
-    @cached_property
-    def keys(self) -> set[str]:
-        """The keys of all namespace labels."""
-        return {key for own in self.labels.values() for key in own}
 
     @cached_property
     def index(self) -> LabelIndex:

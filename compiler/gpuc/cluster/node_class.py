@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from gpuc.kubernetes.amounts import EPHEMERAL_STORAGE, GIB, PODS, Amounts, amount
@@ -42,6 +41,17 @@ class NodeClass:
         self.manifest = manifest
         """The object; None if the input does not have it."""
         self._spec = dig(manifest.body, "spec") if manifest else None
+        aliases = (str(dig(term, "alias") or "") for _, term in items(dig(self._spec, "amiSelectorTerms")))
+        self._aliases = [alias.partition("@")[0].lower() for alias in aliases]
+        """The aliases of the images, in lower case and without versions."""
+        family = str(dig(self._spec, "amiFamily") or "").lower()
+        self._is_windows = any(name.startswith("windows") for name in (family, *self._aliases))
+        self.reservation_ids = self.ids("capacityReservationSelectorTerms") or frozenset()
+        """The ids of the capacity reservations; empty if the node class selects them by tags, or is not known."""
+        interfaces = dig(self._spec, "networkInterfaces")
+        count = sum(dig(interface, "interfaceType") == "efa-only" for _, interface in items(interfaces))
+        self.efa_interfaces = count if isinstance(interfaces, list) else None
+        """The number of EFA devices of a node; None if the instance type decides."""
 
     def offer(self, region: str) -> dict[str, Domain]:
         """Returns the possible values of labels that depend on the node class; without labels that can have any value.
@@ -64,33 +74,10 @@ class NodeClass:
             result["node.kubernetes.io/windows-build"] = _ABSENT
         return result
 
-    @cached_property
-    def reservation_ids(self) -> frozenset[str]:
-        """The ids of the capacity reservations; empty if the node class selects them by tags, or is not known."""
-        return self.ids("capacityReservationSelectorTerms") or frozenset()
-
     def ids(self, field: str) -> frozenset[str] | None:
         """Returns the ids in a list of selector terms; None if a term selects by tags."""
         ids = [dig(term, "id") for _, term in items(dig(self._spec, field))]
         return frozenset(map(str, ids)) if None not in ids else None
-
-    @cached_property
-    def efa_interfaces(self) -> int | None:
-        """The number of EFA devices of a node; None if the instance type decides."""
-        interfaces = dig(self._spec, "networkInterfaces")
-        count = sum(dig(interface, "interfaceType") == "efa-only" for _, interface in items(interfaces))
-        return count if isinstance(interfaces, list) else None
-
-    @property
-    def _aliases(self) -> list[str]:
-        """The aliases of the images, in lower case and without versions."""
-        terms = items(dig(self._spec, "amiSelectorTerms"))
-        return [str(dig(term, "alias") or "").partition("@")[0].lower() for _, term in terms]
-
-    @property
-    def _is_windows(self) -> bool:
-        family = str(dig(self._spec, "amiFamily") or "").lower()
-        return any(name.startswith("windows") for name in (family, *self._aliases))
 
     def allocatable(self, catalog: Catalog, instance: InstanceType) -> Amounts:
         """Returns the allocatable cpu, memory, ephemeral storage and pods that Karpenter predicts for a node.

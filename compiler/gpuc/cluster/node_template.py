@@ -17,14 +17,12 @@ from gpuc.cluster.pool_fields import (
     REQUIREMENTS,
     STARTUP_TAINTS,
     TAINTS,
-    PoolRequirement,
     requirements,
 )  # fmt: skip
 from gpuc.diagnostics.finding import Path
 from gpuc.kubernetes.api_groups import KARPENTER, KARPENTER_AWS
 from gpuc.kubernetes.node_pool import NODE_POOL, REGION, ZONE, ZONE_ID, Offer, meets, normal, offer
 from gpuc.kubernetes.selector import POOL_OPERATORS, Domain, Requirement, equals
-from gpuc.kubernetes.toleration import Taint
 from gpuc.manifest.manifest import Manifest
 from gpuc.model.names import POOL_LABEL
 from gpuc.objects.object_set import ObjectSet, dig, labels
@@ -41,44 +39,37 @@ class NodeTemplate:
         self.manifest = manifest
         self.name = manifest.name
         self.catalog = objects.catalog
+        api_group, kind, name = (self._at((*NODE_CLASS, key)) for key in ("group", "kind", "name"))
+        texts = isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str)
+        self.node_class = (api_group, kind, name) if texts else None
+        """The API group, kind and name of the node class; None if the reference is incomplete."""
+        of_class = {f"{api_group}/{kind.lower()}": name} if texts else {}
+        self.labels: dict[str, str] = {**of_class, **labels(self._at(LABELS)), NODE_POOL: self.name}
+        """The labels of all nodes of the pool, with the labels that Karpenter adds for the pool and the node class."""
         self.region = region_of(self.listed(ZONE))
         """The AWS region of the nodes; empty if it is unknown."""
         reference = self.node_class or (KARPENTER_AWS, "", "")
         self._class = NodeClass(reference[0], objects.find(*reference))
+        self.api_group = self._class.api_group
+        """The API group of the node class; the group of EC2NodeClass if the reference is incomplete."""
+        self.efa_interfaces = self._class.efa_interfaces
+        """The number of EFA devices of a node; None if the instance type decides."""
+        self.of_spec = self.labels.get(POOL_LABEL, "")
+        """The name of the pool in the spec of gpuc, which the nodes have as a label; empty without the label."""
+        self.requirements = tuple(requirements(self._at(REQUIREMENTS)))
+        """The requirements for the labels of the nodes, as in the object."""
+        self.taints = taints(self._at(TAINTS))
+        """The permanent taints of the nodes."""
+        self.startup_taints = taints(self._at(STARTUP_TAINTS))
+        """The taints that keep pods off until an agent removes the taints."""
+        replicas = self._at(REPLICAS)
+        self.replicas = replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
+        """The number of nodes of a static node pool; None for a pool that starts nodes for pending pods."""
+        self.is_static = self.replicas is not None
+        """Whether the pool has a fixed number of nodes, which start without pods and stay when they are empty."""
 
     def _at(self, path: Path) -> Any:
         return dig(self.manifest.body, *path)
-
-    @cached_property
-    def labels(self) -> dict[str, str]:
-        """The labels of all nodes of the pool, with the labels that Karpenter adds for the pool and the node class."""
-        own = labels(self._at(LABELS))
-        if self.node_class:
-            api_group, kind, name = self.node_class
-            own = {f"{api_group}/{kind.lower()}": name, **own}
-        return {**own, NODE_POOL: self.name}
-
-    @property
-    def of_spec(self) -> str:
-        """The name of the pool in the spec of gpuc, which the nodes have as a label; empty without the label."""
-        return self.labels.get(POOL_LABEL, "")
-
-    @cached_property
-    def node_class(self) -> tuple[str, str, str] | None:
-        """The API group, kind and name of the node class; None if the reference is incomplete."""
-        api_group, kind, name = (self._at((*NODE_CLASS, key)) for key in ("group", "kind", "name"))
-        texts = isinstance(api_group, str) and isinstance(kind, str) and isinstance(name, str)
-        return (api_group, kind, name) if texts else None
-
-    @property
-    def api_group(self) -> str:
-        """The API group of the node class; the group of EC2NodeClass if the reference is incomplete."""
-        return self._class.api_group
-
-    @cached_property
-    def requirements(self) -> tuple[PoolRequirement, ...]:
-        """The requirements for the labels of the nodes, as in the object."""
-        return tuple(requirements(self._at(REQUIREMENTS)))
 
     @cached_property
     def offer(self) -> Offer:
@@ -90,27 +81,6 @@ class NodeTemplate:
     def class_offer(self) -> Offer:
         """The possible values of the node labels that depend on the node class."""
         return self._class.offer(self.region)
-
-    @cached_property
-    def taints(self) -> tuple[Taint, ...]:
-        """The permanent taints of the nodes."""
-        return taints(self._at(TAINTS))
-
-    @cached_property
-    def startup_taints(self) -> tuple[Taint, ...]:
-        """The taints that keep pods off until an agent removes the taints."""
-        return taints(self._at(STARTUP_TAINTS))
-
-    @cached_property
-    def replicas(self) -> int | None:
-        """The number of nodes of a static node pool; None for a pool that starts nodes for pending pods."""
-        replicas = self._at(REPLICAS)
-        return replicas if isinstance(replicas, int) and not isinstance(replicas, bool) else None
-
-    @property
-    def is_static(self) -> bool:
-        """Whether the pool has a fixed number of nodes, which start without pods and stay when they are empty."""
-        return self.replicas is not None
 
     def listed(self, key: str) -> frozenset[str]:
         """Returns the values that the pool lists for a label; empty if the pool lists no values."""
@@ -169,8 +139,3 @@ class NodeTemplate:
         known = {**self.class_offer, **self.offer}
         located = (row for row in term if normal(row.key) in (ZONE, ZONE_ID, REGION) and row.domain.listed is not None)
         return next((str(row) for row in located if normal(row.key) not in known), "")
-
-    @property
-    def efa_interfaces(self) -> int | None:
-        """The number of EFA devices of a node; None if the instance type decides."""
-        return self._class.efa_interfaces

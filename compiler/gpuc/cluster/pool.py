@@ -14,7 +14,7 @@ from gpuc.cluster.instance_labels import TYPE_LABELS, all_types, devices, instan
 from gpuc.cluster.node_class import AUTO_MODE_GROUP, RESERVATION_ID, RESERVATION_LABELS
 from gpuc.cluster.node_template import NodeTemplate
 from gpuc.cluster.overlays import Overlay, Overlays
-from gpuc.cluster.pool_fields import BUDGETS, GRACE, LIFETIME, LIMITS, NODES, Budget, budgets
+from gpuc.cluster.pool_fields import BUDGETS, GRACE, LIFETIME, LIMITS, NODES, budgets
 from gpuc.kubernetes.amounts import CPU, MEMORY, MIB, Amounts, amounts
 from gpuc.kubernetes.api_groups import KARPENTER_AWS
 from gpuc.kubernetes.node_pool import (
@@ -46,47 +46,24 @@ class Pool(NodeTemplate):
         super().__init__(manifest, objects)
         self._overlays = objects.once(Overlays)
         self._capacity: dict[str, Amounts] = {}
-
-    @cached_property
-    def limits(self) -> Amounts:
+        self.limits = amounts(self._at(LIMITS))
         """The limits of the pool: the total resources of all nodes, and the number of nodes."""
-        return amounts(self._at(LIMITS))
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the pool starts no nodes: the limit or the replicas are 0. Nodes from before can still run."""
-        return self.startable == 0
-
-    @property
-    def most_nodes(self) -> int | None:
+        limit = self.limits.get(NODES)
+        self.most_nodes = limit if self.replicas is None else self.replicas
         """The largest number of nodes that can run: the replicas, else the limit; None without a number."""
-        return self.limits.get(NODES) if self.replicas is None else self.replicas
-
-    @property
-    def startable(self) -> int | None:
+        self.startable = min((count for count in (self.replicas, limit) if count is not None), default=None)
         """The number of nodes up to which Karpenter starts nodes; None without a number."""
-        return min((count for count in (self.replicas, self.limits.get(NODES)) if count is not None), default=None)
-
-    @property
-    def lifetime(self) -> str:
+        self.is_closed = self.startable == 0
+        """Whether the pool starts no nodes: the limit or the replicas are 0. Nodes from before can still run."""
+        self.lifetime = str(self._at(LIFETIME) or "720h")
         """How long a node runs, or Never. The API server adds the default."""
-        return str(self._at(LIFETIME) or "720h")
-
-    @property
-    def grace(self) -> str:
+        self.grace = str(self._at(GRACE) or "")
         """How long a node drains at most, before all its pods end; empty without a maximum."""
-        return str(self._at(GRACE) or "")
-
-    @property
-    def budgets(self) -> tuple[Budget, ...]:
+        self.budgets = tuple(budgets(self._at(BUDGETS)))
         """How many nodes Karpenter disrupts at a time."""
-        return tuple(budgets(self._at(BUDGETS)))
-
-    @property
-    def reserved_nodes(self) -> int | None:
+        declared = manifest.annotations.get(RESERVED_INSTANCES)
+        self.reserved_nodes = int(declared) if isinstance(declared, str) and declared.isdecimal() else None
         """The declared number of instances of the capacity reservations of the pool; None if it is not declared."""
-        declared = self.manifest.annotations.get(RESERVED_INSTANCES)
-        return int(declared) if isinstance(declared, str) and declared.isdecimal() else None
 
     def needs_reservation(self, term: Selector) -> bool:
         """Returns whether only reserved nodes of the pool meet the requirements of a pod."""

@@ -34,6 +34,8 @@ class Pools:
         self.pools = tuple(Pool(manifest, objects) for manifest in objects.of(KARPENTER, "NodePool"))
         region = region_of(zone for pool in self.pools for zone in pool.listed(ZONE))
         self._objects = objects
+        self.keys = {*(key for pool in self.pools for key in pool.offer), *WELL_KNOWN, HOSTNAME}
+        """The keys of all labels that any pool sets or restricts, or that all nodes have."""
         self.values: dict[str, dict[str, list[Pool]]] = {}
         """Pools by label key and listed value."""
         self._unlisted: dict[str, list[Pool]] = {}
@@ -77,8 +79,3 @@ class Pools:
     def meeting(self, term: Selector) -> list[Pool]:
         """Returns the pools whose nodes can meet all requirements of a pod."""
         return [pool for pool in self.candidates(term) if pool.mismatch(term) is None]
-
-    @cached_property
-    def keys(self) -> set[str]:
-        """The keys of all labels that any pool sets or restricts, or that all nodes have."""
-        return {*(key for pool in self.pools for key in pool.offer), *WELL_KNOWN, HOSTNAME}

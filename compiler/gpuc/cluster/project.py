@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 from gpuc.cluster.application import ARGO, Application, Destination, destination_in
@@ -37,39 +36,27 @@ class KindName(NamedTuple):
     name: str = "*"
 
 
-@dataclass(frozen=True)
 class Project:
     """An AppProject."""
 
-    manifest: Manifest
-
-    @property
-    def name(self) -> str:
-        return self.manifest.name
-
-    @cached_property
-    def repositories(self) -> list[str]:
+    def __init__(self, manifest: Manifest) -> None:
+        spec = dig(manifest.body, "spec")
+        self.manifest = manifest
+        self.name = manifest.name
+        self.repositories = [url for _, url in items(dig(spec, "sourceRepos")) if isinstance(url, str)]
         """The patterns of sourceRepos. A pattern with ! permits all other repositories, and denies its own."""
-        return [url for _, url in items(dig(self._spec, "sourceRepos")) if isinstance(url, str)]
-
-    @cached_property
-    def destinations(self) -> list[Destination]:
+        self.destinations = [destination_in(row) for _, row in items(dig(spec, "destinations"))]
         """The patterns of clusters and namespaces, which can begin with ! too."""
-        return [destination_in(row) for _, row in items(dig(self._spec, "destinations"))]
-
-    @cached_property
-    def kinds(self) -> dict[bool, tuple[list[KindName], list[KindName]]]:
+        self.kinds: dict[bool, tuple[list[KindName], list[KindName]]] = {}
         """The patterns of permitted and of denied kinds, of namespaced kinds (True) and of cluster-scoped kinds.
 
         Without a list, all namespaced kinds are permitted.
         """
-        found = {}
         for namespaced, prefix in ((True, "namespace"), (False, "cluster")):
-            allowed, denied = (dig(self._spec, f"{prefix}Resource{name}list") for name in ("White", "Black"))
+            allowed, denied = (dig(spec, f"{prefix}Resource{name}list") for name in ("White", "Black"))
             is_every = namespaced and allowed is None
             permitted = [KindName("*", "*")] if is_every else _kinds(allowed, namespaced)
-            found[namespaced] = permitted, _kinds(denied, namespaced)
-        return found
+            self.kinds[namespaced] = permitted, _kinds(denied, namespaced)
 
     def permits_repository(self, url: str) -> bool:
         """Returns whether a source may have a repoURL."""
@@ -109,10 +96,6 @@ class Project:
         return self.permits_kind(kind, namespaced=bool(namespace)) and (
             not namespace or self.permits_destination(application.destination._replace(namespace=namespace))
         )
-
-    @property
-    def _spec(self) -> Any:
-        return dig(self.manifest.body, "spec")
 
 
 def project_of(objects: ObjectSet, application: Application) -> Project | None:

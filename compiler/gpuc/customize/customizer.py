@@ -44,7 +44,8 @@ class Customizer:
 
     def apply(self, artifacts: Sequence[Artifact]) -> list[Artifact]:
         """Returns the artifacts of an emitter with all customizations."""
-        return [self._applied(artifact) for artifact in artifacts]
+        merged = (self._values.apply(part) if isinstance(part, Values) else part for part in artifacts)
+        return [self._patches.apply(part) if isinstance(part, Manifest) else part for part in merged]
 
     def findings(self, artifacts: Sequence[Artifact]) -> Iterator[Finding]:
         """Yields the findings about the customizations, after `apply` was called for all artifacts of the cluster.
@@ -54,8 +55,3 @@ class Customizer:
         """
         yield from self._values.findings(artifacts)
         yield from self._patches.findings()
-
-    def _applied(self, artifact: Artifact) -> Artifact:
-        if isinstance(artifact, Values):
-            return self._values.apply(artifact)
-        return self._patches.apply(artifact) if isinstance(artifact, Manifest) else artifact

@@ -54,7 +54,10 @@ def contradictions(emitted: Manifest, before: Manifest, after: Manifest) -> Iter
     old, new = before.document(), after.document()
     for at, reason in _fields(emitted):
         if not is_same(dig(old, *at), dig(new, *at)):
-            yield _spec_path(before, after, at), f"{place(at)} changes, but {reason}"
+            # The part of the patch that changes the field, or a part of the field.
+            parts = (path for step, path in after.overrides.items()
+                     if step[: len(at)] == at and step not in before.overrides)  # fmt: skip
+            yield next(parts, after.override(at) or after.origin), f"{place(at)} changes, but {reason}"
 
 
 def _fields(emitted: Manifest) -> Iterator[tuple[Path, str]]:
@@ -71,9 +74,3 @@ def _fields(emitted: Manifest) -> Iterator[tuple[Path, str]]:
                 yield ("spec", "hard", key), "quota of the tenant decides the requests"
     if group(emitted) == CONSTRAINTS:
         yield ("spec", "enforcementAction"), "policies decides the stage of the policy"
-
-
-def _spec_path(before: Manifest, after: Manifest, at: Path) -> Path:
-    """Returns the spec path of the part of a patch that changes a field, or a part of the field."""
-    parts = [path for step, path in after.overrides.items() if step[: len(at)] == at and step not in before.overrides]
-    return parts[0] if parts else after.override(at) or after.origin

@@ -38,16 +38,6 @@ def values_path(component: str) -> Path:
     return ("spec", "components", component, "values")
 
 
-@dataclass(frozen=True)
-class _Replaced:
-    """A value of gpuc that a value of the spec replaces."""
-
-    component: str
-    path: Path
-    old: Any
-    new: Any
-
-
 @dataclass
 class ComponentValues:
     """The Helm values of the spec, and the findings about them."""
@@ -60,7 +50,8 @@ class ComponentValues:
     """The components with a values file."""
     _same: list[tuple[str, Path]] = field(default_factory=list)
     """Component and path of the values that gpuc has already."""
-    _replaced: list[_Replaced] = field(default_factory=list)
+    _replaced: list[tuple[str, Path, Any, Any]] = field(default_factory=list)
+    """Component, path, value of gpuc and value of the spec, for each value of gpuc that the spec replaces."""
     _added: list[tuple[str, Path, Any]] = field(default_factory=list)
     """Component, path and value of the values that gpuc does not have."""
     _unprintable: list[tuple[str, Path, str]] = field(default_factory=list)
@@ -78,7 +69,7 @@ class ComponentValues:
         merge = _Merge(values)
         body = merge.map(values.body, settings.values, ())
         self._same += [(values.component, path) for path in merge.same]
-        self._replaced += [_Replaced(values.component, *change) for change in merge.replaced]
+        self._replaced += [(values.component, *change) for change in merge.replaced]
         self._added += [(values.component, *addition) for addition in merge.added]
         origin = values_path(values.component)
         overrides = {path: (*origin, *path) for path in merge.changed}
@@ -103,11 +94,11 @@ class ComponentValues:
         for component, path in self._same:
             message = f"values of {component}: {place(path)}: the entry changes nothing"
             yield SAME.at((*values_path(component), *path), message, fix=f"remove {place(path)}")
-        for change in self._replaced:
-            what = "removes" if change.new is None else "replaces"
-            texts = [_because(change), uses(change.path, change.old, artifacts, self.cluster)]
-            why = "; ".join(text for text in texts if text) or _UNKNOWN
-            yield _derived(change.component, change.path, f"{what} {_shown(change.old)} of gpuc; {why}")
+        for component, path, old, new in self._replaced:
+            known = reason(component, path)
+            texts = [f"reason of gpuc: {known}" if known else "", uses(path, old, artifacts, self.cluster)]
+            why = "; ".join(filter(None, texts)) or _UNKNOWN
+            yield _derived(component, path, f"{'removes' if new is None else 'replaces'} {_shown(old)} of gpuc; {why}")
         for component, path, value in self._added:
             if (chart := component_named(component)) is None:
                 continue
@@ -119,12 +110,6 @@ class ComponentValues:
 
 
 _UNKNOWN = "gpuc did not find the value in other objects; objects can rely on the value nevertheless"
-
-
-def _because(change: _Replaced) -> str:
-    """Returns why the cluster needs the value of gpuc, as a part of a message; empty if gpuc has no text."""
-    why = reason(change.component, change.path)
-    return f"reason of gpuc: {why}" if why else ""
 
 
 def _derived(component: str, path: Path, message: str) -> Finding:

@@ -19,7 +19,7 @@ class SourceMap:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
-        self._lines = lru_cache(maxsize=8)(self._split)
+        self._lines = lru_cache(maxsize=8)(lambda file: self._texts.get(file, "").splitlines())
 
     def add(self, file: str, text: str) -> None:
         """Adds the text of a file."""
@@ -75,6 +75,3 @@ class SourceMap:
     def _document(self, file: str, index: str | int) -> Document | None:
         assert isinstance(index, int), "the origin of a loaded object begins with the index of its document"
         return document(self._texts[file], file, index)
-
-    def _split(self, file: str) -> list[str]:
-        return self._texts.get(file, "").splitlines()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from gpuc.diagnostics.finding import Path
 from gpuc.emit.argocd import delivered, folder_source
 from gpuc.emit.project import Delivered, Permitted
 from gpuc.extra.user_objects import FOLDER
@@ -37,23 +38,26 @@ def _of_platform(cluster: Cluster, objects: Sequence[Manifest]) -> Iterator[Mani
         cluster_kinds=frozenset(_kind(manifest) for manifest in objects if not manifest.namespace),
         kinds=frozenset(_kind(manifest) for manifest in objects if manifest.namespace),
     )
+    created = {manifest.name for manifest in objects if _kind(manifest) == ("", "Namespace")}
+    charts = {chart.namespace for chart in cluster.spec.charts.values()}
+    existing = {*cluster.platform_namespaces, *cluster.tenant_namespaces, *charts, *created}
+    namespace = min(namespaces & existing, default="default")
+    return _delivered(cluster, FOLDER, ("spec",), f"the platform team of {cluster.name}", namespace, permitted)
+
+
+def _delivered(
+    cluster: Cluster, folder: str, origin: Path, author: str, namespace: str, permitted: Permitted
+) -> Iterator[Manifest]:
     item = Delivered(
-        name=FOLDER,
-        origin=("spec",),
-        description=f"Objects that the platform team of {cluster.name} wrote",
-        sources={"source": folder_source(cluster, FOLDER)},
-        namespace=min(namespaces & _existing_namespaces(cluster, objects), default="default"),
+        name=folder.replace("/", "-"),
+        origin=origin,
+        description=f"Objects that {author} wrote",
+        sources={"source": folder_source(cluster, folder)},
+        namespace=namespace,
         wave=LAST_WAVE,
         prune=cluster.spec.delivery.prune != "never",
     )
-    yield from delivered(cluster, item, permitted)
-
-
-def _existing_namespaces(cluster: Cluster, objects: Iterable[Manifest]) -> set[str]:
-    """Returns the namespaces of the platform, of tenants and of charts, and those that the objects create."""
-    created = {manifest.name for manifest in objects if _kind(manifest) == ("", "Namespace")}
-    charts = {chart.namespace for chart in cluster.spec.charts.values()}
-    return {*cluster.platform_namespaces, *cluster.tenant_namespaces, *charts, *created}
+    return delivered(cluster, item, permitted)
 
 
 def _of_tenant(cluster: Cluster, tenant: Tenant) -> Iterator[Manifest]:
@@ -66,16 +70,8 @@ def _of_tenant(cluster: Cluster, tenant: Tenant) -> Iterator[Manifest]:
         kinds=None,
         denied=frozenset(DENIED_KINDS),
     )
-    item = Delivered(
-        name=f"{FOLDER}-{tenant.name}",
-        origin=tenant.path,
-        description=f"Objects that tenant {tenant.name} of {cluster.name} wrote",
-        sources={"source": folder_source(cluster, f"{FOLDER}/{tenant.name}")},
-        namespace=min(namespaces),
-        wave=LAST_WAVE,
-        prune=cluster.spec.delivery.prune != "never",
-    )
-    yield from delivered(cluster, item, permitted)
+    author = f"tenant {tenant.name} of {cluster.name}"
+    return _delivered(cluster, f"{FOLDER}/{tenant.name}", tenant.path, author, min(namespaces), permitted)
 
 
 def _kind(manifest: Manifest) -> tuple[str, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import pathlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
-from gpuc.diagnostics.finding import Finding, Mark, Rule, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Mark, Path, Rule, Severity, StageError, declare_rule
 from gpuc.source.encoding import text_of
 from gpuc.source.layers import MANIFESTS
 
@@ -71,12 +72,7 @@ def read_files(root: pathlib.Path, spec: str) -> ManifestFiles:
     if not (root / folder).is_dir():
         _refuse(found, folder, "is not a folder")
         return found
-    for entry in _entries(root, folder, found):
-        path = f"{folder}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            _read_subfolder(root, path, found)
-        else:
-            _read_file(root, path, "", found)
+    _read_folder(root, folder, "", found)
     return found
 
 
@@ -99,24 +95,30 @@ def folders_without_cluster(root: pathlib.Path, specs: Iterable[str]) -> Iterato
             yield NOT_READ.at((), message, mark=Mark(folder, 1, 1))
 
 
-def _read_subfolder(root: pathlib.Path, folder: str, found: ManifestFiles) -> None:
-    name = folder.rpartition("/")[2]
-    for entry in _entries(root, folder, found):
+def _read_folder(root: pathlib.Path, folder: str, tenant: str, found: ManifestFiles) -> None:
+    """Reads the files of a folder. The folder of the platform, which has no tenant, contains the folders of tenants."""
+    for entry in visible_entries(root / folder, partial(_refuse, found, folder)):
         path = f"{folder}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
+        if not entry.is_dir(follow_symlinks=False):
+            found.folders |= {tenant: folder} if tenant else {}
+            _read_file(root, path, tenant, found)
+        elif tenant:
             _refuse(found, path, "is a folder in the folder of a tenant; expected only files")
         else:
-            found.folders.setdefault(name, folder)
-            _read_file(root, path, name, found)
+            _read_folder(root, path, entry.name, found)
 
 
-def _entries(root: pathlib.Path, folder: str, found: ManifestFiles) -> list[os.DirEntry[str]]:
-    """Returns the entries of a folder without hidden entries, sorted by name."""
+def visible_entries(folder: pathlib.Path, refuse: Callable[[str], None]) -> list[os.DirEntry[str]]:
+    """Returns the entries of a folder without hidden entries, sorted by name.
+
+    Args:
+        refuse: receives the problem if the folder cannot be read.
+    """
     try:
-        with os.scandir(root / folder) as entries:
-            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda item: item.name)
+        with os.scandir(folder) as entries:
+            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
     except OSError as error:
-        _refuse(found, folder, f"cannot be read: {(error.strerror or str(error)).lower()}")
+        refuse(f"cannot be read: {(error.strerror or str(error)).lower()}")
         return []
 
 
@@ -126,7 +128,9 @@ def _read_file(root: pathlib.Path, file: str, tenant: str, found: ManifestFiles)
         _refuse(found, file, "is a symbolic link; expected a file")
     elif not name.lower().endswith((".yaml", ".yml")):
         if not name.lower().endswith(".md"):
-            found.findings.append(_at(NOT_READ, file, "is not read; expected a file with the suffix .yaml"))
+            found.findings.append(
+                at_path(NOT_READ, ("spec",), file, "is not read; expected a file with the suffix .yaml")
+            )
     elif not _NAME.fullmatch(name):
         _refuse(found, file, "has a name with other characters than letters, digits, dots, hyphens and underscores")
     elif name.lower().rpartition(".")[0] in _TOOLS:
@@ -145,9 +149,10 @@ def _read_file(root: pathlib.Path, file: str, tenant: str, found: ManifestFiles)
 
 
 def _refuse(found: ManifestFiles, path: str, problem: str) -> None:
-    found.findings.append(_at(BAD_FILE, path, problem))
+    found.findings.append(at_path(BAD_FILE, ("spec",), path, problem))
 
 
-def _at(rule: Rule, path: str, problem: str) -> Finding:
+def at_path(rule: Rule, spec_path: Path, path: str, problem: str) -> Finding:
+    """Returns the finding about a file or a folder, at its start."""
     shown = path if path.isprintable() else ascii(path)
-    return rule.at(("spec",), f"{shown} {problem}", mark=Mark(shown, 1, 1))
+    return rule.at(spec_path, f"{shown} {problem}", mark=Mark(shown, 1, 1))

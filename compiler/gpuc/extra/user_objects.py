@@ -35,9 +35,13 @@ class UserObjects:
         found = list(files.findings)
         for name, folder in files.folders.items():
             if name not in self._tenants:
-                found.append(_unknown_tenant(name, folder, list(self._tenants)))
+                expected, suggestion = " or ".join(self._tenants) or "no folder", nearest(name, self._tenants)
+                message = f"{folder} has the name of no tenant; expected {expected}"
+                fix = f"rename the folder to {suggestion}" if suggestion else ""
+                found.append(BAD_FILE.at(("spec",), message, fix=fix, mark=Mark(folder, 1, 1)))
         if files.files:
             found += self._read(files)
+
         self.errors = tuple(finding for finding in found if finding.is_error)
         """Mistakes in files, documents and namespaces. The spec cannot accept them."""
         self.remarks = tuple(finding for finding in found if not finding.is_error)
@@ -102,10 +106,3 @@ class UserObjects:
     def _tenant_of(self, manifest: Manifest) -> str:
         """Returns the tenant of an object; empty for an object of the platform."""
         return manifest.file.removeprefix(self._cluster.out(f"{FOLDER}/")).rpartition("/")[0]
-
-
-def _unknown_tenant(name: str, folder: str, tenants: list[str]) -> Finding:
-    message = f"{folder} has the name of no tenant; expected {' or '.join(tenants) or 'no folder'}"
-    suggestion = nearest(name, tenants)
-    fix = f"rename the folder to {suggestion}" if suggestion else ""
-    return BAD_FILE.at(("spec",), message, fix=fix, mark=Mark(folder, 1, 1))

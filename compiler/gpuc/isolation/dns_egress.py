@@ -21,14 +21,10 @@ from gpuc.objects.other_policies import enforced_policies, other_policies, polic
 from gpuc.objects.pods import pods
 from gpuc.objects.selectors import equal_labels
 
-NO_DNS = declare_rule(
-    "ISO005",
-    Severity.WARNING,
-    "Pods are isolated, and no policy allows the cluster's DNS.",
+NO_DNS = declare_rule("ISO005", Severity.WARNING, "Pods are isolated, and no policy allows the cluster's DNS.",
     "Every DNS lookup times out: the workload starts, cannot find its data or its peers, and still occupies its GPUs. "
     "DNS uses UDP, and TCP for long answers.",
-    source="kubernetes.io/docs/concepts/services-networking/network-policies and dns-pod-service",
-)
+    "kubernetes.io/docs/concepts/services-networking/network-policies and dns-pod-service")  # fmt: skip
 _Place = tuple[Manifest, Path]
 """An object and a path in the object."""
 _Cause = tuple[_Place, Manifest, str]

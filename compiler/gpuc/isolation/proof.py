@@ -130,7 +130,10 @@ class Reachability:
             for client, ingress_allowances in self.allowances[INGRESS, server].items()
             for egress in self.allowances[EGRESS, client].get(server, ())
             for ingress in ingress_allowances
-            if (ports := meet(egress.ports, ingress.ports)) and _are_compatible(egress, ingress)
+            if (ports := meet(egress.ports, ingress.ports))
+            # A client pod and a server pod exist that match both allowances.
+            and satisfiable(egress.pods + ingress.peer_pods, egress.excluded)
+            and satisfiable(ingress.pods + egress.peer_pods, ingress.excluded)
         )
 
     @cached_property
@@ -246,13 +249,6 @@ def verdicts(reachability: Reachability, unisolated: Collection[str] = ()) -> li
             state = State.DECLARED if is_declared else State.OPEN
         results.append(Verdict(client, server, state, tuple(connections)))
     return results
-
-
-def _are_compatible(egress: Allowance, ingress: Allowance) -> bool:
-    """Returns whether a client pod and a server pod can exist that match both allowances."""
-    return satisfiable(egress.pods + ingress.peer_pods, egress.excluded) and satisfiable(
-        ingress.pods + egress.peer_pods, ingress.excluded
-    )
 
 
 def _is_declared(policy: Policy, peer: Peer) -> bool:

@@ -17,6 +17,7 @@ from gpuc.isolation.proof import Allowance, Connection, Reachability, State, Ver
 from gpuc.kubernetes.network_policy import EGRESS
 from gpuc.kubernetes.ports import described
 from gpuc.manifest.manifest import Locate
+from gpuc.objects.object_set import grouped
 
 _MAX_WIDTH = 100
 """The maximum width of the matrix; a wider matrix has numbers for the columns and signs for the states."""
@@ -84,8 +85,12 @@ def blocks(proof: Proof) -> Iterator[Block]:
     yield from _matrix(proof)
     yield from _unisolated_namespaces(proof)
     yield from _pairs(proof)
-    if public := list(_public_paths(proof)):
-        yield from ("Public addresses with which policies allow connections:", *public, "")
+    if public := public_paths(proof.reachability):
+        yield "Public addresses with which policies allow connections:"
+        for path in public:
+            peers = f"{'to' if path.direction == EGRESS else 'from'} {short_list(path.peers)}"
+            yield f"  {path.tenant} {peers}: {described(path.ports)} ({', '.join(path.namespaces)})"
+        yield ""
     yield "Assumptions of the proof:"
     for assumption in proof.assumptions:
         basis = Span(f"{assumption.basis.value:<8}", _BASIS_COLOURS[assumption.basis])
@@ -162,13 +167,6 @@ def _allowance(allowance: Allowance, locate: Locate) -> str:
     return f"{manifest}, {place(allowance.path)}, {locate(manifest, allowance.path) or manifest.file}"
 
 
-def _public_paths(proof: Proof) -> Iterator[str]:
-    for path in public_paths(proof.reachability):
-        preposition = "to" if path.direction == EGRESS else "from"
-        peers = short_list(path.peers)
-        yield f"  {path.tenant} {preposition} {peers}: {described(path.ports)} ({', '.join(path.namespaces)})"
-
-
 def _conclusion(proof: Proof) -> str:
     """Returns the last line: whether the proof holds, and the reasons if it does not hold."""
     counted, open_pairs = proof.bases, proof.states[State.OPEN]
@@ -188,6 +186,7 @@ def document(proofs: Sequence[Proof]) -> str:
 
 
 def _data(proof: Proof) -> dict[str, Any]:
+    tenants = proof.reachability.tenancy.tenants
     pairs = [
         {
             "from": verdict.client,
@@ -199,7 +198,7 @@ def _data(proof: Proof) -> dict[str, Any]:
     ]
     return {
         **picked(proof, "name holds"),
-        "tenants": proof.reachability.tenancy.namespaces_by_tenant,
+        "tenants": grouped(sorted(tenants), tenants.__getitem__),
         "pairs": pairs,
         "public": [path._asdict() | {"ports": described(path.ports)} for path in public_paths(proof.reachability)],
         "assumptions": [

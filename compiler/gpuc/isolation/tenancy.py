@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpuc.catalog import load
-from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet, grouped
+from gpuc.objects.object_set import NAMESPACE_NAME, ObjectSet
 from gpuc.objects.other_policies import enforced_policies
 
 TENANT_LABEL = "gpuc.dev/tenant"
@@ -37,12 +37,6 @@ class Tenancy:
     def names(self) -> tuple[str, ...]:
         """The names of the tenants, sorted."""
         return tuple(sorted(set(self.tenants.values())))
-
-    @cached_property
-    def namespaces_by_tenant(self) -> Mapping[str, tuple[str, ...]]:
-        """The namespaces of every tenant, sorted."""
-        by_tenant = grouped(sorted(self.tenants), self.tenants.__getitem__)
-        return {tenant: tuple(namespaces) for tenant, namespaces in by_tenant.items()}
 
 
 def labelled_tenancy(objects: ObjectSet, key: str = TENANT_LABEL) -> Tenancy:

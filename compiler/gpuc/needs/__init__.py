@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from gpuc.diagnostics.finding import Finding, Related, Severity, declare_rule
 from gpuc.emit.prerequisites import prerequisites
@@ -11,7 +11,7 @@ from gpuc.manifest.manifest import Artifact, Values
 from gpuc.model import Cluster
 from gpuc.needs.objects import Need, Output, needs
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import emitted
+from gpuc.objects.object_set import emitted, grouped
 
 UNNAMED = declare_rule("PRE001", Severity.WARNING,
     "An object needs something from outside of the output that no prerequisite names.",
@@ -32,7 +32,8 @@ def findings(
         records: the named prerequisites; None for all prerequisites of the cluster.
     """
     named = {item.id for item in (prerequisites(cluster) if records is None else records)}
-    return [_unnamed(need, named) for need in _first(needs_of(cluster, artifacts)) if need.id not in named]
+    found = grouped(needs_of(cluster, artifacts), lambda need: (need.id, need.manifest.written is not None))
+    return [_unnamed(first, named) for first, *_ in found.values() if first.id not in named]
 
 
 def contradictions(cluster: Cluster) -> Iterator[Finding]:
@@ -54,16 +55,6 @@ def needs_of(cluster: Cluster, artifacts: Sequence[Artifact]) -> list[Need]:
     public = frozenset(release.repo for release in known)
     objects = emitted(artifacts, cluster.catalog)
     return list(needs(Output(objects, values, cluster.components, public, cluster.aws.network_policy_engine)))
-
-
-def _first(found: Iterable[Need]) -> Iterator[Need]:
-    """Yields the first need with each id, those of users' objects too."""
-    seen: set[tuple[str, bool]] = set()
-    for need in found:
-        key = (need.id, need.manifest.written is not None)
-        if key not in seen:
-            seen.add(key)
-            yield need
 
 
 def _unnamed(need: Need, named: set[str]) -> ObjectFinding:

@@ -83,14 +83,13 @@ class Output:
         policies = self.objects.of("cilium.io", "CiliumNetworkPolicy")
         return any(need == "cilium-feature/gateway" for policy in policies for need, _ in _cilium_policy(self, policy))
 
-    @cached_property
-    def is_strict(self) -> bool:
-        """Whether a pod without any NetworkPolicy has no connection: the VPC CNI with policies of tenants."""
-        return self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
-
     def open_namespace(self, name: object, path: Path) -> Found:
-        """Yields the need of a policy for the pods in a namespace that belongs to no tenant."""
-        if self.is_strict and isinstance(name, str) and name not in self.tenant_namespaces:
+        """Yields the need of a policy for the pods in a namespace that belongs to no tenant.
+
+        With the VPC CNI and policies of tenants, the mode is strict: a pod without any policy has no connection.
+        """
+        is_strict = self.engine == "vpc-cni" and self.objects.has("networking.k8s.io", "NetworkPolicy")
+        if is_strict and isinstance(name, str) and name not in self.tenant_namespaces:
             yield f"allow-all/{name}", path
 
 
@@ -100,14 +99,11 @@ def needs(output: Output) -> Iterator[Need]:
         for name, path in _of_values(output, values):
             yield Need(name, values, path)
     for manifest in output.objects.manifests:
-        special = _KINDS.get((group(manifest), manifest.kind), _nothing)
-        for name, path in chain(_of_any(output, manifest), _of_fields(manifest), special(output, manifest)):
+        special = _KINDS.get((group(manifest), manifest.kind))
+        of_kind = special(output, manifest) if special else ()
+        for name, path in chain(_of_any(output, manifest), _of_fields(manifest), of_kind):
             if name not in _LEVELS_OF_KUBERNETES:
                 yield Need(name, manifest, path)
-
-
-def _nothing(_output: Output, _manifest: Manifest) -> Found:
-    return iter(())
 
 
 def _of_values(output: Output, values: Manifest) -> Found:
@@ -150,14 +146,12 @@ def _of_any(output: Output, manifest: Manifest) -> Found:
         if not owners:
             yield f"definition/{api_group}", ()
     if api_group == CONSTRAINTS:
-        yield from _accounts(output, manifest)
-    if any(True for _ in pods_of(manifest)) and not _is_template(manifest):
+        # The pods of the ServiceAccounts that the parameters of a policy name run in strict mode.
+        for name in dict.fromkeys(_ACCOUNT.findall(str(dig(manifest.body, "spec", "parameters")))):
+            yield from output.open_namespace(name, ("spec", "parameters"))
+    is_template = "/workloads/" in manifest.file and manifest.written is None  # users copy it, Argo CD does not sync it
+    if any(True for _ in pods_of(manifest)) and not is_template:
         yield from output.open_namespace(home_namespace(manifest), ("metadata", "namespace"))
-
-
-def _is_template(manifest: Manifest) -> bool:
-    """Returns whether Argo CD does not sync the object: a workload template, which users copy."""
-    return "/workloads/" in manifest.file and manifest.written is None
 
 
 def _of_fields(manifest: Manifest) -> Found:
@@ -259,12 +253,6 @@ def _cilium_policy(output: Output, manifest: Manifest) -> Found:
     for at, entity in matching_values(manifest.body, pattern("spec.ingress[].fromEntities[]")):
         if entity == "ingress":
             yield "cilium-feature/gateway", at
-
-
-def _accounts(output: Output, manifest: Manifest) -> Found:
-    """Yields the needs of the ServiceAccounts that the parameters of a policy name: their pods run in strict mode."""
-    for name in dict.fromkeys(_ACCOUNT.findall(str(dig(manifest.body, "spec", "parameters")))):
-        yield from output.open_namespace(name, ("spec", "parameters"))
 
 
 _OF_ROLE = ("access-entry", "pass-role")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gpuc.manifest.manifest import Kind, Manifest
-from gpuc.objects.object_set import ObjectSet, dig, group
+from gpuc.objects.object_set import ObjectSet, by_first, dig, group
 from gpuc.objects.operator_values import config_maps
 from gpuc.objects.paths import matching_values, pattern
 
@@ -75,17 +75,14 @@ class SymbolTable:
 
     def namespaces_by_name(self, kind: Kind) -> dict[str, set[str]]:
         """Returns the namespaces in which objects of a kind exist, by the name of the objects.
-
         The namespace is the empty string for cluster-scoped objects, and for objects whose file has no namespace.
         """
         if kind not in self._namespaces:
-            namespaces: dict[str, set[str]] = {}
             is_namespaced = kind not in CLUSTER_SCOPED
-            for name, manifest in self._named(kind):
-                namespaces.setdefault(name, set()).add(manifest.namespace if is_namespaced else "")
-            for name in config_maps(self._objects) if kind == _CONFIG_MAP else ():
-                namespaces.setdefault(name, set()).add("")
-            self._namespaces[kind] = namespaces
+            named = ((name, manifest.namespace if is_namespaced else "") for name, manifest in self._named(kind))
+            rendered = config_maps(self._objects) if kind == _CONFIG_MAP else ()
+            found = by_first((*named, *((name, "") for name in rendered)))
+            self._namespaces[kind] = {name: set(namespaces) for name, namespaces in found.items()}
         return self._namespaces[kind]
 
     def has(self, kind: Kind, name: str, namespace: str) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpuc.diagnostics.finding import Finding, Mark, Severity, StageError, declare_rule
+from gpuc.diagnostics.finding import Finding, Severity, StageError, declare_rule
 from gpuc.diagnostics.finding import Path as SpecPath
+from gpuc.extra.files import at_path, visible_entries
 from gpuc.source import Source, source_of
 from gpuc.source.document import compose
 from gpuc.source.encoding import text_of
@@ -88,12 +88,7 @@ def _paths(root: Path, findings: list[Finding]) -> Iterator[str]:
     if folder.is_symlink() or not folder.is_dir():
         findings.append(_refused(FOLDER, "is not a folder, or is a symbolic link; expected a folder"))
         return
-    try:
-        with os.scandir(folder) as entries:
-            found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda item: item.name)
-    except OSError as error:
-        findings.append(_refused(FOLDER, f"cannot be read: {(error.strerror or str(error)).lower()}"))
-        return
+    found = visible_entries(folder, lambda problem: findings.append(_refused(FOLDER, problem)))
     for number, entry in enumerate(found):
         file = f"{FOLDER}/{entry.name}"
         if entry.name.lower().endswith(".md"):
@@ -110,5 +105,4 @@ def _paths(root: Path, findings: list[Finding]) -> Iterator[str]:
 
 
 def _refused(path: str, problem: str) -> Finding:
-    shown = path if path.isprintable() else ascii(path)
-    return BAD_FILE.at((), f"{shown} {problem}", mark=Mark(shown, 1, 1))
+    return at_path(BAD_FILE, (), path, problem)

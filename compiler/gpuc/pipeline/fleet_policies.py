@@ -36,8 +36,10 @@ class FleetPolicies:
 
         Returns None for a finding about any other object.
         """
+        manifest = finding.manifest
         for entry in self.own.values():
-            if _is_of(finding, entry.policy):
+            kind = entry.policy.kind
+            if kind.lower() == manifest.name if manifest.kind == "ConstraintTemplate" else kind == manifest.kind:
                 return entry.source.locate(_path(finding, entry.policy))
         return None
 
@@ -61,13 +63,6 @@ def _example_findings(own: Mapping[str, OwnPolicy]) -> Iterator[Finding]:
 
         for entry in own.values():
             yield from check_examples(entry.policy)
-
-
-def _is_of(finding: ObjectFinding, policy: Policy) -> bool:
-    manifest = finding.manifest
-    if manifest.kind == "ConstraintTemplate":
-        return manifest.name == policy.kind.lower()
-    return manifest.kind == policy.kind
 
 
 def _path(finding: ObjectFinding, policy: Policy) -> SpecPath:

@@ -57,7 +57,11 @@ def independent_findings(source: Source, inputs: Inputs) -> list[Finding]:
         source: the source of the spec. Its remarks may contain errors.
     """
     mistakes = _Mistakes(source)
-    shape = _shape(source)
+    shape: Sequence[Finding] = ()
+    try:
+        parse(source)
+    except StageError as error:
+        shape = error.findings
     findings = [_described(remark, shape, source) for remark in source.remarks]
     findings += (finding for finding in shape if not mistakes.may_cause(finding))
     if not mistakes.have_places:
@@ -73,14 +77,6 @@ def independent_findings(source: Source, inputs: Inputs) -> list[Finding]:
         later += [*check(cluster), *until_unknown(removal_findings(cluster, inputs.before))]
     findings += unaccepted(later, source.tree)
     return [*findings, *_manifests(cluster, inputs.files)]
-
-
-def _shape(source: Source) -> Sequence[Finding]:
-    try:
-        parse(source)
-    except StageError as error:
-        return error.findings
-    return ()
 
 
 def _described(remark: Finding, shape: Sequence[Finding], source: Source) -> Finding:

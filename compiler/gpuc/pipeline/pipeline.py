@@ -71,7 +71,7 @@ def compile_specs(root: Path, files: Sequence[str] | None, into: Path, progress:
     cache = CompileCache(root, files, into)
     if cached := cache.lookup():
         return replace(_report(root, cached.findings, cached.files), unchanged=sum(cached.files.values()))
-    with RenderSession.start(into, reuse=True) as session:
+    with RenderSession(into, reuse=True) as session:
         inputs = cache.inputs
         batch = _compile_all(root, files, into, progress, session.send)
         if not batch.is_clean:
@@ -107,7 +107,7 @@ def check_specs(root: Path, files: Sequence[str] | None, into: Path, fresh: bool
     """
     if not fresh:
         return _compile_all(root, files, into, progress, lambda name, artifacts, source: None).report(root)
-    with RenderSession.start(into, reuse=False) as session:
+    with RenderSession(into, reuse=False) as session:
         batch = _compile_all(root, files, into, progress, session.send)
         if batch.is_clean:
             from gpuc.write.freshness import freshness_findings

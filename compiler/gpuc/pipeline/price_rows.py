@@ -16,11 +16,10 @@ from gpuc.diagnostics.finding import Finding, Mark, Severity, declare_rule
 from gpuc.objects.object_set import dig, pairs
 from gpuc.spec.facts import PriceRow
 
-NO_PRICE = declare_rule(
-    "CAT104", Severity.ERROR, "The Price List API gives no valid hourly price for an instance type.",
+NO_PRICE = declare_rule("CAT104", Severity.ERROR,
+    "The Price List API gives no valid hourly price for an instance type.",
     "gpuc computes costs from the price of one hour in USD, so it writes no row.",
-    source="AWS Price List Query API, GetProducts",
-)  # fmt: skip
+    "AWS Price List Query API, GetProducts")  # fmt: skip
 
 _PURCHASES = {"Used": "on-demand", "UnusedCapacityReservation": "reserved"}
 """The purchase options by capacitystatus. Reserved capacity costs its price whether or not an instance uses it."""

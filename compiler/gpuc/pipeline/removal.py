@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpuc.diagnostics.finding import Finding, Path, Severity, declare_rule
+from gpuc.diagnostics.finding import Finding, Severity, declare_rule
 from gpuc.diagnostics.spelling import nearest, write
 from gpuc.model import Cluster
 from gpuc.spec.cluster import Removed
@@ -51,11 +51,13 @@ def removal_findings(cluster: Cluster, before: Lock | None) -> Iterator[Finding]
     present = _present(cluster)
     removed = {element: tenant for element, tenant in before.elements.items() if element not in present}
     added = [element for element in present if element not in before.elements]
-    for section, name in removed:
-        if not _is_accepted((section, name), removed, before, cluster):
+    accepted = list(_accepted_removals(cluster))
+    for (section, name), tenant in removed.items():
+        is_accepted = (section, name) in (*before.removals.leaving, *accepted)
+        if not is_accepted and ("tenants", tenant) not in removed:  # a removed tenant takes its namespaces along
             yield _unprepared(section, name, removed, added)
     known = {*before.elements, *before.removals.removed}
-    for section, name in _accepted_removals(cluster):
+    for section, name in accepted:
         if (section, name) not in known:
             path = ("spec", "removed", section, name)
             suggestion = nearest(name, [other for kind, other in removed if kind == section])
@@ -79,16 +81,6 @@ def _present(cluster: Cluster) -> dict[Element, str]:
     return elements
 
 
-def _is_accepted(element: Element, removed: dict[Element, str], before: Lock, cluster: Cluster) -> bool:
-    """Returns whether an element may be removed.
-
-    The element had `leaving: true`, the spec names it in `removed`, or it is a namespace of a removed tenant.
-    """
-    if element in before.removals.leaving or element in _accepted_removals(cluster):
-        return True
-    return ("tenants", removed[element]) in removed
-
-
 def _unprepared(section: str, name: str, removed: dict[Element, str], added: list[Element]) -> Finding:
     message = f"{_SINGULAR[section]} {name} was removed without leaving: true in an earlier commit"
     if new_name := _new_name(section, name, removed, added):
@@ -97,7 +89,9 @@ def _unprepared(section: str, name: str, removed: dict[Element, str], added: lis
         f"restore {_SINGULAR[section]} {name} with leaving: true for one commit, "
         f"or accept the removal with removed: {{{section}: {{{name}: REASON}}}}"
     )
-    return UNPREPARED.at(_section_path(section, removed[section, name]), message, fix=fix, on_key=True)
+    tenant = removed[section, name]
+    path = ("spec", "tenants", tenant, "namespaces") if section == "namespaces" else ("spec", section)
+    return UNPREPARED.at(path, message, fix=fix, on_key=True)
 
 
 def _new_name(section: str, name: str, removed: dict[Element, str], added: list[Element]) -> str:
@@ -107,10 +101,3 @@ def _new_name(section: str, name: str, removed: dict[Element, str], added: list[
     if len(added_names) == len(removed_names) == 1:
         return added_names[0]
     return nearest(name, added_names)
-
-
-def _section_path(section: str, tenant: str) -> Path:
-    """Returns the spec path of the section that contained the removed element."""
-    if section != "namespaces":
-        return ("spec", section)
-    return ("spec", "tenants", tenant, "namespaces")

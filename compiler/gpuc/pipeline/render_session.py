@@ -36,24 +36,19 @@ class _ClusterFiles:
 class RenderSession:
     """Sends the output files of all clusters to the printer and collects the texts.
 
-    `output` must be called for the clusters in the same order as `send`.
+    A new session starts Node.js, which loads cdk8s while Python imports the stages. `output` must be called for the
+    clusters in the same order as `send`.
+
+    Args:
+        into: the folder that contains out/ and clusters/.
+        reuse: whether to reuse the text of a file below `into` if the file was rendered from the same data.
     """
 
-    def __init__(self, printer: Printer, into: Path, reuse: bool) -> None:
-        self._printer = printer
+    def __init__(self, into: Path, *, reuse: bool) -> None:
+        self._printer = Printer.start()
         self._into = into
         self._reuse = reuse
         self._clusters: dict[str, _ClusterFiles] = {}
-
-    @classmethod
-    def start(cls, into: Path, *, reuse: bool) -> RenderSession:
-        """Returns a new session and starts Node.js, which loads cdk8s while Python imports the stages.
-
-        Args:
-            into: the folder that contains out/ and clusters/.
-            reuse: whether to reuse the text of a file below `into` if the file was rendered from the same data.
-        """
-        return cls(Printer.start(), into, reuse)
 
     def send(self, name: str, artifacts: Sequence[Artifact], source: Source) -> None:
         """Sends the changed output files of a cluster to the printer.
@@ -61,8 +56,11 @@ class RenderSession:
         All artifacts of an output file must be in the same call.
         """
         from gpuc.manifest.output_file import output_files
+        from gpuc.write.lockfile import read_lock
 
-        cluster = self._clusters.get(name) or self._add_cluster(name)
+        if name not in self._clusters:
+            self._clusters[name] = _ClusterFiles(read_lock(self._into, name) if self._reuse else None)
+        cluster = self._clusters[name]
         files = output_files(artifacts, source.file)
         reused = self._unchanged_texts(files, cluster.lock) if cluster.lock else {}
         self._printer.send(output_file for file, output_file in files.items() if file not in reused)
@@ -82,12 +80,6 @@ class RenderSession:
         texts = {file: rendered[file] for file in cluster.output_files}
         lock = render(cluster.output_files, texts, _versions(), lambda path: source.locate(path).file, removals)
         return Output(name, texts, lock)
-
-    def _add_cluster(self, name: str) -> _ClusterFiles:
-        from gpuc.write.lockfile import read_lock
-
-        cluster = self._clusters[name] = _ClusterFiles(read_lock(self._into, name) if self._reuse else None)
-        return cluster
 
     def _unchanged_texts(self, files: dict[str, OutputFile], lock: Lock) -> dict[str, str]:
         from gpuc.write.filesystem import RefusedError, SafeDir

@@ -37,8 +37,6 @@ from gpuc.spec.parse import parse
 from gpuc.verify import verify
 from gpuc.write.lockfile import Lock
 
-UNSYNCED = (TEMPLATES,)
-"""Folders below out/<cluster>/ that Argo CD does not sync: workload templates, which users copy."""
 NO_FILES = ManifestFiles()
 """A cluster without manifests of users."""
 
@@ -60,18 +58,13 @@ class CompiledSpec:
     @cached_property
     def synced(self) -> tuple[Manifest, ...]:
         """The manifests that Argo CD applies, in the order of the emitters."""
-        output = self.cluster.out("")
-        unsynced = self._unsynced_folders
-        return tuple(
-            manifest
-            for manifest in self.objects
-            if manifest.file.startswith(output) and not manifest.file.startswith(unsynced)
-        )
+        below = (manifest for manifest in self.objects if manifest.file.startswith(self.cluster.out("")))
+        return tuple(manifest for manifest in below if not manifest.file.startswith(self.cluster.out(TEMPLATES)))
 
     @cached_property
     def workloads(self) -> tuple[Manifest, ...]:
         """The workload templates that users copy."""
-        return tuple(manifest for manifest in self.objects if manifest.file.startswith(self._unsynced_folders))
+        return tuple(manifest for manifest in self.objects if manifest.file.startswith(self.cluster.out(TEMPLATES)))
 
     @cached_property
     def objects(self) -> tuple[Manifest, ...]:
@@ -95,10 +88,6 @@ class CompiledSpec:
         if manifest.written is not None:
             return manifest.written.locate(path, False)
         return self.source.locate(manifest.origin)
-
-    @property
-    def _unsynced_folders(self) -> tuple[str, ...]:
-        return tuple(self.cluster.out(folder) for folder in UNSYNCED)
 
 
 def compiled_spec(root: Path, file: str, *, for_rehearsal: bool = False) -> CompiledSpec:
@@ -153,7 +142,8 @@ def compile_source(
     accepts_errors = any(finding.is_error and finding not in findings for finding in reported)
     customizer = Customizer(cluster)
     emitted_artifacts, artifacts = _output(cluster, customizer, written, send)
-    caused, others = _by_cause(cluster, emitted_artifacts, artifacts)
+    verified = partial(_verified, cluster)
+    caused, others = split_by_cause(cluster, emitted_artifacts, verified(artifacts), verified)
     bugs = [finding.to_finding() for finding in others if fleet.mark(finding) is None]
     reported += [*customizer.findings(artifacts), *caused, *_policy_findings(others, artifacts, fleet)]
     if accepts_errors:
@@ -229,19 +219,6 @@ def _output(
         plain += applications
         artifacts += customized
     return plain, artifacts
-
-
-def _by_cause(
-    cluster: Cluster, plain: Sequence[Artifact], artifacts: Sequence[Artifact]
-) -> tuple[list[Finding], list[ObjectFinding]]:
-    """Returns the findings about the output that customizations cause, and all other findings.
-
-    Args:
-        plain: the artifacts without customizations.
-        artifacts: the artifacts with customizations.
-    """
-    verified = partial(_verified, cluster)
-    return split_by_cause(cluster, plain, verified(artifacts), verified)
 
 
 def _verified(cluster: Cluster, artifacts: Sequence[Artifact]) -> list[ObjectFinding]:

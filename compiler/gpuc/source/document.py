@@ -73,7 +73,9 @@ def compose(text: str, file: str) -> tuple[Node | None, tuple[Finding, ...]]:
             stop = error if stop is None or hasattr(error, "problem_mark") else stop
     else:
         stops = _explained(text, file, stop)
-    return None, (*_before(composer.findings, stops[0].mark), *stops)
+    # After a forgotten bracket, the findings behind the stop are about misread text.
+    end = stops[0].mark
+    return None, (*(found for found in composer.findings if not end or _place(found.mark) < _place(end)), *stops)
 
 
 def _explained(text: str, file: str, error: Exception | None) -> list[Finding]:
@@ -99,11 +101,6 @@ def _has_directive(mark: Mark) -> Finding:
 def _second_document(mark: Mark) -> Finding:
     message = "a second document begins here; expected one document"
     return DOCUMENTS.at((), message, fix="move the second document to another file", mark=mark)
-
-
-def _before(findings: list[Finding], end: Mark | None) -> list[Finding]:
-    """Returns the findings before a position. After a forgotten bracket, findings are about misread text."""
-    return [found for found in findings if not end or _place(found.mark) < _place(end)]
 
 
 def _place(mark: Mark | None) -> tuple[int, int]:

@@ -70,7 +70,7 @@ def text_of(path: pathlib.Path, file: str) -> tuple[str, list[Finding]]:
         _not_utf8(f"byte 0x{data[error.start]:02X} at offset {error.start} is not UTF-8", mark)
     errors = [
         _invisible_character(match[0], mark_at(text, match.start(), file))
-        for match, _ in zip(_invisible.finditer(text), range(_MAX_FINDINGS), strict=False)
+        for match in islice(_invisible.finditer(text), _MAX_FINDINGS)
     ]
     if text.startswith("<<<<<<< ") or "\n<<<<<<< " in text:
         errors += _conflict(text, file)

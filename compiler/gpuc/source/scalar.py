@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import Any
 
 from gpuc.diagnostics.finding import Rule, Severity, declare_rule
@@ -58,10 +59,10 @@ def resolve(text: str) -> tuple[Any, Rule | None]:
         return text, None
     kind = match.lastgroup
     if kind == "int":
-        return _integer(text)
+        is_small = len(text) <= 20 and -(2**63) <= int(text, 0) < 2**63
+        return (int(text, 0), None) if is_small else (text, NUMBER_RANGE)
     if kind == "float":
-        value = float(text)
-        return (text, NUMBER_RANGE) if value in (float("inf"), float("-inf")) else (value, None)
+        return (float(text), None) if isfinite(float(text)) else (text, NUMBER_RANGE)
     ambiguous = {
         "norway": NORWAY, "form": NUMBER_FORM, "sexagesimal": SEXAGESIMAL, "timestamp": TIMESTAMP,
         "infinite": NUMBER_RANGE,
@@ -78,10 +79,3 @@ def fix_of(rule: Rule, text: str) -> str:
     if rule is NUMBER_FORM:
         return f'replace {text} by "{text}" for a string, or by the number in decimal digits'
     return f'put the value in quotes: "{text}"'
-
-
-def _integer(text: str) -> tuple[Any, Rule | None]:
-    if len(text) > 20:
-        return text, NUMBER_RANGE
-    value = int(text, 0)
-    return (value, None) if -(2**63) <= value < 2**63 else (text, NUMBER_RANGE)

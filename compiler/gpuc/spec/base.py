@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import (
     BaseModel,
@@ -52,19 +52,21 @@ class SpecModel(BaseModel):
             return super().__getattr__(name)
 
 
-def require_one_of(values: SpecModel, first: str, second: str) -> None:
-    """Checks that a map has exactly one of two optional fields, which are named as in Python.
+class OneOf(SpecModel):
+    """A map that has exactly one of two optional fields."""
 
-    Raises:
-        ValueError: when the map has both fields or none.
-    """
-    known = type(values).model_fields
-    names = [known[field].alias for field in (first, second)]
-    is_set = [getattr(values, field) is not None for field in (first, second)]
-    if all(is_set):
-        raise ValueError(f"{names[0]} and {names[1]} exclude each other; expected one of them")
-    if not any(is_set):
-        raise ValueError(f"{names[0]} and {names[1]} are missing; expected one of them")
+    one_of: ClassVar[tuple[str, str]]
+    """The names of the fields, as in Python."""
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        known = type(self).model_fields
+        names = " and ".join(known[field].alias or field for field in self.one_of)
+        is_set = [getattr(self, field) is not None for field in self.one_of]
+        if is_set[0] == is_set[1]:
+            problem = "exclude each other" if is_set[0] else "are missing"
+            raise ValueError(f"{names} {problem}; expected one of them")
+        return self
 
 
 class Shorthand(SpecModel):
@@ -123,10 +125,6 @@ def _duration_in_hours(text: str) -> str:
     return format_duration(int(seconds)) if seconds.denominator == 1 and seconds > 0 else ""
 
 
-def _bytes(value: Any) -> Any:
-    return _size(value, "")
-
-
 def _volume_bytes(value: Any) -> Any:
     return _size(value, _with_unit(value) if _is_number(value) else "")
 
@@ -183,7 +181,9 @@ Seconds = Annotated[
 
 _SIZE_SCHEMA = WithJsonSchema({"type": "string", "pattern": r"^\d+(\.\d+)?(k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)$"})
 
-Bytes = Annotated[int, BeforeValidator(_bytes), Field(gt=0), _SIZE_SCHEMA, Words("a size such as 200Gi")]
+Bytes = Annotated[
+    int, BeforeValidator(lambda value: _size(value, "")), Field(gt=0), _SIZE_SCHEMA, Words("a size such as 200Gi")
+]
 """A size such as 200Gi, in bytes."""
 
 VolumeBytes = Annotated[int, BeforeValidator(_volume_bytes), Field(gt=0), _SIZE_SCHEMA, Words("a size such as 200Gi")]

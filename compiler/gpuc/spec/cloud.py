@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema
 
-from gpuc.spec.base import SpecModel, require_one_of
+from gpuc.spec.base import OneOf, SpecModel
 from gpuc.spec.form import Form, Words, text_error
 from gpuc.spec.metadata import ResourceTags
 from gpuc.spec.node_settings import UserData
@@ -60,18 +60,10 @@ KmsKey = Annotated[str, Form(rf"^({_KMS_KEY})$", "the id, alias or ARN of a KMS 
 """The id, the alias or the ARN of a KMS key, for example alias/gpu-nodes."""
 
 
-class _Selector(SpecModel):
-    """Selects resources in EC2, by tags or by ids."""
-
-    @model_validator(mode="after")
-    def _tags_or_ids(self) -> Self:
-        require_one_of(self, "tags", "ids")
-        return self
-
-
-class Subnets(_Selector):
+class Subnets(OneOf):
     """Selects the subnets of nodes: by tags, or by ids."""
 
+    one_of = ("tags", "ids")
     in_messages: ClassVar[str] = "{tags: {karpenter.sh/discovery: prod-use1}}"
 
     tags: Tags | None = None
@@ -81,9 +73,10 @@ class Subnets(_Selector):
     """Ids of the subnets, at least one in each zone of the cluster. At most 30."""
 
 
-class SecurityGroups(_Selector):
+class SecurityGroups(OneOf):
     """Selects the security groups of nodes: by tags, or by ids."""
 
+    one_of = ("tags", "ids")
     in_messages: ClassVar[str] = "{tags: {karpenter.sh/discovery: prod-use1}}"
 
     tags: Tags | None = None
@@ -108,8 +101,10 @@ def _queue(text: str) -> str:
     return re.split("[/:]", text)[-1]
 
 
-class Aws(SpecModel):
+class Aws(OneOf):
     """An EKS cluster."""
+
+    one_of = ("node_role", "instance_profile")
 
     region: Annotated[str, Form(r"^[a-z]{2}(-[a-z]+)+-\d$", "an AWS region such as eu-central-1", _region)]
     """The AWS region of the EKS cluster. Zones and the registry of EKS add-ons belong to the region."""
@@ -220,11 +215,6 @@ class Aws(SpecModel):
 
     node_local_dns: bool = False
     """Whether nodes run NodeLocal DNSCache, and pods may connect to the cache. gpuc does not install the cache."""
-
-    @model_validator(mode="after")
-    def _role_or_profile(self) -> Self:
-        require_one_of(self, "node_role", "instance_profile")
-        return self
 
 
 class Cloud(SpecModel):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, get_args, get_origin
 
 from gpuc.diagnostics.spelling import misspelt
@@ -21,7 +21,7 @@ _PREFIX_MIN = 3
 
 def corrected(kind: Any, value: Any) -> str:
     """Returns the value of a type that a wrong value certainly means, as YAML; an empty string if it is not certain."""
-    found = {_yaml(candidate) for candidate in _candidates(kind, value) if fits(kind, candidate)}
+    found = {in_flow_style(candidate, yaml_text) for candidate in _candidates(kind, value) if fits(kind, candidate)}
     text = found.pop() if len(found) == 1 else ""
     return text if len(text) <= _LENGTH_MAX else ""
 
@@ -94,15 +94,14 @@ def _scalars(kind: type, value: Any) -> Iterator[Any]:
         yield False
 
 
-def _yaml(value: Any) -> str:
-    """Returns a value as YAML in flow style."""
+def in_flow_style(value: Any, of_text: Callable[[str], str]) -> str:
+    """Returns a value as YAML in flow style. `of_text` returns a text as a scalar, in quotes where it needs them."""
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key}: {_yaml(entry)}' for key, entry in value.items())}}}"
+        entries = (f"{of_text(str(key))}: {in_flow_style(entry, of_text)}" for key, entry in value.items())
+        return f"{{{', '.join(entries)}}}"
     if isinstance(value, list):
-        return f"[{', '.join(map(_yaml, value))}]"
-    if isinstance(value, str):
-        return yaml_text(value)
-    return json.dumps(value)
+        return f"[{', '.join(in_flow_style(entry, of_text) for entry in value)}]"
+    return of_text(value) if isinstance(value, str) else json.dumps(value)
 
 
 def yaml_text(text: str) -> str:

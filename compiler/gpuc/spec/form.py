@@ -25,10 +25,6 @@ def text_error(expected: str, suggestion: str = "", actual: str = "") -> Pydanti
     return PydanticCustomError(TEXT, "{expected}", {"expected": expected, "suggestion": suggestion, "actual": actual})
 
 
-def _unchanged(text: str) -> str:
-    return text
-
-
 @dataclass(frozen=True)
 class Form:
     """The form of a text, as an annotation of str."""
@@ -37,8 +33,8 @@ class Form:
     """A regular expression that the complete text has to match, from ^ to $."""
     words: str
     """The form in words, with an example."""
-    normalize: Callable[[str], str] = _unchanged
-    """Returns a text for a wrong text. Messages suggest the result if it has the form."""
+    normalize: Callable[[str], str] = str
+    """Returns a text for a wrong text, by default the same text. Messages suggest the result if it has the form."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
@@ -55,9 +51,7 @@ class Form:
         if text is None or self._fits(text):
             return text
         suggestion = self.normalize(text)
-        if not self._fits(suggestion):
-            raise text_error(self.words)
-        raise text_error(self.words, suggestion)
+        raise text_error(self.words, suggestion if self._fits(suggestion) else "")
 
     def _fits(self, text: str) -> bool:
         return re.fullmatch(self.pattern.removeprefix("^").removesuffix("$"), text) is not None

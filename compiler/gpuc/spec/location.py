@@ -58,12 +58,7 @@ def _path(location: tuple[int | str, ...], tree: Any) -> tuple[Path, bool]:
         if _has_step(node, step):
             node = node[step]
             path.append(step)
-        elif (
-            index == len(location) - 1
-            and isinstance(node, dict)
-            and step != "[key]"
-            and not _is_union_member(str(step))
-        ):
+        elif index == len(location) - 1 and isinstance(node, dict) and not _is_marker(str(step)):
             path.append(step)
     return tuple(path), on_key
 
@@ -74,5 +69,6 @@ def _has_step(node: Any, step: int | str) -> bool:
     return isinstance(node, dict) and step in node
 
 
-def _is_union_member(step: str) -> bool:
+def _is_marker(step: str) -> bool:
+    """Returns whether a step of Pydantic is the name of a union member, or a marker such as [key]."""
     return step[:1].isupper() or "[" in step or step in ("int", "str", "constrained-int", "constrained-str")

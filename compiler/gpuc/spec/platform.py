@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from gpuc.parts.workload_kinds import spec_frameworks
-from gpuc.spec.base import Bytes, Name, Shorthand, SpecModel, require_one_of
+from gpuc.spec.base import Bytes, Name, OneOf, Shorthand, SpecModel
 from gpuc.spec.form import Form, Synonyms, Words, hyphenated, text_error
 from gpuc.spec.metadata import LabelValue, PodLabels
 
@@ -55,8 +55,10 @@ OWN_NAME = "in-cluster"
 """The name that Argo CD uses for the cluster in which Argo CD runs."""
 
 
-class Destination(SpecModel):
+class Destination(OneOf):
     """The cluster to which Argo CD applies the output, and the namespace of Argo CD."""
+
+    one_of = ("server", "name")
 
     in_messages: ClassVar[str] = "{server: https://kubernetes.default.svc, namespace: argocd}"
 
@@ -79,19 +81,10 @@ class Destination(SpecModel):
     namespace: NamespaceName
     """The namespace in which Argo CD runs."""
 
-    @model_validator(mode="after")
-    def _names_one_cluster(self) -> Self:
-        require_one_of(self, "server", "name")
-        return self
-
     @property
     def is_own_cluster(self) -> bool:
         """Whether Argo CD runs in the cluster to which Argo CD applies the output."""
         return self.server == OWN_SERVER or self.name == OWN_NAME
-
-
-def _https(text: str) -> str:
-    return re.sub("^http://", "https://", text)
 
 
 def _relative(text: str) -> str:
@@ -108,7 +101,7 @@ class Delivery(SpecModel):
         Form(
             r"^(https://|ssh://|git@)[A-Za-z0-9@:/._-]+$",
             "a URL that begins with https:// or ssh://, or git@host:path",
-            _https,
+            lambda text: re.sub("^http://", "https://", text),
         ),
     ]
     """The URL of the Git repository that contains out/."""

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from gpuc.spec.base import Accept, Count, Seconds, Shorthand, SpecModel, VolumeBytes, require_one_of
+from gpuc.spec.base import Accept, Count, OneOf, Seconds, Shorthand, SpecModel, VolumeBytes
 from gpuc.spec.form import Form, Synonyms
 from gpuc.spec.metadata import Annotations, Labels, LabelValue, ResourceTags
 from gpuc.spec.node_settings import NodeLabels, NodeTaint, UserData
@@ -81,8 +81,10 @@ class Image(Shorthand):
         return self
 
 
-class Nodes(SpecModel):
+class Nodes(OneOf):
     """The number of nodes: nodes for pending pods up to a maximum, or a static number."""
+
+    one_of = ("max", "static")
 
     in_messages: ClassVar[str] = "{max: 8}"
 
@@ -105,8 +107,7 @@ class Nodes(SpecModel):
     """The number of nodes that always run, with or without pods. Instead of `max`."""
 
     @model_validator(mode="after")
-    def _max_or_static(self) -> Self:
-        require_one_of(self, "max", "static")
+    def _has_possible_minimum(self) -> Self:
         if self.min is not None and (self.max is None or self.min >= self.max):
             allowed = "min without static" if self.max is None else f"a min that is less than max ({self.max})"
             raise ValueError(

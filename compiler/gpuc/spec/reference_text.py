@@ -10,6 +10,7 @@ from typing import Any
 from gpuc.diagnostics.spelling import nearest
 from gpuc.diagnostics.usage import UsageError
 from gpuc.diagnostics.words import shortened
+from gpuc.spec.corrected import in_flow_style
 from gpuc.spec.field_types import ELEMENT, Steps
 from gpuc.spec.reference import Field, children, effects, field_at, fields, named, path_text
 
@@ -123,21 +124,13 @@ def example(field: Field, entry: dict[str, Any]) -> str:
     """Returns the example of a field in the form of YAML, with the file that contains it."""
     file = f"   ({entry['file']})" if "file" in entry else ""
     key = [step for step in field.steps if step.isidentifier()][-1]
-    return shortened(f"{key}: {_flow(entry['example'])}", _EXAMPLE_MAX) + file
+    return shortened(f"{key}: {in_flow_style(entry['example'], _quoted)}", _EXAMPLE_MAX) + file
 
 
-def _flow(value: Any) -> str:
-    """Returns a value as YAML on one line, with quotes only where YAML needs them."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{_flow(key)}: {_flow(part)}" for key, part in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_flow, value)) + "]"
-    if isinstance(value, str):
-        is_plain = (
-            bool(value) and value.isascii() and value[0].isalpha() and not set(value) & set(",[]{}#:\n\"'&*!|>%@`")
-        )
-        return value if is_plain and value not in {"true", "false", "null"} else json.dumps(value)
-    return json.dumps(value)
+def _quoted(text: str) -> str:
+    """Returns a text with quotes only where YAML needs them."""
+    has_signs = set(text) & set(",[]{}#:\n\"'&*!|>%@`") or text in ("true", "false", "null")
+    return text if text[:1].isalpha() and text.isascii() and not has_signs else json.dumps(text)
 
 
 def first_sentence(field: Field) -> str:

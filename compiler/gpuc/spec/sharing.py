@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from gpuc.spec.base import Count, Shorthand, SpecModel, require_one_of
+from gpuc.spec.base import Count, OneOf, Shorthand, SpecModel
 from gpuc.spec.form import Form, Words
 
 
@@ -24,8 +24,10 @@ Layout = Annotated[dict[Profile, Count], Words("a map such as {1g.10gb: 7}")]
 """Number of MIG instances on one GPU, by profile."""
 
 
-class GpuLayout(SpecModel):
+class GpuLayout(OneOf):
     """The MIG layout of some GPUs of a node."""
+
+    one_of = ("layout", "whole")
 
     in_messages: ClassVar[str] = "{index: [0, 1], layout: {1g.10gb: 7}}"
 
@@ -38,14 +40,11 @@ class GpuLayout(SpecModel):
     whole: Literal[True] | None = None
     """true if these GPUs are not partitioned: containers get complete GPUs. Instead of `layout`."""
 
-    @model_validator(mode="after")
-    def _layout_or_whole(self) -> Self:
-        require_one_of(self, "layout", "whole")
-        return self
 
-
-class Mig(SpecModel):
+class Mig(OneOf):
     """MIG partitions of GPUs: one layout for every GPU, or layouts by GPU number."""
+
+    one_of = ("every", "gpus")
 
     in_messages: ClassVar[str] = "{every: {1g.10gb: 7}}"
 
@@ -57,11 +56,6 @@ class Mig(SpecModel):
 
     strategy: Literal["mixed", "single"] = "mixed"
     """Resource names of slices: with mixed one name per MIG profile, with single nvidia.com/gpu for every slice."""
-
-    @model_validator(mode="after")
-    def _every_or_gpus(self) -> Self:
-        require_one_of(self, "every", "gpus")
-        return self
 
 
 class TimeSlicing(SpecModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
 
@@ -43,13 +43,9 @@ class Members(SpecModel):
     """The namespaces of the tenant in which the groups have the role. Default: all namespaces of the tenant."""
 
 
-def _members_form(value: Any) -> str:
-    return "list[Members]" if isinstance(value, list) else "Members"
-
-
 AnyMembers = Annotated[
     Annotated[Members, Tag("Members")] | Annotated[list[Members], Field(min_length=1), Tag("list[Members]")],
-    Discriminator(_members_form),
+    Discriminator(lambda value: "list[Members]" if isinstance(value, list) else "Members"),
 ]
 """One map of members, or a list of maps if groups have different roles."""
 

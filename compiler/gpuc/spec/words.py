@@ -40,7 +40,8 @@ def _member(kind: Any, value: Any) -> str:
         return words
     inner = plain(kind)
     if get_origin(inner) is Literal:
-        return join([_choice(choice) for choice in get_args(inner)], ", ", " or ")
+        choices = (str(choice).lower() if isinstance(choice, bool) else str(choice) for choice in get_args(inner))
+        return join(list(choices), ", ", " or ")
     if get_origin(inner) is list:
         return _list(get_args(inner)[0])
     if get_origin(inner) is dict:
@@ -53,10 +54,6 @@ def _member(kind: Any, value: Any) -> str:
 def _own_words(kind: Any) -> str:
     """Returns the words of the form of a text or of another annotation; an empty string without them."""
     return next((entry.words for entry in constraints(kind) if isinstance(entry, Form | Words)), "")
-
-
-def _choice(choice: Any) -> str:
-    return str(choice).lower() if isinstance(choice, bool) else str(choice)
 
 
 def _limits(entries: Iterable[Any]) -> str:

@@ -44,7 +44,7 @@ def freshness_findings(
     findings: list[Finding] = []
     try:
         with SafeDir(root) as folder:
-            if transaction.is_pending(folder):
+            if folder.entries(transaction.STAGING):
                 findings.append(at_file(INTERRUPTED, transaction.STAGING, "an earlier compile did not finish"))
             for output in outputs:
                 findings += [replace(finding, cluster=output.cluster) for finding in _differences(folder, output)]

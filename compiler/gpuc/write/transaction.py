@@ -87,11 +87,6 @@ def apply_changes(folder: SafeDir, changes: Sequence[Change]) -> None:
     _apply(folder, steps)
 
 
-def is_pending(folder: SafeDir) -> bool:
-    """Returns whether an interrupted run has left files in the staging folder, so that `recover` is needed."""
-    return bool(folder.entries(STAGING))
-
-
 def recover(folder: SafeDir) -> None:
     """Completes a transaction that has a journal, or deletes the staging folder if there is no journal.
 

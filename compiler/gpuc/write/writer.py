@@ -59,26 +59,18 @@ class Plan:
     added: list[str] = field(default_factory=list)
     changed: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)
-    """Files that gpuc would overwrite, although gpuc did not write them."""
+
     findings: list[Finding] = field(default_factory=list)
     """The reasons why gpuc cannot write the files; empty if gpuc can write them."""
     changes: list[Change] = field(default_factory=list)
 
 
-def plan(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False) -> Plan:
-    """Returns the changes that `write` would make. No file is changed.
+def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False) -> Plan:
+    """Recovers from an interrupted run, then writes the outputs below the root.
 
     Args:
         root: the folder that contains out/ and clusters/.
         all_clusters: whether to remove the files of clusters that have a gpuc.lock but no output.
-    """
-    with SafeDir(root) as folder:
-        return _compute_plan(folder, outputs, all_clusters)
-
-
-def write(root: str | os.PathLike[str], outputs: Sequence[Output], *, all_clusters: bool = False) -> Plan:
-    """Recovers from an interrupted run, then writes the outputs below the root.
 
     Raises:
         StageError: when gpuc would overwrite a file that it does not own, a path is a link, a gpuc.lock is damaged,
@@ -117,7 +109,7 @@ def _compute_plan(folder: SafeDir, outputs: Sequence[Output], all_clusters: bool
         plan.findings[before:] = [replace(finding, cluster=output.cluster) for finding in new_findings]
     for cluster in removed_clusters(folder, outputs) if all_clusters else ():
         _plan_cluster(folder, cluster, {}, plan)
-    for paths in (plan.added, plan.changed, plan.removed, plan.foreign):
+    for paths in (plan.added, plan.changed, plan.removed):
         paths.sort()
     return plan
 
@@ -156,7 +148,6 @@ def _plan_file(folder: SafeDir, file: str, after: bytes | None, is_owned: bool, 
     if before == after:
         return
     if before is not None and not is_owned:
-        plan.foreign.append(file)
         plan.findings.append(at_file(FOREIGN, file, f"{file} exists and was not written by gpuc"))
         return
     plan.changes.append(Change(file, before, after))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -63,13 +64,8 @@ def _files(subject: SubjectChange) -> str:
     """Returns the first files of a subject, without out/ and the name of the cluster, and the number of the others."""
     groups = ((CHANGED, subject.changed), (ADDED, subject.added), (REMOVED, subject.removed))
     names = [
-        _short(file) + (f" ({change})" if change != subject.change else "")
+        re.sub("^out/[^/]*/", "", file) + (f" ({change})" if change != subject.change else "")
         for change, files in groups
         for file in files
     ]
     return first_names(names, _MAX_FILES)
-
-
-def _short(file: str) -> str:
-    """Returns "karpenter/values.yaml" for "out/prod-use1/karpenter/values.yaml"; a path in clusters/ stays complete."""
-    return file.split("/", 2)[2] if file.startswith("out/") else file

@@ -82,20 +82,12 @@ class Report:
 def _rows(findings: tuple[Finding, ...]) -> tuple[ReportRow, ...]:
     clusters: dict[Finding, set[str]] = {}
     for finding in findings:
-        clusters.setdefault(_without_cluster(finding), set()).add(finding.cluster)
+        # The findings of several clusters at the same position of a shared layer are equal without the cluster.
+        shared = replace(finding, cluster="") if finding.mark else finding
+        clusters.setdefault(shared, set()).add(finding.cluster)
     return tuple(
         ReportRow(finding, tuple(sorted(clusters[finding] - {""}))) for finding in sorted(clusters, key=_order)
     )
-
-
-def _without_cluster(finding: Finding) -> Finding:
-    """Returns the finding. If the finding has a mark (file, line and column), the cluster is removed.
-
-    The findings of several clusters at the same position of a shared layer are then equal.
-    """
-    if finding.mark is None:
-        return finding
-    return replace(finding, cluster="")
 
 
 def _order(finding: Finding) -> tuple[object, ...]:

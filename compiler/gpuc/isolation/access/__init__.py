@@ -31,7 +31,7 @@ from gpuc.kubernetes.selector import Selector, equals, matches
 from gpuc.manifest.manifest import Manifest
 from gpuc.objects.network_policies import GROUP
 from gpuc.objects.object_finding import ObjectFinding
-from gpuc.objects.object_set import ObjectSet, dig, items, labels
+from gpuc.objects.object_set import ObjectSet, by_first, dig, grouped, items, labels
 from gpuc.objects.selectors import selector
 
 _ALL_USERS = frozenset(("system:authenticated", "system:unauthenticated", "system:serviceaccounts"))
@@ -201,12 +201,10 @@ def findings(objects: ObjectSet) -> Iterator[ObjectFinding]:
     if not tenancy.tenants:
         return
     access = Access(objects, tenancy)
-    excesses: dict[tuple[Rule, int, Path], list[ExcessPermission]] = defaultdict(list)
-    for excess in excess_permissions(access):
-        manifest, path = _location(excess)
-        excesses[excess.rule, id(manifest), path].append(excess)
-    for (rule, _, path), at_location in excesses.items():
-        yield ObjectFinding(rule, _location(at_location[0])[0], path, _message(at_location))
+    located = ((excess, *_location(excess)) for excess in excess_permissions(access))
+    for rows in grouped(located, lambda row: (row[0].rule, id(row[1]), row[2])).values():
+        excess, manifest, path = rows[0]
+        yield ObjectFinding(excess.rule, manifest, path, _message([excess for excess, _, _ in rows]))
 
 
 def excess_permissions(access: Access) -> Iterator[ExcessPermission]:
@@ -214,14 +212,13 @@ def excess_permissions(access: Access) -> Iterator[ExcessPermission]:
     constraints = Constraints(access.objects)
     for bound_role in access.bound_roles:
         for role_rule in access.rules(bound_role):
-            by_rule: dict[Rule, list[GrantedPermission]] = defaultdict(list)
-            for permission in granted_permissions(role_rule.grant):
-                if (
-                    _is_forbidden(permission, bound_role, access.tenancy)
-                    and not _is_restricted(permission, bound_role, access, constraints)
-                    and _exists(role_rule.grant.names, permission, bound_role, access.objects)
-                ):
-                    by_rule[WILDCARD if has_wildcard(role_rule.grant) else permission.forbidden.rule].append(permission)
+            by_rule = by_first(
+                (WILDCARD if has_wildcard(role_rule.grant) else permission.forbidden.rule, permission)
+                for permission in granted_permissions(role_rule.grant)
+                if _is_forbidden(permission, bound_role, access.tenancy)
+                and not _is_restricted(permission, bound_role, access, constraints)
+                and _exists(role_rule.grant.names, permission, bound_role, access.objects)
+            )
             for rule, permissions in by_rule.items():
                 yield ExcessPermission(rule, bound_role, role_rule, tuple(permissions))
 
