@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.plane.site import Site, flags
 from gpuc.rehearse.process import LOOPBACK, Process
 from gpuc.rehearse.programs import ArgoPrograms
 
@@ -69,16 +69,7 @@ def start_repo_server(
         "NO_PROXY": f"{LOOPBACK},localhost",
         "KUBECONFIG": str(site.kubeconfig),
     }
-    arguments = [
-        f"--address={LOOPBACK}",
-        f"--port={port}",
-        f"--metrics-address={LOOPBACK}",
-        f"--metrics-port={metrics}",
-        f"--redis={redis.address}",
-        "--disable-tls",
-        "--client-ca-path=",
-        "--loglevel=info",
-    ]
+    arguments = flags("argocd-repo-server", port=port, metrics=metrics, redis=redis)
     ready = f"http://{LOOPBACK}:{metrics}/healthz?full=true"
     process = site.run("argocd-repo-server", arguments, ready, environment, programs.path("argocd"))
     return process, f"{LOOPBACK}:{port}"
@@ -90,16 +81,10 @@ def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_serv
     repo_server is the address of the repo server; namespace is the namespace of Argo CD.
     """
     metrics = site.port()
-    arguments = [
-        f"--namespace={namespace}",
-        f"--repo-server={repo_server}",
-        "--repo-server-plaintext",
-        f"--repo-server-timeout-seconds={RENDER_SECONDS}",
-        f"--redis={redis.address}",
-        f"--metrics-port={metrics}",
-        f"--app-resync={RESYNC_SECONDS}",
-        "--app-resync-jitter=0",
-    ]
+    arguments = flags(
+        "argocd-application-controller", namespace=namespace, repo_server=repo_server, redis=redis, metrics=metrics,
+        render_seconds=RENDER_SECONDS, resync_seconds=RESYNC_SECONDS,
+    )  # fmt: skip
     environment = {
         **_environment(redis, "argocd-application-controller"),
         "KUBECONFIG": str(site.kubeconfig),
