@@ -94,9 +94,7 @@ class SampleNamespaces:
             client.create(after, dry_run=True)
             return
         before = _in_test_namespace(example, example.before)
-        patch, metadata = merge_patch(before, after), after["metadata"]
-        api, kind, subresource = after["apiVersion"], after["kind"], example.subresource
-        client.patch(api, kind, metadata["name"], patch, metadata["namespace"], subresource, dry_run=True)
+        client.patch_object(after, merge_patch(before, after), example.subresource, dry_run=True)
 
     def _create(self, client: Client) -> None:
         """Creates the namespaces, their objects and their constraints, and waits until all constraints are enforced."""
