@@ -177,13 +177,6 @@ class Client:
         with _missing_ignored():
             self.patch_object(document, {"metadata": {"finalizers": None}})
 
-    def events(self, document: Object) -> list[tuple[str, str]]:
-        """Returns (reason, message) of every event about an object, oldest first."""
-        uid, namespace = document["metadata"]["uid"], document["metadata"].get("namespace", "default")
-        events = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
-        events.sort(key=event_time)
-        return [(event.get("reason", ""), event.get("message", "")) for event in events]
-
     def watch(self, api: str, kind: str, namespace: str, since: str, timeout_s: int) -> Iterator[tuple[str, Object]]:
         """Yields (type, object) for every change after the resource version `since`.
 

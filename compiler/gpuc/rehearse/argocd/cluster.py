@@ -25,7 +25,7 @@ from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.kwok import FAKE_NODE, start_kwok
-from gpuc.rehearse.plane.site import Settings
+from gpuc.rehearse.plane.site import Settings, with_nodes_of
 from gpuc.rehearse.process import Started
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.substitute import settings
@@ -207,10 +207,7 @@ class ArgoCluster(Started):
             ProgramError: if kwok does not restart.
         """
         current = settings(spec, definitions(self.plane.site.programs, None, (), outside_charts=True))
-        known = self._settings
-        types = {str(row["name"]): row for row in (*known.instance_types, *current.instance_types)}
-        stages = {str(stage["metadata"]["name"]): stage for stage in (*known.node_stages, *current.node_stages)}
-        changed = replace(self._settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
+        changed = with_nodes_of(self._settings, current)
         if changed.node_stages != self._settings.node_stages:
             site = self.plane.site
             site.stop(["kwok"])

@@ -195,10 +195,7 @@ class Kubelet:
         command_line = arguments(container, variables)
         services = self.client.list_all("v1", "Service", namespace)
         prepared = PodRun(self.site, self.settings, pod, command_line, variables, mounted, services, folder)
-        launch = PROFILES[self.charts[namespace]](prepared)
-        program = self.site.programs.path(launch.program)
-        process = self.site.spawn(name, program, launch.arguments, launch.ready_url, launch.environment)
-        return RunningDeployment(template, pod, process, mounted)
+        return RunningDeployment(template, pod, PROFILES[self.charts[namespace]](prepared), mounted)
 
     def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]], *, force: bool = False) -> None:
         """Writes changed ConfigMaps and Secrets to the paths of their mounts. force writes unchanged objects too."""

@@ -14,7 +14,7 @@ from gpuc.rehearse.client import Object
 from gpuc.rehearse.plane.kueue import USER, local_configuration
 from gpuc.rehearse.plane.kwok import karpenter_environment
 from gpuc.rehearse.plane.site import Settings, Site
-from gpuc.rehearse.process import LOOPBACK
+from gpuc.rehearse.process import LOOPBACK, Process
 
 HASH_LABEL = "pod-template-hash"
 _REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
@@ -184,31 +184,25 @@ class PodRun:
     services: list[Object]
     """Services in the namespace of the pod."""
     folder: Path
-    """Folder for files of the process."""
+    """Folder for files of the process. Its name is that of the Deployment and of the process."""
 
     def mounted_folder(self, path: str) -> Path:
         """Returns the local folder of a volume, or the folder of the process if the pod has no such volume."""
         return next((folder for mount, folder in self.mounted if mount.path == path), self.folder)
+
+    def start(self, program: str, arguments: list[str], environment: dict[str, str], health: int) -> Process:
+        """Starts a program that `gpuc tools` builds. health is the port of its readiness."""
+        ready = f"http://{LOOPBACK}:{health}/readyz"
+        path, variables = self.site.programs.path(program), self.variables | environment
+        return self.site.spawn(self.folder.name, path, arguments, ready, variables)
 
     def webhook(self) -> tuple[str, int]:
         """Returns the address and the port of the Service, where the webhooks listen because no kube-proxy runs."""
         return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
 
 
-@dataclass(frozen=True)
-class Launch:
-    """The command line and environment of a process."""
-
-    program: str
-    """The name of a program that `gpuc tools` builds."""
-    arguments: list[str]
-    environment: dict[str, str]
-    ready_url: str
-    """A URL that returns status 200 when the program is ready."""
-
-
-def kueue(run: PodRun) -> Launch:
-    """Returns the command line of Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
+def kueue(run: PodRun) -> Process:
+    """Starts Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
     health = run.site.port()
     words = [relocated(word, run.mounted) for word in run.arguments]
     installed = next((word.partition("=")[2] for word in words if word.startswith(f"--{_CONFIG}=")), "")
@@ -217,16 +211,12 @@ def kueue(run: PodRun) -> Launch:
     host, port = run.webhook()
     file = run.folder / "kueue.json"
     file.write_text(json.dumps(local_configuration(configuration, host, port, health, certificates)), encoding="utf-8")
-    return Launch(
-        "kueue",
-        with_flags(words, {_CONFIG: str(file)}),
-        run.variables | {"KUBECONFIG": str(run.site.kubeconfig_of("kueue", USER))},
-        f"http://{LOOPBACK}:{health}/readyz",
-    )
+    environment = {"KUBECONFIG": str(run.site.kubeconfig_of("kueue", USER))}
+    return run.start("kueue", with_flags(words, {_CONFIG: str(file)}), environment, health)
 
 
-def gatekeeper(run: PodRun) -> Launch:
-    """Returns the command line of Gatekeeper's webhook or audit, with the operations of the pod."""
+def gatekeeper(run: PodRun) -> Process:
+    """Starts Gatekeeper's webhook or audit, with the operations of the pod."""
     health = run.site.port()
     cache = run.folder / "cache"
     cache.mkdir(exist_ok=True)
@@ -240,24 +230,19 @@ def gatekeeper(run: PodRun) -> Launch:
     if "--operation=webhook" in run.arguments:
         host, port = run.webhook()
         flags |= {"host": host, "port": str(port)}
-    return Launch(
-        "gatekeeper",
-        with_flags(run.arguments, flags),
-        run.variables | {"KUBECONFIG": str(run.site.kubeconfig)},
-        f"http://{LOOPBACK}:{health}/readyz",
-    )
+    return run.start("gatekeeper", with_flags(run.arguments, flags), {"KUBECONFIG": str(run.site.kubeconfig)}, health)
 
 
-def karpenter(run: PodRun) -> Launch:
-    """Returns the command line of Karpenter with the simulated provider.
+def karpenter(run: PodRun) -> Process:
+    """Starts Karpenter with the simulated provider.
 
     Feature gates of the settings override feature gates of the pod.
     """
     health = run.site.port()
     local = karpenter_environment(run.site, run.settings, run.folder, health)
     local["FEATURE_GATES"] = ",".join(filter(None, (run.variables.get("FEATURE_GATES"), local["FEATURE_GATES"])))
-    return Launch("karpenter-kwok", [], run.variables | local, f"http://{LOOPBACK}:{health}/readyz")
+    return run.start("karpenter-kwok", [], local, health)
 
 
-PROFILES: Mapping[str, Callable[[PodRun], Launch]] = {"kueue": kueue, "gatekeeper": gatekeeper, "karpenter": karpenter}
-"""Functions that return the command line, by name of the chart."""
+PROFILES: Mapping[str, Callable[[PodRun], Process]] = {"kueue": kueue, "gatekeeper": gatekeeper, "karpenter": karpenter}
+"""Functions that start the program of a pod, by name of the chart."""

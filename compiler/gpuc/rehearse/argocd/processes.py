@@ -6,7 +6,6 @@ import secrets
 import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from gpuc.rehearse.plane.site import Site, flags
 from gpuc.rehearse.process import LOOPBACK, Process
@@ -52,14 +51,19 @@ def start_repo_server(
     """
     port, metrics = site.port(), site.port()
     folder = site.subfolder("repo-server")
-    trusted = _trusted_certificates(site, folder, hosts)
-    wrappers = _signature_check(folder)
+    trusted, wrappers = site.subfolder("repo-server/tls"), site.subfolder("repo-server/bin")
+    for host in hosts:  # like the mounted ConfigMap argocd-tls-certs-cm
+        (trusted / host).write_bytes(site.authority.file.read_bytes())
+    # This script accepts all commits, because the commits of a rehearsal are not signed.
+    script = wrappers / "git-verify-wrapper.sh"
+    script.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
+    script.chmod(0o755)
     environment = {
         **_environment(redis, "argocd-repo-server"),
-        **{name: str(_make_folder(folder / path)) for name, path in _FOLDERS.items()},
+        **{name: str(site.subfolder(f"repo-server/{path}")) for name, path in _FOLDERS.items()},
         "PATH": f"{wrappers}:{programs.folder / 'bin'}:{programs.git.parent}:/usr/bin:/bin",
-        "HOME": str(_make_folder(folder / "home")),
-        "TMPDIR": str(_make_folder(folder / "tmp")),
+        "HOME": str(site.subfolder("repo-server/home")),
+        "TMPDIR": str(site.subfolder("repo-server/tmp")),
         "ARGOCD_TLS_DATA_PATH": str(trusted),
         "ARGOCD_ASK_PASS_SOCK": str(folder / "ask-pass.sock"),
         "ARGOCD_GPG_ENABLED": "false",
@@ -109,28 +113,6 @@ _FOLDERS = {
 
 def _environment(redis: Redis, component: str) -> dict[str, str]:
     return {"ARGOCD_BINARY_NAME": component, "REDIS_PASSWORD": redis.password}
-
-
-def _trusted_certificates(site: Site, folder: Path, hosts: Iterable[str]) -> Path:
-    """Returns a folder with a CA certificate for each host, like the mounted ConfigMap argocd-tls-certs-cm."""
-    trusted = _make_folder(folder / "tls")
-    for host in hosts:
-        (trusted / host).write_bytes(site.authority.file.read_bytes())
-    return trusted
-
-
-def _signature_check(folder: Path) -> Path:
-    """Returns a folder with a script that accepts all commits, because the commits of a rehearsal are not signed."""
-    wrappers = _make_folder(folder / "bin")
-    script = wrappers / "git-verify-wrapper.sh"
-    script.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
-    script.chmod(0o755)
-    return wrappers
-
-
-def _make_folder(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _port_probe(port: int) -> Callable[[], bool]:

@@ -64,6 +64,13 @@ class Settings:
     """
 
 
+def with_nodes_of(settings: Settings, other: Settings) -> Settings:
+    """Returns settings with the instance types and the Stages for nodes of other settings added."""
+    types = {row["name"]: row for row in (*settings.instance_types, *other.instance_types)}
+    stages = {row["metadata"]["name"]: row for row in (*settings.node_stages, *other.node_stages)}
+    return replace(settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
+
+
 @dataclass
 class Site:
     """The folder, certificate authority, ports and processes of one control plane."""
@@ -109,7 +116,7 @@ class Site:
     def subfolder(self, name: str) -> Path:
         """Returns a subfolder of the control plane's folder. Creates a missing subfolder."""
         path = self.folder / name
-        path.mkdir(exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
         return path
 
     def run(

@@ -16,7 +16,7 @@ from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.fleet_policies import fleet_policies
 from gpuc.pipeline.rehearsed_spec import without_namespaces
 from gpuc.pipeline.stages import CompiledSpec, compile_source
-from gpuc.rehearse.apply import ARGO_CD, apply_object, apply_waves
+from gpuc.rehearse.apply import ARGO_CD, apply_object, apply_waves, measured
 from gpuc.rehearse.argocd.object_diff import ObjectKey, diff_objects, key_of
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.crds import Definitions, definitions
@@ -25,7 +25,7 @@ from gpuc.rehearse.instance_types import zones_of
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.plane.kueue import start_kueue
 from gpuc.rehearse.plane.kwok import start_karpenter
-from gpuc.rehearse.plane.site import Settings
+from gpuc.rehearse.plane.site import Settings, with_nodes_of
 from gpuc.rehearse.process import free_ports
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.substitute import replacement_objects, settings, split_by_kind
@@ -64,26 +64,18 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
     """
     specs = (before, *others)
     zones = sorted({zone for spec in specs for zone in zones_of(spec.cluster)})
-    first = settings(before, definitions, zones)
-    kueue_configuration, has_gatekeeper = first.kueue_configuration, first.has_gatekeeper
-    types = {row["name"]: row for row in first.instance_types}
-    stages = {row["metadata"]["name"]: row for row in first.node_stages}
-    resources = dict.fromkeys(first.policy_resources)
-    for spec in specs[1:]:
-        other = settings(spec, definitions, zones)
-        types = {row["name"]: row for row in other.instance_types} | types
-        stages = {row["metadata"]["name"]: row for row in other.node_stages} | stages
-        resources |= dict.fromkeys(other.policy_resources)
-        kueue_configuration = kueue_configuration or other.kueue_configuration
-        has_gatekeeper = has_gatekeeper or other.has_gatekeeper
-    return replace(
-        first,
-        kueue_configuration=kueue_configuration,
-        has_gatekeeper=has_gatekeeper,
-        instance_types=tuple(types.values()),
-        node_stages=tuple(stages.values()),
-        policy_resources=tuple(resources),
-    )
+    shared, *rest = (settings(spec, definitions, zones) for spec in specs)
+    for other in rest:
+        nodes = with_nodes_of(other, shared)
+        shared = replace(
+            shared,
+            instance_types=nodes.instance_types,
+            node_stages=nodes.node_stages,
+            kueue_configuration=shared.kueue_configuration or other.kueue_configuration,
+            has_gatekeeper=shared.has_gatekeeper or other.has_gatekeeper,
+            policy_resources=tuple(dict.fromkeys((*shared.policy_resources, *other.policy_resources))),
+        )
+    return shared
 
 
 def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:
@@ -177,30 +169,28 @@ class RunningState:
     def change_to(self, after: CompiledSpec) -> Observed:
         """Applies the state after, and returns what happened."""
         observed = Observed()
-        started = time.monotonic()
-        self._present = after_objects = self._served(after)
-        self._settings = restart_changed(self.plane, self._settings, after, self._definitions)
-        for document in replacement_objects(after.cluster):
-            self.client.apply(document, manager=ARGO_CD)
-        observed.objects = apply_change(self.client, self.before_objects, after_objects)
-        observed.seconds["apply"] = time.monotonic() - started
-        started = time.monotonic()
-        ending = {row.name for row in observed.objects if (row.kind, row.outcome) == ("Namespace", "pruned")}
-        seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
-        if self.explains_nodes and drifted(take_snapshot(self.client)) - drifted(self.snapshot):
-            if not await_decisions(self.client, self.snapshot):
-                repeat_events(self.plane, self._settings)
-                await_decisions(self.client, self.snapshot)
-            seen |= settle(self.client)
-        observed.seconds["observe"] = time.monotonic() - started
-        started = time.monotonic()
-        now = take_snapshot(self.client)
-        attempts = self._attempts(after_objects, now)
+        with measured(observed.seconds, "apply"):
+            self._present = after_objects = self._served(after)
+            self._settings = restart_changed(self.plane, self._settings, after, self._definitions)
+            for document in replacement_objects(after.cluster):
+                self.client.apply(document, manager=ARGO_CD)
+            observed.objects = apply_change(self.client, self.before_objects, after_objects)
+        with measured(observed.seconds, "observe"):
+            ending = {row.name for row in observed.objects if (row.kind, row.outcome) == ("Namespace", "pruned")}
+            seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
+            if self.explains_nodes and drifted(take_snapshot(self.client)) - drifted(self.snapshot):
+                if not await_decisions(self.client, self.snapshot):
+                    repeat_events(self.plane, self._settings)
+                    await_decisions(self.client, self.snapshot)
+                seen |= settle(self.client)
+        with measured(observed.seconds, "create anew"):
+            now = take_snapshot(self.client)
+            attempts = self._attempts(after_objects, now)
         running = {pool.name for pool in self.before.cluster.pools if pool.always_running}
         observed.nodes = list(node_outcomes(self.snapshot, seen, now, running))
         observed.workloads = list(workload_outcomes(self.work, self.snapshot, now, attempts))
         observed.queues = list(queue_outcomes(self.snapshot, now))
-        observed.seconds["create anew"] = time.monotonic() - started
+
         return observed
 
     def _place_static_nodes(self) -> list[str]:
@@ -274,19 +264,17 @@ def transition(
     started = time.monotonic()
     with ControlPlane(programs, settings, progress) as plane:
         seconds["start"] = time.monotonic() - started
-        started = time.monotonic()
-        state = RunningState(plane, settings, crds, change.before)
-        problems = state.apply(progress)
-        seconds["state before"] = time.monotonic() - started
-        started = time.monotonic()
-        if change.workloads is None:
-            work = fillings(change.before.cluster)
-        else:
-            work, others = user_work(change.workloads, change.before.cluster)
-            problems += create_others(plane.client, others)
-        progress(f"starting {len(work)} workloads")
-        not_started = state.fill(work)
-        seconds["work"] = time.monotonic() - started
+        with measured(seconds, "state before"):
+            state = RunningState(plane, settings, crds, change.before)
+            problems = state.apply(progress)
+        with measured(seconds, "work"):
+            if change.workloads is None:
+                work = fillings(change.before.cluster)
+            else:
+                work, others = user_work(change.workloads, change.before.cluster)
+                problems += create_others(plane.client, others)
+            progress(f"starting {len(work)} workloads")
+            not_started = state.fill(work)
         progress("applying the change")
         observed = state.change_to(change.after)
         plane.require_alive()
@@ -294,15 +282,11 @@ def transition(
         notes = [*_notes(change, not_started, problems)]
         notes += [f"not applied, no such kind: {manifest}" for manifest in unserved]
         observed.seconds = seconds | observed.seconds
-        cluster, kubeconfig = change.after.cluster, str(plane.site.kubeconfig)
+        cluster = change.after.cluster
         yield TransitionResult(
-            **vars(observed),
-            cluster=cluster.name,
-            file=cluster.file,
-            before=change.name,
-            notes=tuple(notes),
-            kubeconfig=kubeconfig,
-        )
+            **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=tuple(notes),
+            kubeconfig=str(plane.site.kubeconfig),
+        )  # fmt: skip
 
 
 def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:

@@ -20,7 +20,7 @@ from gpuc.rehearse.argocd.object_diff import (
     key_of,
 )
 from gpuc.rehearse.client import ApiError, Client, Object, WaitError
-from gpuc.rehearse.health import UnhealthyObject, wait_healthy
+from gpuc.rehearse.health import ObjectProblem, wait_healthy
 from gpuc.rehearse.substitute import simulated_document
 from gpuc.rehearse.transition.result import ObjectOutcome
 
@@ -69,7 +69,7 @@ def _apply_step(
         yield _outcome(key, "applied", message)
 
 
-def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[UnhealthyObject]:
+def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[ObjectProblem]:
     policies = [manifest for manifest in accepted if manifest.api.rpartition("/")[0] in _POLICY_GROUPS]
     try:
         return wait_healthy(client, policies, HEALTH_SECONDS)
