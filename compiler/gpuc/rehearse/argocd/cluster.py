@@ -77,8 +77,6 @@ def cluster_secret(
 
     Args:
         namespace: the namespace of Argo CD.
-        name: the name of the cluster.
-        destination: the destination of the cluster's Applications.
         proxy: the URL of the proxy.
         files: the CA certificate of the API server, the client certificate and its key, in PEM.
     """
@@ -137,12 +135,9 @@ class ArgoCluster(Started):
         """Computes the settings of the control plane; nothing is started.
 
         Args:
-            programs: the programs of the control plane.
-            spec: the compiled spec of the cluster.
             number: a number that no other cluster of the run has.
-            crds: a folder with upstream CustomResourceDefinitions, or None.
+            crds: a folder with upstream CustomResourceDefinitions.
             argo_crds: Argo CD's CustomResourceDefinitions. Empty if Argo CD runs in a separate cluster.
-            progress: a function that receives each line of progress.
         """
         upstream = definitions(programs, crds, spec.cluster.frameworks, outside_charts=True)
         namespaces = {

@@ -55,13 +55,10 @@ class ArgoCD(Started):
         Otherwise Argo CD runs in a separate control plane.
 
         Args:
-            programs: the programs of the control planes.
-            argo: the programs of Argo CD.
             fleet: the folder that contains specs/.
-            specs: the compiled specs of the clusters.
-            charts: a folder with additional charts, or None.
-            crds: a folder with upstream CustomResourceDefinitions, or None.
-            progress: a function that receives each line of progress.
+            charts: a folder with additional charts.
+            crds: a folder with upstream CustomResourceDefinitions.
+            progress: receives each line of progress.
 
         Raises:
             UsageError: if there are several specs and Argo CD runs in one of their clusters, if the server of a
@@ -161,7 +158,7 @@ class ArgoCD(Started):
             self._argo_plane = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
             argo_crds: list[bytes | Body] = [] if self._is_hub else [*crds]
-            progress = partial(self._report, name)
+            progress = partial(lambda name, step: self._progress(f"{name}: {step}"), name)
             argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, argo_crds, progress)
             self._argo_clusters[name] = stack.enter_context(argo_cluster)
             self.clusters[name] = argo_cluster.client
@@ -170,9 +167,6 @@ class ArgoCD(Started):
         self.client: Client = self._argo_plane.client
         self.namespace = self._applications()[0].manifest.namespace
         """The namespace of Argo CD."""
-
-    def _report(self, name: str, step: str) -> None:
-        self._progress(f"{name}: {step}")
 
     def _new_repository(self) -> FleetRepository:
         output_path = next(iter(self._specs.values())).cluster.spec.delivery.path

@@ -107,13 +107,10 @@ class ClusterRun:
 def rehearse(argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progress) -> list[SyncResult]:
     """Syncs all clusters and runs edits: all edits on a single cluster, or one edit on each of several clusters.
 
-    Args:
-        argocd: the running Argo CD, whose working copy contains the specs.
-        specs: (name, spec file) of each cluster. The file is relative to the root of the working copy.
-        progress: a function that receives each line of progress.
+    Returns the results in the order of the specs.
 
-    Returns:
-        The result of each cluster, in the order of the specs.
+    Args:
+        specs: (name, spec file) of each cluster. The file is relative to the root of the working copy.
     """
     with Watch(argocd.client, [name for name, _ in specs]) as watch:
         cluster_runs = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -83,21 +83,16 @@ def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, 
 
     Returns the settings with which the programs run now.
     """
-    wanted = settings(spec, definitions)
-    changed = []
-    known = running.kueue_configuration
-    if known is not None and wanted.kueue_configuration not in (None, known):
-        changed.append(_KUEUE)
-    if wanted.karpenter_gates != running.karpenter_gates:
-        changed.append(_KARPENTER)
-    if not changed:
+    wanted, known = settings(spec, definitions), running.kueue_configuration
+    is_changed = {
+        _KUEUE: known is not None and wanted.kueue_configuration not in (None, known),
+        _KARPENTER: wanted.karpenter_gates != running.karpenter_gates,
+    }
+    if not any(is_changed.values()):
         return running
-    now = replace(
-        running,
-        kueue_configuration=wanted.kueue_configuration or running.kueue_configuration,
-        karpenter_gates=wanted.karpenter_gates,
-    )
-    _restart(plane, now, changed)
+    configuration = wanted.kueue_configuration or known
+    now = replace(running, kueue_configuration=configuration, karpenter_gates=wanted.karpenter_gates)
+    _restart(plane, now, [name for name, changed in is_changed.items() if changed])
     return now
 
 
@@ -116,19 +111,13 @@ def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
     site = plane.site
     site._ports = free_ports(_PORTS)
     site.stop(names)
-    starts: Mapping[str, Callable[[], object]] = {
-        _KUEUE: lambda: start_kueue(site, wanted.kueue_configuration or {}, _kueue_port(plane)),
-        _KARPENTER: lambda: start_karpenter(site, wanted),
-    }
-    for name in names:
-        starts[name]()
+    if _KUEUE in names:
+        configuration = json.loads((site.folder / "kueue.json").read_text(encoding="utf-8"))
+        start_kueue(site, wanted.kueue_configuration or {}, configuration["webhook"]["port"])
+    if _KARPENTER in names:
+        start_karpenter(site, wanted)
     for process in site.processes:
         process.wait_ready(READY_SECONDS)
-
-
-def _kueue_port(plane: ControlPlane) -> int:
-    configuration = json.loads((plane.site.folder / "kueue.json").read_text(encoding="utf-8"))
-    return int(configuration["webhook"]["port"])
 
 
 class RunningState:
@@ -314,7 +303,9 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
             "workloads without nodes use the rest of each quota."
         )
     yield "EC2NodeClasses are applied, but no controller reads them: the drift that they cause is not simulated."
-    if names := ", ".join(_changed_node_classes(change)):
+    changed = diff_objects(change.before.synced, change.after.synced)
+    classes = {manifest.name for manifest in (*changed.written, *changed.removed) if manifest.kind == _NODE_CLASS}
+    if names := ", ".join(sorted(classes)):
         yield f"The change contains EC2NodeClasses: {names}."
     yield (
         "Karpenter replaces drifted nodes within the disruption budgets, which can depend on the time of day. "
@@ -325,9 +316,3 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
         yield f"{workload} did not run before the change, and is not observed: {problem}"
     for problem in problems:
         yield f"In the state before: {problem}"
-
-
-def _changed_node_classes(change: Transition) -> list[str]:
-    before = {manifest.name: manifest.document() for manifest in change.before.synced if manifest.kind == _NODE_CLASS}
-    after = {manifest.name: manifest.document() for manifest in change.after.synced if manifest.kind == _NODE_CLASS}
-    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
