@@ -10,7 +10,7 @@ from gpuc.model import Cluster, ClusterQueue
 from gpuc.rehearse.client import ApiError, Object, WaitError
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.expectation import Quota, admission, expect, owner
-from gpuc.rehearse.outcome import Outcome, Request, agrees
+from gpuc.rehearse.outcome import Outcome, Request, agrees, refused
 from gpuc.rehearse.suites.jobs import Work, kueue_decision, placed, submit
 
 Gang = tuple[ClusterQueue, Request]
@@ -76,8 +76,11 @@ def _submitted(
 ) -> tuple[Work, Object, Outcome]:
     """Submits a gang and waits for Kueue's decision, because the decision about the next gang depends on it."""
     work = Work(f"scheduled {number}", queue, request, keeps_running=True)
-    job = submit(rehearsal, work)
-    return (work, {}, job) if isinstance(job, Outcome) else (work, job, _decision(rehearsal, job))
+    try:
+        job = submit(rehearsal, work)
+    except ApiError as error:
+        return work, {}, refused(error)
+    return work, job, _decision(rehearsal, job)
 
 
 def _scheduled(rehearsal: RehearsalContext, work: Work, job: Object, decision: Outcome) -> Outcome:
@@ -125,9 +128,10 @@ class _CohortComparison:
             self._release_quota()
         earlier = tuple(description for description, _ in self._holding)
         expected = admission(self._rehearsal.spec, queue, request, self._quota.usage)
-        job = submit(self._rehearsal, Work(f"admission {number}", queue, request, without_pods=True))
-        if isinstance(job, Outcome):
-            return ComparedGang(queue.name, request, expected, job, earlier)
+        try:
+            job = submit(self._rehearsal, Work(f"admission {number}", queue, request, without_pods=True))
+        except ApiError as error:
+            return ComparedGang(queue.name, request, expected, refused(error), earlier)
         actual = _decision(self._rehearsal, job)
         if actual.verdict == "admitted":
             self._hold_quota(queue, request, actual.flavor, job)

@@ -17,10 +17,11 @@ from functools import cached_property
 from gpuc.kubernetes.controllers import user
 from gpuc.kubernetes.kueue import GATE, KUEUE_API, QUEUE_LABEL
 from gpuc.model import ClusterQueue, Pool
+from gpuc.model.names import POOL_LABEL
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.apply import apply_objects
 from gpuc.rehearse.client import Object, condition
-from gpuc.rehearse.context import RehearsalContext, Timeouts
+from gpuc.rehearse.context import NODE, RehearsalContext, Timeouts
 from gpuc.rehearse.expectation import expect
 from gpuc.rehearse.outcome import Request, classify_response
 from gpuc.rehearse.programs import MissingProgramsError, Programs, find_controller, find_programs
@@ -190,7 +191,7 @@ def _is_counted(plane: Plane) -> str:
         for flavor in part["flavors"].values()
     }
     problems.unless(flavors == {POOL}, f"flavors {flavors}")
-    nodes = {node["metadata"]["name"] for node in plane.context.nodes(POOL)}
+    nodes = {node["metadata"]["name"] for node in plane.context.client.list_all(*NODE, labels=f"{POOL_LABEL}={POOL}")}
     on = {pod["spec"]["nodeName"] for pod in plane.pods(created)}
     problems.unless(on <= nodes, f"nodes {on} outside of the pool")
     expected = {large: 1, small: WORKERS}

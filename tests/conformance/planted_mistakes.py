@@ -183,7 +183,7 @@ class _Planter:
         self._rehearsal.until("its kind is gone", lambda: not self._is_served(policy), HEALTH_SECONDS)
         applied = apply_objects(self._client, [*swapped, *policy], [], lambda line: None)
         restored = apply_objects(self._client, [early, late, *policy], [], lambda line: None)
-        errors = [str(refusal.error) for refusal in applied.refusals]
+        errors = [refusal.message for refusal in applied.refusals]
         if restored.refusals or restored.unhealthy:
             return f"the policy could not be restored: {restored.refusals} {restored.unhealthy}"
         return "" if any(kind.lower() in error.lower() for error in errors) else f"errors of the API server: {errors}"

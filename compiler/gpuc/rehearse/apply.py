@@ -16,7 +16,7 @@ from gpuc.kubernetes.api_groups import is_custom
 from gpuc.kubernetes.quantity import quantity
 from gpuc.manifest.manifest import Manifest
 from gpuc.rehearse.client import ApiError, Client, Object
-from gpuc.rehearse.health import UnhealthyObject, wait_healthy
+from gpuc.rehearse.health import ObjectProblem, wait_healthy
 from gpuc.rehearse.substitute import simulated_document
 
 OUTPUT = "out/"
@@ -141,17 +141,6 @@ def _compare_maps(path: str, written: Object, stored: Object, in_list: bool) -> 
             yield FieldDifference(f"{path}.{key}", "defaulted", stored=stored[key])
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """An object that the API server refused."""
-
-    manifest: Manifest
-    error: ApiError
-
-    def __str__(self) -> str:
-        return f"{self.manifest}: {self.error}"
-
-
 @dataclass
 class ApplyResult:
     """The result of applying the objects of a cluster twice."""
@@ -160,8 +149,8 @@ class ApplyResult:
     """Number of objects that the API server accepted."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Duration by step: apply (including the waits for health), second apply, read back."""
-    refusals: list[Refusal] = field(default_factory=list)
-    unhealthy: list[UnhealthyObject] = field(default_factory=list)
+    refusals: list[ObjectProblem] = field(default_factory=list)
+    unhealthy: list[ObjectProblem] = field(default_factory=list)
     unstable: list[Manifest] = field(default_factory=list)
     """Objects that every attempt of the second apply changed."""
     differences: list[tuple[Manifest, FieldDifference]] = field(default_factory=list)
@@ -187,7 +176,7 @@ def apply_objects(
         ApiError: if the API server refuses a namespace or a replacement.
     """
     result = ApplyResult()
-    with _measured(result, "apply"):
+    with measured(result.seconds, "apply"):
         for accepted, refusals, unhealthy in apply_waves(client, synced, replacements, progress, health_s):
             result.objects += len(accepted)
             result.refusals += refusals
@@ -195,10 +184,10 @@ def apply_objects(
     refused = {id(refusal.manifest) for refusal in result.refusals}
     stored = [manifest for manifest in synced if id(manifest) not in refused]
     with ThreadPoolExecutor(THREADS) as pool:
-        with _measured(result, "second apply"):
+        with measured(result.seconds, "second apply"):
             unchanged = pool.map(partial(_stays_unchanged, client), stored)
             result.unstable += [manifest for manifest, same in zip(stored, unchanged, strict=True) if not same]
-        with _measured(result, "read back"):
+        with measured(result.seconds, "read back"):
             for manifest, found in zip(stored, pool.map(partial(_differences, client), stored), strict=True):
                 result.differences += [(manifest, difference) for difference in found]
     return result
@@ -210,7 +199,7 @@ def apply_waves(
     replacements: Iterable[Object],
     progress: Callable[[str], None],
     health_s: float = HEALTH_SECONDS,
-) -> Iterator[tuple[list[Manifest], list[Refusal], list[UnhealthyObject]]]:
+) -> Iterator[tuple[list[Manifest], list[ObjectProblem], list[ObjectProblem]]]:
     """Applies all objects once; yields the accepted, the refused and the unhealthy objects of each wave.
 
     The arguments and the errors are those of `apply_objects`.
@@ -227,12 +216,12 @@ def apply_waves(
             yield accepted, refusals, wait_healthy(client, accepted, health_s)
 
 
-def apply_object(client: Client, manifest: Manifest) -> Refusal | None:
+def apply_object(client: Client, manifest: Manifest) -> ObjectProblem | None:
     """Applies one object, and returns the refusal of the API server; None if it accepts the object."""
     try:
         client.apply(simulated_document(manifest))
     except ApiError as error:
-        return Refusal(manifest, error)
+        return ObjectProblem(manifest, str(error))
     return None
 
 
@@ -269,8 +258,8 @@ def _is_harmless(difference: FieldDifference, manifest: Manifest) -> bool:
 
 
 @contextmanager
-def _measured(result: ApplyResult, step: str) -> Iterator[None]:
-    """Records the duration of the `with` block."""
+def measured(seconds: dict[str, float], step: str) -> Iterator[None]:
+    """Records the duration of the `with` block by step."""
     started = time.monotonic()
     yield
-    result.seconds[step] = time.monotonic() - started
+    seconds[step] = time.monotonic() - started

@@ -48,9 +48,11 @@ class Authority:
     ) -> x509.Certificate:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes
+        from cryptography.x509.oid import NameOID
 
         now = datetime.datetime.now(datetime.UTC)
-        subject = _subject(name, group)
+        given = {NameOID.COMMON_NAME: name} | ({NameOID.ORGANIZATION_NAME: group} if group else {})
+        subject = x509.Name([x509.NameAttribute(key, value) for key, value in given.items()])
         builder = (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -93,16 +95,6 @@ def _new_key() -> EllipticCurvePrivateKey:
     from cryptography.hazmat.primitives.asymmetric import ec
 
     return ec.generate_private_key(ec.SECP256R1())
-
-
-def _subject(name: str, group: str) -> x509.Name:
-    from cryptography import x509
-    from cryptography.x509.oid import NameOID
-
-    parts = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
-    if group:
-        parts.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, group))
-    return x509.Name(parts)
 
 
 def _alternative_name(host: str) -> x509.GeneralName:

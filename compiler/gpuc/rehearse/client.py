@@ -23,7 +23,7 @@ ADMINISTRATORS = "system:masters"
 FIELD_MANAGER = "gpuc"
 DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 POLL_SECONDS = 0.1
-MERGE_PATCH = "application/merge-patch+json"
+MERGE_PATCH, APPLY_PATCH = "application/merge-patch+json", "application/apply-patch+yaml"
 CONFLICTS = 5
 """Number of retries after a conflict with another request."""
 
@@ -89,8 +89,9 @@ class Client:
         Raises:
             ApiError: if the server, a policy or a webhook refuses the request.
         """
-        query = {"fieldManager": manager, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
-        return self._request("PATCH", self._of(document), document, query, "application/apply-patch+yaml")
+        api, kind, name, namespace = address_of(document)
+        query = {"fieldManager": manager, **_strict(dry_run)}
+        return self._request("PATCH", self.path(api, kind, namespace, name), document, query, APPLY_PATCH)
 
     def create(self, document: Object, *, dry_run: bool = False) -> Object:
         """Creates an object; metadata.generateName is allowed.
@@ -98,9 +99,8 @@ class Client:
         Raises:
             ApiError: if the server, a policy or a webhook refuses the request.
         """
-        query = {"fieldManager": FIELD_MANAGER, "fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
-        namespace = document["metadata"].get("namespace", "")
-        path = self.path(document["apiVersion"], document["kind"], namespace)
+        query = {"fieldManager": FIELD_MANAGER, **_strict(dry_run)}
+        path = self.path(document["apiVersion"], document["kind"], document["metadata"].get("namespace", ""))
         for _ in range(CONFLICTS):
             try:
                 return self._request("POST", path, document, query)
@@ -122,7 +122,7 @@ class Client:
 
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "", fields: str = "") -> list[Object]:
         """Lists the objects of a kind in a namespace, or in all namespaces. labels, fields: selectors."""
-        query = {key: value for key, value in (("labelSelector", labels), ("fieldSelector", fields)) if value}
+        query = {"labelSelector": labels, "fieldSelector": fields}
         items: list[Object] = self._request("GET", self.path(api, kind, namespace), query=query)["items"]
         return [{"apiVersion": api, "kind": kind, **item} for item in items]
 
@@ -147,8 +147,15 @@ class Client:
         Raises:
             ApiError: if the server, a policy or a webhook refuses the request.
         """
-        query = {"fieldValidation": "Strict"} | ({"dryRun": "All"} if dry_run else {})
-        return self._request("PATCH", self.path(api, kind, namespace, name, subresource), changes, query, MERGE_PATCH)
+        path = self.path(api, kind, namespace, name, subresource)
+        return self._request("PATCH", path, changes, _strict(dry_run), MERGE_PATCH)
+
+    def patch_object(
+        self, document: Object, changes: Object, subresource: str = "", *, dry_run: bool = False
+    ) -> Object:
+        """Patches an object as `patch` does."""
+        api, kind, name, namespace = address_of(document)
+        return self.patch(api, kind, name, changes, namespace, subresource, dry_run=dry_run)
 
     def delete(self, api: str, kind: str, name: str, namespace: str = "", *, now: bool = True) -> None:
         """Deletes an object and its dependents if the object exists. now: without a grace period."""
@@ -158,28 +165,17 @@ class Client:
 
     def delete_object(self, document: Object) -> None:
         """Deletes an object as `delete` does."""
-        metadata = document["metadata"]
-        self.delete(document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", ""))
+        self.delete(*address_of(document))
 
     def delete_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> None:
         """Deletes all objects of a kind and their dependents, without a grace period."""
         options = {"propagationPolicy": "Background", "gracePeriodSeconds": 0}
-        query = {"labelSelector": labels} if labels else None
-        self._request("DELETE", self.path(api, kind, namespace), options, query=query)
+        self._request("DELETE", self.path(api, kind, namespace), options, {"labelSelector": labels})
 
     def remove_finalizers(self, document: Object) -> None:
         """Removes all finalizers of an object if the object exists."""
-        metadata = document["metadata"]
-        key = document["apiVersion"], document["kind"], metadata["name"]
         with _missing_ignored():
-            self.patch(*key, {"metadata": {"finalizers": None}}, metadata.get("namespace", ""))
-
-    def events(self, document: Object) -> list[tuple[str, str]]:
-        """Returns (reason, message) of every event about an object, oldest first."""
-        uid, namespace = document["metadata"]["uid"], document["metadata"].get("namespace", "default")
-        events = self.list_all("v1", "Event", namespace, fields=f"involvedObject.uid={uid}")
-        events.sort(key=event_time)
-        return [(event.get("reason", ""), event.get("message", "")) for event in events]
+            self.patch_object(document, {"metadata": {"finalizers": None}})
 
     def watch(self, api: str, kind: str, namespace: str, since: str, timeout_s: int) -> Iterator[tuple[str, Object]]:
         """Yields (type, object) for every change after the resource version `since`.
@@ -198,13 +194,11 @@ class Client:
             connection.request("GET", address, headers={"Accept": "application/json", **self._impersonation})
             response = connection.getresponse()
             if response.status >= 300:
-                refused = _decoded(response.read())
-                raise ApiError(response.status, refused.get("message", ""), refused.get("reason", ""))
+                raise _refusal(response.status, _decoded(response.read()))
             while line := response.readline():
                 event = _decoded(line)
                 if event.get("type") == "ERROR":
-                    status = event.get("object", {})
-                    raise ApiError(status.get("code", 500), status.get("message", ""), status.get("reason", ""))
+                    raise _refusal(event.get("object", {}).get("code", 500), event.get("object", {}))
                 yield event["type"], event["object"]
         finally:
             connection.close()
@@ -254,10 +248,6 @@ class Client:
         steps += [resource.plural, *(quote(step, safe="") for step in (name, subresource) if step)]
         return "/".join(steps)
 
-    def _of(self, document: Object) -> str:
-        metadata = document["metadata"]
-        return self.path(document["apiVersion"], document["kind"], metadata.get("namespace", ""), metadata["name"])
-
     def _resource(self, api: str, kind: str) -> Resource:
         if kind not in self._resources.get(api, {}):
             listed = self._request("GET", _api_root(api))["resources"]
@@ -278,7 +268,8 @@ class Client:
         content_type: str = "application/json",
     ) -> Object:
         data = None if body is None else json.dumps(body).encode()
-        return self.send(verb, f"{path}?{urlencode(query)}" if query else path, data, content_type)
+        given = urlencode({key: value for key, value in (query or {}).items() if value})
+        return self.send(verb, f"{path}?{given}" if given else path, data, content_type)
 
     def send(self, verb: str, address: str, data: bytes | None, content_type: str) -> Object:
         """Sends a request and returns the decoded response.
@@ -293,9 +284,23 @@ class Client:
             raise ApiError(504, f"no response within {REQUEST_TIMEOUT_SECONDS} s", "Timeout") from None
         response: Object = _decoded(body)
         if code >= 300:
-            causes = (response.get("details") or {}).get("causes") or ()
-            raise ApiError(code, response.get("message", ""), response.get("reason", ""), causes)
+            raise _refusal(code, response)
         return response
+
+
+def _strict(dry_run: bool) -> dict[str, str]:
+    return {"fieldValidation": "Strict", "dryRun": "All" if dry_run else ""}
+
+
+def _refusal(code: int, status: Object) -> ApiError:
+    causes = (status.get("details") or {}).get("causes") or ()
+    return ApiError(code, status.get("message", ""), status.get("reason", ""), causes)
+
+
+def address_of(document: Object) -> tuple[str, str, str, str]:
+    """Returns the positional arguments of Client.get, Client.find and Client.delete for an object."""
+    metadata = document["metadata"]
+    return document["apiVersion"], document["kind"], metadata["name"], metadata.get("namespace", "")
 
 
 def new_object(api: str, kind: str, name: str, namespace: str = "", **fields: Any) -> Object:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TypeVar
 
 from gpuc.kubernetes.kueue import KUEUE_API
 from gpuc.kubernetes.node_pool import NODE_POOL
 from gpuc.model import Cluster
-from gpuc.model.names import POOL_LABEL
 from gpuc.parts.workload_kinds import spec_frameworks, workload_kinds
 from gpuc.pipeline.stages import CompiledSpec
 from gpuc.rehearse.client import POLL_SECONDS, Client, Object, WaitError
@@ -20,6 +20,8 @@ HOLD = {"gpuc.dev/rehearsal": "hold"}
 POD, NODE, EVENT = ("v1", "Pod"), ("v1", "Node"), ("v1", "Event")
 CLAIM, KARPENTER_POOL = ("karpenter.sh/v1", "NodeClaim"), ("karpenter.sh/v1", "NodePool")
 WORKLOAD, CLUSTER_QUEUE, LOCAL_QUEUE = ((KUEUE_API, kind) for kind in ("Workload", "ClusterQueue", "LocalQueue"))
+CACHE_SECONDS = 0.4
+"""Maximum age of a cached result."""
 T = TypeVar("T")
 
 
@@ -37,15 +39,44 @@ class Timeouts:
     """The API server no longer has the deleted objects and nodes."""
 
 
+@dataclass
+class _ListCache:
+    """The objects of each kind in all namespaces, from one LIST request, grouped by an index key."""
+
+    _locks: dict[tuple[str, str], Lock] = field(default_factory=dict)
+    _results: dict[tuple[str, str], tuple[float, dict[str, list[Object]]]] = field(default_factory=dict)
+
+    def find(self, client: Client, kind: tuple[str, str], key: str, index: Callable[[Object], str]) -> list[Object]:
+        """Returns the objects of a kind with an index key. Every call for a kind must pass the same index function."""
+        with self._locks.setdefault(kind, Lock()):
+            listed_at, by_key = self._results.get(kind, (0.0, {}))
+            if time.monotonic() - listed_at > CACHE_SECONDS:
+                by_key = {}
+                for document in client.list_all(*kind):
+                    by_key.setdefault(index(document), []).append(document)
+                self._results[kind] = time.monotonic(), by_key
+        return by_key.get(key, [])
+
+
+def _controller_uid(document: Object) -> str:
+    """Returns the uid of the owner whose controller created the object; empty for an object without such an owner."""
+    owners = document["metadata"].get("ownerReferences", ())
+    return next((str(owner["uid"]) for owner in owners if owner.get("controller")), "")
+
+
 @dataclass(frozen=True)
 class RehearsalContext:
-    """A rehearsed cluster after all objects are applied and the waits for health have ended."""
+    """A rehearsed cluster after all objects are applied and the waits for health have ended.
+
+    LIST results are cached, so that hundreds of waiting test cases cause only one API request per kind.
+    """
 
     spec: CompiledSpec
     client: Client
     timeouts: Timeouts = field(default_factory=Timeouts)
     poll_s: float = POLL_SECONDS
     """Seconds between two polls."""
+    _cache: _ListCache = field(default_factory=_ListCache, repr=False, compare=False)
 
     @property
     def cluster(self) -> Cluster:
@@ -59,29 +90,23 @@ class RehearsalContext:
 
     def workload_of(self, owner: Object) -> Object | None:
         """Returns the Workload that Kueue created for a Job, a JobSet or a Pod; None if no Workload exists."""
-        uid = owner["metadata"]["uid"]
-        for workload in self.client.list_all(*WORKLOAD, owner["metadata"]["namespace"]):
-            if any(reference["uid"] == uid for reference in workload["metadata"].get("ownerReferences", ())):
-                return workload
-        return None
+        return next(iter(self._cache.find(self.client, WORKLOAD, owner["metadata"]["uid"], _controller_uid)), None)
 
     def pods_of(self, job: Object) -> list[Object]:
         """Returns the pods of a Job."""
-        name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
-        return self.client.list_all(*POD, namespace, f"batch.kubernetes.io/job-name={name}")
-
-    def nodes(self, pool: str = "") -> list[Object]:
-        """Returns the nodes of a pool, or of all pools if no pool is named."""
-        return self.client.list_all(*NODE, labels=f"{POOL_LABEL}={pool}" if pool else POOL_LABEL)
+        return self._cache.find(self.client, POD, job["metadata"]["uid"], _controller_uid)
 
     def node_labels(self, pods: list[Object]) -> list[Object]:
         """Returns the labels of the nodes on which pods run."""
         names = {pod["spec"]["nodeName"] for pod in pods}
-        return [node["metadata"]["labels"] for node in self.nodes() if node["metadata"]["name"] in names]
+        nodes = self._cache.find(self.client, NODE, "", lambda node: "")
+        return [node["metadata"]["labels"] for node in nodes if node["metadata"]["name"] in names]
 
     def events_of(self, document: Object) -> list[tuple[str, str]]:
         """Returns (reason, message) of every event about an object."""
-        return self.client.events(document)
+        uid = document["metadata"]["uid"]
+        events = self._cache.find(self.client, EVENT, uid, lambda event: str(event["involvedObject"].get("uid")))
+        return [(event.get("reason", ""), event.get("message", "")) for event in events]
 
     def until(self, description: str, find: Callable[[], T | None], timeout_s: float) -> T:
         """Waits until `find` returns a value that counts as true, and returns the value.

@@ -21,8 +21,8 @@ BLOCK_NODES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class UnhealthyObject:
-    """An object that is not healthy, and the message of the controller."""
+class ObjectProblem:
+    """An object that is not healthy or refused, and the message of the controller or of the API server."""
 
     manifest: Manifest
     message: str
@@ -31,14 +31,14 @@ class UnhealthyObject:
         return f"{self.manifest}: {self.message}"
 
 
-def wait_healthy(client: Client, manifests: Iterable[Manifest], timeout_s: float) -> list[UnhealthyObject]:
+def wait_healthy(client: Client, manifests: Iterable[Manifest], timeout_s: float) -> list[ObjectProblem]:
     """Waits until every object is healthy, and returns the objects that are not healthy after the timeout."""
     deadline = time.monotonic() + timeout_s
     results = (_wait(client, manifest, deadline - time.monotonic()) for manifest in manifests)
     return [unhealthy for unhealthy in results if unhealthy is not None]
 
 
-def _wait(client: Client, manifest: Manifest, timeout_s: float) -> UnhealthyObject | None:
+def _wait(client: Client, manifest: Manifest, timeout_s: float) -> ObjectProblem | None:
     check = _constraint if manifest.api == CONSTRAINT_API else CHECKS.get(manifest.kind)
     if check is None:
         return None
@@ -48,7 +48,7 @@ def _wait(client: Client, manifest: Manifest, timeout_s: float) -> UnhealthyObje
     except WaitError:
         document = client.find(*address, manifest.namespace)
         problem = "does not exist" if document is None else check(client, document)
-        return UnhealthyObject(manifest, problem or "became healthy after the timeout")
+        return ObjectProblem(manifest, problem or "became healthy after the timeout")
     return None
 
 

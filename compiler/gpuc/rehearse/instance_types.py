@@ -13,7 +13,7 @@ from gpuc.model import Cluster, Pool
 from gpuc.model.names import EFA, GPU, HUGEPAGES, POOL_LABEL
 from gpuc.model.pool import GPU_GATE_CPU_MILLI, GPU_GATE_MEMORY_MIB
 from gpuc.rehearse.client import new_object
-from gpuc.rehearse.plane.kwok import matches, stage
+from gpuc.rehearse.plane.kwok import matches, stage, status_template
 
 RESERVE_NAMESPACE = "kube-system"
 
@@ -155,7 +155,7 @@ def node_stages(cluster: Cluster) -> Iterator[Body]:
         if pool.startup_taints:
             yield _without_startup_taints(pool)
     unpooled = [matches(_READY_STATUS, "NotIn", "True"), matches(f'.metadata.labels["{POOL_LABEL}"]', "DoesNotExist")]
-    yield stage("node-ready", "Node", {"matchExpressions": unpooled}, {"statusTemplate": _STATUS_TEMPLATE})
+    yield stage("node-ready", "Node", {"matchExpressions": unpooled}, {"statusTemplate": status_template("node_ready")})
 
 
 def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
@@ -167,7 +167,7 @@ def _ready(cluster: Cluster, pool: Pool, instance: InstanceType) -> Body:
         "matchExpressions": [matches(_READY_STATUS, "NotIn", "True")],
     }
     name = f"node-ready-{pool.name}-{instance.type}"
-    return stage(name, "Node", selector, {"statusTemplate": _STATUS_TEMPLATE + allocatable + capacity})
+    return stage(name, "Node", selector, {"statusTemplate": status_template("node_ready") + allocatable + capacity})
 
 
 def _status_map(key: str, amounts: Amounts) -> str:
@@ -190,32 +190,3 @@ def _without_startup_taints(pool: Pool) -> Body:
     )
     patch = {"root": "spec", "type": "merge", "template": template}
     return stage(f"node-freed-{pool.name}", "Node", selector, {"patches": [patch]})
-
-
-_STATUS_TEMPLATE = """
-{{ $now := Now | Quote }}
-phase: Running
-addresses:
-- {type: InternalIP, address: {{ NodeIP | Quote }}}
-- {type: Hostname, address: {{ .metadata.name | Quote }}}
-nodeInfo:
-  architecture: {{ or (index .metadata.labels "kubernetes.io/arch") "amd64" }}
-  operatingSystem: linux
-  kubeletVersion: simulated
-  kubeProxyVersion: ""
-  containerRuntimeVersion: ""
-  kernelVersion: ""
-  osImage: ""
-  bootID: ""
-  machineID: ""
-  systemUUID: ""
-conditions:
-{{ range NodeConditions }}
-- type: {{ .type }}
-  status: {{ .status | Quote }}
-  reason: {{ .reason | Quote }}
-  message: {{ .message | Quote }}
-  lastHeartbeatTime: {{ $now }}
-  lastTransitionTime: {{ $now }}
-{{ end }}
-"""

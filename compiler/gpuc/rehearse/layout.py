@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from gpuc.diagnostics.report.document import Block, Heading, Span, json_text
@@ -14,13 +13,10 @@ from gpuc.diagnostics.report.terminal import PLAIN, Style
 
 
 class Timed(Protocol):
-    """A result with the duration of each step, in the order of the run, and how to reach the control plane."""
+    """A result with the duration of each step, in the order of the run."""
 
     @property
     def seconds(self) -> Mapping[str, float]: ...
-
-    @property
-    def kubeconfig(self) -> Path | str: ...
 
 
 R = TypeVar("R", bound=Timed)

@@ -96,7 +96,7 @@ def classify_response(client: Client, request: Callable[[], object], ignored_war
         with _REQUESTS:
             request()
     except ApiError as error:
-        return Outcome("refused", by=refusing_component(error.message), message=error.message)
+        return refused(error)
     counted = (warning for warning in client.warnings if not any(text in warning for text in ignored_warnings))
     warnings = "; ".join(counted)
     return Outcome("admitted", by="policy" if _is_from_policy(warnings) else "", message=warnings or NO_OBJECTION)
@@ -105,6 +105,11 @@ def classify_response(client: Client, request: Callable[[], object], ignored_war
 def dry_run(client: Client, document: Object, ignored_warnings: Collection[str] = ()) -> Outcome:
     """Creates an object as a dry run, and returns the outcome as `classify_response` does."""
     return classify_response(client, lambda: client.create(document, dry_run=True), ignored_warnings)
+
+
+def refused(error: ApiError) -> Outcome:
+    """Returns the outcome of a request that the API server refuses."""
+    return Outcome("refused", by=refusing_component(error.message), message=error.message)
 
 
 def refusing_component(message: str) -> Component:

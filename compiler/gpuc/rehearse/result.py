@@ -94,7 +94,7 @@ def find_problems(spec: CompiledSpec, applied: ApplyResult) -> tuple[Problem, ..
         return Problem(kind, spec.locate(manifest), str(manifest), message)
 
     problems = [
-        *(problem("refused", refusal.manifest, str(refusal.error)) for refusal in applied.refusals),
+        *(problem("refused", refused.manifest, refused.message) for refused in applied.refusals),
         *(problem("unhealthy", unhealthy.manifest, unhealthy.message) for unhealthy in applied.unhealthy),
         *(problem("unstable", manifest, "a second apply changed the object") for manifest in applied.unstable),
         *(problem("differs", manifest, str(difference)) for manifest, difference in applied.differences),

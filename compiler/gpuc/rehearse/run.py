@@ -12,10 +12,10 @@ from pathlib import Path
 from gpuc.diagnostics.usage import UsageError
 from gpuc.manifest.manifest import Manifest
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
-from gpuc.rehearse.apply import ApplyResult, apply_objects
+from gpuc.rehearse.apply import ApplyResult, apply_objects, measured
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import definitions
-from gpuc.rehearse.health import UnhealthyObject, place_static_nodes
+from gpuc.rehearse.health import ObjectProblem, place_static_nodes
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.result import Result, find_problems, locate_results
@@ -56,9 +56,8 @@ def rehearsal(
         served, unserved = split_by_kind(plane.client, spec.synced)
         applied = _apply_objects(plane, spec, served, report_step)
         seconds |= applied.seconds
-        started = time.monotonic()
-        results = _run_cases(RehearsalContext(spec, plane.client), cases, report_step)
-        seconds["test cases"] = time.monotonic() - started
+        with measured(seconds, "test cases"):
+            results = _run_cases(RehearsalContext(spec, plane.client), cases, report_step)
         plane.require_alive()
         result = Result(
             cluster=name,
@@ -95,11 +94,11 @@ def _apply_objects(
     simulated = without_agent_requests(spec.cluster, objects)
     applied = apply_objects(plane.client, simulated, replacement_objects(spec.cluster), report_step)
     report_step("nodes of static pools")
-    started = time.monotonic()
-    incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
+    with measured(applied.seconds, "static nodes"):
+        incomplete = place_static_nodes(plane.client, spec.cluster, STATIC_NODES_SECONDS)
     pools = [manifest for manifest in spec.synced if manifest.kind == "NodePool" and manifest.name in incomplete]
-    applied.unhealthy += [UnhealthyObject(pool, incomplete[pool.name]) for pool in pools]
-    applied.seconds["static nodes"] = time.monotonic() - started
+    applied.unhealthy += [ObjectProblem(pool, incomplete[pool.name]) for pool in pools]
+
     return applied
 
 

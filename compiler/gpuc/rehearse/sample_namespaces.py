@@ -12,7 +12,7 @@ from gpuc.kubernetes.api_groups import ADMISSION_API, CONSTRAINT_API, is_custom
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.model import Cluster
 from gpuc.policy.library import Policy
-from gpuc.rehearse.client import POLL_SECONDS, ApiError, Client, Object, WaitError, new_object
+from gpuc.rehearse.client import ApiError, Client, Object, WaitError, new_object
 from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.crds import framework_groups
 from gpuc.rehearse.examples import Example, examples, merge_patch, with_namespaces
@@ -76,7 +76,7 @@ class SampleNamespaces:
             if not self._ready:
                 self._ready = True
                 try:
-                    self._create(context.client)
+                    self._create(context)
                 except (ApiError, WaitError) as error:
                     self._failure = str(error)
         if self._failure:
@@ -93,18 +93,16 @@ class SampleNamespaces:
             client.create(after, dry_run=True)
             return
         before = _in_test_namespace(example, example.before)
-        patch, metadata = merge_patch(before, after), after["metadata"]
-        api, kind, subresource = after["apiVersion"], after["kind"], example.subresource
-        client.patch(api, kind, metadata["name"], patch, metadata["namespace"], subresource, dry_run=True)
+        client.patch_object(after, merge_patch(before, after), example.subresource, dry_run=True)
 
-    def _create(self, client: Client) -> None:
+    def _create(self, context: RehearsalContext) -> None:
         """Creates the namespaces, their objects and their constraints, and waits until all constraints are enforced."""
-        served, policies = self.examples, self._cluster.policies
+        served, policies, client = self.examples, self._cluster.policies, context.client
         # The RuntimeClass of the GPU Operator. The API server refuses pods with a missing RuntimeClass.
         client.apply(new_object("node.k8s.io/v1", "RuntimeClass", RUNTIME_CLASS, handler=RUNTIME_CLASS))
         with ThreadPoolExecutor(_THREADS) as pool:
             list(pool.map(lambda name: _create_namespaces(client, policies[name], served[name]), served))
-            list(pool.map(lambda name: _wait_until_enforced(client, name, served[name]), served))
+            list(pool.map(lambda name: _wait_until_enforced(context, name, served[name]), served))
         _wait_for_bindings(client)
 
 
@@ -138,16 +136,13 @@ def _constraint(policy: Policy, namespaces: dict[str, str]) -> Object:
     return new_object(CONSTRAINT_API, policy.kind, constraint_name(policy.name), spec=spec)
 
 
-def _wait_until_enforced(client: Client, policy: str, served: list[Example]) -> None:
+def _wait_until_enforced(context: RehearsalContext, policy: str, served: list[Example]) -> None:
     """Waits until the policy refuses a denied example, because the API server reads new policies only once a second."""
     probe = next(example for example in served if _is_probe(example))
     document = _in_test_namespace(probe, probe.document)
-    sender = client.with_user(probe.user)
-    deadline = time.monotonic() + ENFORCED_SECONDS
-    while dry_run(sender, document).by != "policy":
-        if time.monotonic() > deadline:
-            raise WaitError(f"policy {policy} is not enforced after {ENFORCED_SECONDS} s")
-        time.sleep(POLL_SECONDS)
+    sender = context.client.with_user(probe.user)
+    description = f"the API server enforces policy {policy}"
+    context.until(description, lambda: dry_run(sender, document).by == "policy", ENFORCED_SECONDS)
 
 
 def _wait_for_bindings(client: Client) -> None:
@@ -161,11 +156,8 @@ def _wait_for_bindings(client: Client) -> None:
             f"gatekeeper-{kind.lower()}-{constraint['metadata']['name']}"
             for constraint in client.list_all(CONSTRAINT_API, kind)
         }
-    deadline = time.monotonic() + ENFORCED_SECONDS
-    while missing := expected - {row["metadata"]["name"] for row in client.list_all(ADMISSION_API, BINDING)}:
-        if time.monotonic() > deadline:
-            raise WaitError(f"no {BINDING} after {ENFORCED_SECONDS} s: {', '.join(sorted(missing))}")
-        time.sleep(POLL_SECONDS)
+    for name in sorted(expected):
+        client.wait_for(ADMISSION_API, BINDING, name, lambda _: True, ENFORCED_SECONDS)
     time.sleep(REFRESH_SECONDS)
 
 

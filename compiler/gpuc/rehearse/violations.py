@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -9,7 +10,7 @@ from dataclasses import replace
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.controllers import JOBSET_NAME
 from gpuc.model.names import GPU, GPU_TAINT_VALUE, POOL_LABEL, TENANT_KEY
-from gpuc.policy.library import Policy, policies
+from gpuc.policy.library import policies
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.examples import IMAGE, Example, examples
 from gpuc.rehearse.sample_workloads import (
@@ -25,7 +26,8 @@ from gpuc.rehearse.sample_workloads import (
 def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
     """Yields objects that violate exactly one policy: denied examples, and objects generated from the model."""
     for policy in factory.cluster.policies.values():
-        denied = _denied_examples(policy) if policy.violations else {}
+        usable = examples(policy) if policy.violations else ()
+        denied = {example.title: example for example in usable if example.denied and example.before is None}
         for violation in policy.violations:
             if example := denied.get(violation["example"]):
                 breaks_baseline = violation.get("podSecurity") == "baseline"
@@ -33,11 +35,6 @@ def violations(factory: WorkloadFactory) -> Iterator[SampleObject]:
                 yield SampleObject(example.title, document, breaks_baseline, policy=policy.name)
         if policy.name in _GENERATED and policies().get(policy.name) == policy:
             yield from (replace(sample, policy=policy.name) for sample in _GENERATED[policy.name](factory))
-
-
-def _denied_examples(policy: Policy) -> dict[str, Example]:
-    """Returns the denied examples that create an object and that the API server can check, by title."""
-    return {example.title: example for example in examples(policy) if example.denied and example.before is None}
 
 
 def _in_namespace(factory: WorkloadFactory, example: Example) -> Object:
@@ -144,12 +141,10 @@ def _other_tenant(factory: WorkloadFactory) -> str:
 
 def _pool_selector(factory: WorkloadFactory) -> Iterator[SampleObject]:
     queues = [cluster_queue for queue in factory.tenant.queues for cluster_queue in queue.cluster_queues]
-    offered = [name for queue in queues for pool in queue.pools for name in dict.fromkeys(pool.gpu_resource_names)]
-    ambiguous = {
-        name
-        for name in offered
-        if any(sum(name in pool.gpu_resource_names for pool in queue.pools) > 1 for queue in queues)
-    }
+    ambiguous: set[str] = set()
+    for queue in queues:
+        offers = Counter(name for pool in queue.pools for name in set(pool.gpu_resource_names))
+        ambiguous |= {name for name, pools in offers.items() if pools > 1}
     for resource in sorted(ambiguous):
         yield factory.sample(f"{resource} without a pool", "open", None, {resource: 1})
     for pool in factory.cluster.pools:

@@ -98,8 +98,8 @@ class Cluster:
     def list_all(self, api: str, kind: str) -> list[dict[str, Any]]:
         return self.kinds[kind]
 
-    def patch(self, api: str, kind: str, name: str, changes: Any, namespace: str = "", subresource: str = "") -> None:
-        self.done.append(("patch", name, subresource or "finalizers"))
+    def patch_object(self, document: dict[str, Any], changes: Any, subresource: str = "") -> None:
+        self.done.append(("patch", document["metadata"]["name"], subresource or "finalizers"))
 
     def apply(self, document: dict[str, Any]) -> None:
         self.done.append(("apply", document["kind"], document["metadata"]["name"]))

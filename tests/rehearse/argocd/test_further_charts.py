@@ -62,15 +62,15 @@ class Server:
 
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> list[dict[str, Any]]:
         assert kind != "Pod" or (namespace, labels) == ("cert-manager", "app=webhook")
-        return deepcopy(self.objects[kind])
+        return [{"apiVersion": api, "kind": kind, **document} for document in deepcopy(self.objects[kind])]
 
     def find(self, api: str, kind: str, name: str, namespace: str) -> dict[str, Any]:
         return {"spec": {"selector": {"app": "webhook"}, "clusterIP": "127.0.0.1"}}
 
-    def patch(self, api: str, kind: str, name: str, changes: Any, namespace: str = "", subresource: str = "") -> None:
+    def patch_object(self, document: dict[str, Any], changes: Any, subresource: str = "") -> None:
         if self.refusal:
             raise self.refusal
-        self.patches.append((f"{kind} {name} {subresource}".strip(), changes))
+        self.patches.append((f"{document['kind']} {document['metadata']['name']} {subresource}".strip(), changes))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from gpuc.cluster.application import Destination
 from gpuc.kubernetes.kueue import VISIBILITY
 from gpuc.rehearse.argocd.cluster import cluster_secret
 from gpuc.rehearse.argocd.http_handlers import Request, Response, cgi_response
-from gpuc.rehearse.argocd.servers import Proxy, discovery, read_chunked
+from gpuc.rehearse.argocd.servers import discovery, read_chunked, start_proxy
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.process import LOOPBACK, free_ports
 from gpuc.spec.platform import OWN_SERVER
@@ -49,8 +49,8 @@ def proxy(tmp_path: Path, other: int) -> Iterator[tuple[int, Path]]:
     pytest.importorskip("cryptography", reason="the package cryptography is not installed")
     authority = Authority(tmp_path)
     [port] = free_ports(1)
-    made = Proxy(port, {HOST: echo}, {"cluster.example.com": other})
-    stop = made.start(*authority.issue("proxy", "proxy", hosts=(HOST,)))
+    files = authority.issue("proxy", "proxy", hosts=(HOST,))
+    stop = start_proxy(port, {HOST: echo}, {"cluster.example.com": other}, files)
     yield port, authority.file
     stop()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpuc.rehearse.argocd.pods import Launch, PodRun, with_flags
-from gpuc.rehearse.process import LOOPBACK
+from gpuc.rehearse.argocd.pods import PodRun, with_flags
+from gpuc.rehearse.process import LOOPBACK, Process
 
 
-def launch(run: PodRun) -> Launch:
-    """Returns the command line of Gatekeeper's webhook or audit, with the operations of the pod."""
+def start(run: PodRun) -> Process:
+    """Starts Gatekeeper's webhook or audit, with the operations of the pod."""
     health = run.site.port()
     cache = run.folder / "cache"
     cache.mkdir(exist_ok=True)
@@ -21,9 +21,4 @@ def launch(run: PodRun) -> Launch:
     if "--operation=webhook" in run.arguments:
         host, port = run.webhook()
         flags |= {"host": host, "port": str(port)}
-    return Launch(
-        "gatekeeper",
-        with_flags(run.arguments, flags),
-        run.variables | {"KUBECONFIG": str(run.site.kubeconfig)},
-        f"http://{LOOPBACK}:{health}/readyz",
-    )
+    return run.start("gatekeeper", with_flags(run.arguments, flags), {"KUBECONFIG": str(run.site.kubeconfig)}, health)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gpuc.rehearse.argocd.pods import Launch, PodRun
+from gpuc.rehearse.argocd.pods import PodRun
 from gpuc.rehearse.plane.kwok import karpenter_environment
-from gpuc.rehearse.process import LOOPBACK
+from gpuc.rehearse.process import Process
 
 
-def launch(run: PodRun) -> Launch:
-    """Returns the command line of Karpenter with the simulated provider.
+def start(run: PodRun) -> Process:
+    """Starts Karpenter with the simulated provider.
 
     Feature gates of the settings override feature gates of the pod.
     """
     health = run.site.port()
     local = karpenter_environment(run.site, run.settings, run.folder, health)
     local["FEATURE_GATES"] = ",".join(filter(None, (run.variables.get("FEATURE_GATES"), local["FEATURE_GATES"])))
-    return Launch("karpenter-kwok", [], run.variables | local, f"http://{LOOPBACK}:{health}/readyz")
+    return run.start("karpenter-kwok", [], local, health)

@@ -6,15 +6,15 @@ import json
 from pathlib import Path
 
 from gpuc.documents.reader import load_yaml
-from gpuc.rehearse.argocd.pods import Launch, PodRun, relocated, with_flags
+from gpuc.rehearse.argocd.pods import PodRun, relocated, with_flags
 from gpuc.rehearse.plane.kueue import USER, local_configuration
-from gpuc.rehearse.process import LOOPBACK
+from gpuc.rehearse.process import Process
 
 _CONFIG = "config"
 
 
-def launch(run: PodRun) -> Launch:
-    """Returns the command line of Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
+def start(run: PodRun) -> Process:
+    """Starts Kueue. The configuration is from Kueue's ConfigMap, adapted to this machine."""
     health = run.site.port()
     words = [relocated(word, run.mounted) for word in run.arguments]
     installed = next((word.partition("=")[2] for word in words if word.startswith(f"--{_CONFIG}=")), "")
@@ -23,9 +23,5 @@ def launch(run: PodRun) -> Launch:
     host, port = run.webhook()
     file = run.folder / "kueue.json"
     file.write_text(json.dumps(local_configuration(configuration, host, port, health, certificates)), encoding="utf-8")
-    return Launch(
-        "kueue",
-        with_flags(words, {_CONFIG: str(file)}),
-        run.variables | {"KUBECONFIG": str(run.site.kubeconfig_of("kueue", USER))},
-        f"http://{LOOPBACK}:{health}/readyz",
-    )
+    environment = {"KUBECONFIG": str(run.site.kubeconfig_of("kueue", USER))}
+    return run.start("kueue", with_flags(words, {_CONFIG: str(file)}), environment, health)

@@ -12,18 +12,9 @@ from gpuc.rehearse.argocd.timeline import State, Timeline
 from gpuc.rehearse.client import Object, condition
 
 Kind = Literal[
-    "unfinished",
-    "pending",
-    "project",
-    "refused",
-    "out of sync",
-    "wave",
-    "blocked",
-    "deleted",
-    "late",
-    "leftover",
+    "unfinished", "pending", "project", "refused", "out of sync", "wave", "blocked", "deleted", "late", "leftover",
     "reverted",
-]
+]  # fmt: skip
 
 BLOCKED_SECONDS = 20
 """Limit for the time that an operation waits for a deletion or a confirmation, and so blocks later syncs."""

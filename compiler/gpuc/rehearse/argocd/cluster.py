@@ -25,7 +25,7 @@ from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
 from gpuc.rehearse.crds import definitions
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.kwok import FAKE_NODE, start_kwok
-from gpuc.rehearse.plane.site import Settings
+from gpuc.rehearse.plane.site import Settings, with_nodes_of
 from gpuc.rehearse.process import Started
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.substitute import settings
@@ -77,8 +77,6 @@ def cluster_secret(
 
     Args:
         namespace: the namespace of Argo CD.
-        name: the name of the cluster.
-        destination: the destination of the cluster's Applications.
         proxy: the URL of the proxy.
         files: the CA certificate of the API server, the client certificate and its key, in PEM.
     """
@@ -137,12 +135,9 @@ class ArgoCluster(Started):
         """Computes the settings of the control plane; nothing is started.
 
         Args:
-            programs: the programs of the control plane.
-            spec: the compiled spec of the cluster.
             number: a number that no other cluster of the run has.
-            crds: a folder with upstream CustomResourceDefinitions, or None.
+            crds: a folder with upstream CustomResourceDefinitions.
             argo_crds: Argo CD's CustomResourceDefinitions. Empty if Argo CD runs in a separate cluster.
-            progress: a function that receives each line of progress.
         """
         upstream = definitions(programs, crds, spec.cluster.frameworks, outside_charts=True)
         namespaces = {
@@ -207,10 +202,7 @@ class ArgoCluster(Started):
             ProgramError: if kwok does not restart.
         """
         current = settings(spec, definitions(self.plane.site.programs, None, (), outside_charts=True))
-        known = self._settings
-        types = {str(row["name"]): row for row in (*known.instance_types, *current.instance_types)}
-        stages = {str(stage["metadata"]["name"]): stage for stage in (*known.node_stages, *current.node_stages)}
-        changed = replace(self._settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
+        changed = with_nodes_of(self._settings, current)
         if changed.node_stages != self._settings.node_stages:
             site = self.plane.site
             site.stop(["kwok"])

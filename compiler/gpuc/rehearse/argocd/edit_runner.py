@@ -256,7 +256,15 @@ class ManualEdit:
     change: str
     manifest: Manifest
     """The object in Git."""
-    apply: Callable[[Client], object]
+    changes: Object | None
+    """The merge patch of the object; None for its deletion."""
+
+    def apply(self, client: Client) -> None:
+        """Edits the live object. Raises ApiError if the server or a policy refuses the edit."""
+        if self.changes is None:
+            client.delete(*key_of(self.manifest).address)
+        else:
+            client.patch_object(self.manifest.document(), self.changes)
 
 
 def sample_manual_edits(runner: EditRunner, except_pool: str = "") -> Iterator[ManualEdit]:
@@ -266,10 +274,9 @@ def sample_manual_edits(runner: EditRunner, except_pool: str = "") -> Iterator[M
         yield _limit(pool)
     if queue := _first(synced, "ClusterQueue"):
         yield _quota(queue)
-    if policy := _first(synced, "NetworkPolicy"):
-        yield _deletion("a NetworkPolicy is deleted", policy)
-    if queue := _first(synced, "LocalQueue"):
-        yield _deletion("a LocalQueue is deleted", queue)
+    for kind in ("NetworkPolicy", "LocalQueue"):
+        if found := _first(synced, kind):
+            yield ManualEdit(f"a {kind} is deleted", "deleted", found, None)
     namespaces = [manifest for manifest in synced if manifest.kind == "Namespace" and LABEL in manifest.labels]
     if strict := next((space for space in namespaces if space.labels[LABEL] != "privileged"), None):
         yield _label(strict)
@@ -315,7 +322,7 @@ def _limit(pool: Manifest) -> ManualEdit:
     old = pool.body["spec"]["limits"]["nodes"]
     new = str(int(old) + 7)
     changes = {"spec": {"limits": {"nodes": new}}}
-    return ManualEdit("the node limit of a NodePool", f"limits.nodes {old} -> {new}", pool, _patch(pool, changes))
+    return ManualEdit("the node limit of a NodePool", f"limits.nodes {old} -> {new}", pool, changes)
 
 
 def _quota(queue: Manifest) -> ManualEdit:
@@ -324,21 +331,10 @@ def _quota(queue: Manifest) -> ManualEdit:
     old = row["nominalQuota"]
     row["nominalQuota"] = new = str(int(parse_quantity(str(old))) + 1)
     change = f"nominalQuota of {row['name']} {old} -> {new}"
-    return ManualEdit(
-        "the nominal quota of a ClusterQueue", change, queue, _patch(queue, {"spec": {"resourceGroups": groups}})
-    )
+    return ManualEdit("the nominal quota of a ClusterQueue", change, queue, {"spec": {"resourceGroups": groups}})
 
 
 def _label(namespace: Manifest) -> ManualEdit:
     old = namespace.labels[LABEL]
     changes = {"metadata": {"labels": {LABEL: "privileged"}}}
-    change = f"{LABEL} {old} -> privileged"
-    return ManualEdit("the Pod Security label of a Namespace", change, namespace, _patch(namespace, changes))
-
-
-def _deletion(name: str, manifest: Manifest) -> ManualEdit:
-    return ManualEdit(name, "deleted", manifest, lambda client: client.delete(*key_of(manifest).address))
-
-
-def _patch(manifest: Manifest, changes: Object) -> Callable[[Client], object]:
-    return lambda client: client.patch(manifest.api, manifest.kind, manifest.name, changes, manifest.namespace)
+    return ManualEdit("the Pod Security label of a Namespace", f"{LABEL} {old} -> privileged", namespace, changes)

@@ -29,7 +29,7 @@ from gpuc.rehearse.argocd.result import EditResult
 from gpuc.rehearse.argocd.timeline import APPLICATION, NAMESPACE, State
 from gpuc.rehearse.client import ApiError, WaitError
 
-REMOVAL = "the cluster is removed from Git"
+RENAME, REMOVAL = "a tenant is renamed", "the cluster is removed from Git"
 NOTICED_SECONDS = 120
 """Limit for the time from the commit until all Applications with files in Git report that the files are missing."""
 UNCHANGED_SECONDS = 30
@@ -57,8 +57,6 @@ REMOVALS = {
 _POLICY = re.compile(r"(consolidationPolicy: )\w+")
 _INVALID_POLICY = "Sometimes"
 _PATCH_VERSION = re.compile(r"^(v?\d+\.\d+\.)(\d+)$")
-
-
 Samples = Callable[[Cluster], Iterator[sample_edits.SampleEdit]]
 
 
@@ -68,7 +66,8 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
     Between the commits, Argo CD must keep all objects and must not revert a manual edit. After the second commit, Argo
     CD must revert it. Yields the result of each commit.
     """
-    readers = _with_files(runner)
+    found = map(application_of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE))
+    readers = [read.name for read in found if read.project == runner.name and read.git_sources]
     edit = next(sample_manual_edits(runner))
     keys = [key for key in map(key_of, runner.spec.synced) if not key.api.startswith(ARGO_CD_API)]
     present = [key for key in keys if not is_deleted(runner.client, key)]
@@ -88,12 +87,6 @@ def run_cluster_removal(runner: EditRunner) -> Iterator[EditResult]:
     note = "" if seconds is None else f"the manual edit is reverted: {edit.change}"
     subject, waited = str(key_of(edit.manifest)), runner.waits(started)
     yield EditResult(name, moved, subject, seconds, SYNCED_SECONDS, waited, note)
-
-
-def _with_files(runner: EditRunner) -> list[str]:
-    """Returns the names of the Applications of the cluster that read files of a Git repository."""
-    found = map(application_of, runner.argocd.client.list_all(*APPLICATION, NAMESPACE))
-    return [application.name for application in found if application.project == runner.name and application.git_sources]
 
 
 @contextmanager
@@ -171,21 +164,20 @@ class EditSchedule:
         yield "a commit that the API server refuses", self._invalid_commit
         for kind, removals_of in REMOVALS.items():
             yield f"a {kind} is removed", partial(run_removal, self.runner, kind, removals_of(self.runner.spec.cluster))
-        yield "a tenant is renamed", self._rename_tenant
+        yield RENAME, self._rename_tenant
         yield REMOVAL, partial(run_cluster_removal, self.runner)
 
     def _sampled(self, name: str, samples: Samples) -> Iterator[EditResult]:
         yield self.runner.run_first(name, samples(self.runner.spec.cluster))
 
     def _rename_tenant(self) -> Iterator[EditResult]:
-        name = "a tenant is renamed"
-        with self.runner.nothing_deleted(name):
-            yield self.runner.run_first(name, sample_edits.renamed_tenants(self.runner.spec.cluster))
+        with self.runner.nothing_deleted(RENAME):
+            yield from self._sampled(RENAME, sample_edits.renamed_tenants)
 
     def _edit_manually(self) -> Iterator[EditResult]:
         edits = [run_manual_edit(self.runner, edit) for edit in sample_manual_edits(self.runner)]
-        skipped = EditResult("manual edits", limit_s=0, skipped="the cluster has no object for a manual edit")
-        yield from edits or [skipped]
+        skipped = "the cluster has no object for a manual edit"
+        yield from edits or [EditResult("manual edits", limit_s=0, skipped=skipped)]
 
     def _change_chart_version(self) -> Iterator[EditResult]:
         """Publishes a chart again with the next patch version, and commits this version for the chart's Application."""
@@ -217,9 +209,8 @@ class EditSchedule:
         path.write_text(valid, encoding="utf-8")
         runner.commit(f"{name}: {application_name} {after} -> {before}")
         note = "Synced and Healthy, then reset to the earlier version" if seconds is not None else ""
-        return EditResult(
-            name, f"{before} -> {after}", f"Application {application_name}", seconds, CHART_SECONDS, waited, note
-        )
+        change, changed = f"{before} -> {after}", f"Application {application_name}"
+        return EditResult(name, change, changed, seconds, CHART_SECONDS, waited, note)
 
     def _invalid_commit(self) -> Iterator[EditResult]:
         """Commits an invalid NodePool that the API server refuses, and then a valid NodePool."""

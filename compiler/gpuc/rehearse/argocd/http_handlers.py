@@ -82,21 +82,15 @@ class Charts:
 
     def find(self, name: str, version: str) -> Chart | None:
         """Returns the chart, or None if it does not exist. As in Helm, a leading v of the version is optional."""
-        return self._charts.get((name, version)) or self._charts.get((name, _toggle_v(version)))
+        other = version.removeprefix("v") if version.startswith("v") else f"v{version}"
+        return self._charts.get((name, version)) or self._charts.get((name, other))
 
     def named(self, name: str) -> list[Chart]:
         """Returns the charts of all versions with a name, in alphabetical order of the version."""
         return sorted((chart for chart in self._charts.values() if chart.name == name), key=lambda chart: chart.version)
 
     def repackage(self, helm: Path, chart: Chart, version: str, folder: Path) -> None:
-        """Packages a chart again with another version, and adds the new chart.
-
-        Args:
-            helm: path of the program helm.
-            chart: the chart to copy.
-            version: the version of the new chart.
-            folder: an empty folder for the files of the new chart.
-        """
+        """Packages a chart again with another version in an empty folder, and adds the new chart."""
         with tarfile.open(chart.file) as archive:
             archive.extractall(folder / version, filter="data")
         source = folder / version / chart.name
@@ -150,10 +144,6 @@ def registry_blobs(chart: Chart) -> tuple[Blob, Blob, Blob]:
 def tag(version: str) -> str:
     """Returns the tag of a version in an OCI registry. Tags cannot contain a plus sign, so Helm writes _ instead."""
     return version.replace("+", "_")
-
-
-def _toggle_v(version: str) -> str:
-    return version.removeprefix("v") if version.startswith("v") else f"v{version}"
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from gpuc.rehearse.argocd.cluster import (
 from gpuc.rehearse.argocd.http_handlers import Charts, Handler, address, chart_handlers, git_handler
 from gpuc.rehearse.argocd.processes import start_controller, start_redis, start_repo_server
 from gpuc.rehearse.argocd.repository import FleetRepository, documents, first_git_source, fleet_repository
-from gpuc.rehearse.argocd.servers import Proxy
+from gpuc.rehearse.argocd.servers import start_proxy
 from gpuc.rehearse.argocd.timeline import APPLICATION
 from gpuc.rehearse.client import Client
 from gpuc.rehearse.plane import READY_SECONDS, ControlPlane
 from gpuc.rehearse.plane.site import Settings, Site
-from gpuc.rehearse.process import Started
+from gpuc.rehearse.process import LOOPBACK, Started
 from gpuc.rehearse.programs import ArgoPrograms, Programs
 
 REFRESH = "argocd.argoproj.io/refresh"
@@ -55,13 +55,10 @@ class ArgoCD(Started):
         Otherwise Argo CD runs in a separate control plane.
 
         Args:
-            programs: the programs of the control planes.
-            argo: the programs of Argo CD.
             fleet: the folder that contains specs/.
-            specs: the compiled specs of the clusters.
-            charts: a folder with additional charts, or None.
-            crds: a folder with upstream CustomResourceDefinitions, or None.
-            progress: a function that receives each line of progress.
+            charts: a folder with additional charts.
+            crds: a folder with upstream CustomResourceDefinitions.
+            progress: receives each line of progress.
 
         Raises:
             UsageError: if there are several specs and Argo CD runs in one of their clusters, if the server of a
@@ -161,7 +158,7 @@ class ArgoCD(Started):
             self._argo_plane = stack.enter_context(ControlPlane(self._programs, settings, self._progress))
         for number, (name, spec) in enumerate(self._specs.items()):
             argo_crds: list[bytes | Body] = [] if self._is_hub else [*crds]
-            progress = partial(self._report, name)
+            progress = partial(lambda name, step: self._progress(f"{name}: {step}"), name)
             argo_cluster = ArgoCluster(self._programs, spec, number, self._crds, argo_crds, progress)
             self._argo_clusters[name] = stack.enter_context(argo_cluster)
             self.clusters[name] = argo_cluster.client
@@ -170,9 +167,6 @@ class ArgoCD(Started):
         self.client: Client = self._argo_plane.client
         self.namespace = self._applications()[0].manifest.namespace
         """The namespace of Argo CD."""
-
-    def _report(self, name: str, step: str) -> None:
-        self._progress(f"{name}: {step}")
 
     def _new_repository(self) -> FleetRepository:
         output_path = next(iter(self._specs.values())).cluster.spec.delivery.path
@@ -188,18 +182,19 @@ class ArgoCD(Started):
             for name, argo_cluster in self._argo_clusters.items()
             if self._is_hub
         }
-        proxy = Proxy(site.port(), hosts, tunnels)
-        stack.callback(proxy.start(*site.authority.issue("proxy", "gpuc-proxy", hosts=tuple(sorted(hosts)))))
+        port, files = site.port(), site.authority.issue("proxy", "gpuc-proxy", hosts=tuple(sorted(hosts)))
+        stack.callback(start_proxy(port, hosts, tunnels, files))
+        proxy = f"http://{LOOPBACK}:{port}"
         install_argo_cd(self.client, self._argo.data("argocd-config"), self.namespace)
         if self._is_hub:
             for name, argo_cluster in self._argo_clusters.items():
                 destination = Destination(self._server(name), self._destinations[name].name)
                 cluster_site = argo_cluster.plane.site
-                files = (cluster_site.authority.file, *cluster_site.admin)
-                self.client.apply(cluster_secret(self.namespace, name, destination, proxy.url, files))
+                credentials = (cluster_site.authority.file, *cluster_site.admin)
+                self.client.apply(cluster_secret(self.namespace, name, destination, proxy, credentials))
         redis = start_redis(site, self._argo)
         redis.process.wait_ready(READY_SECONDS)
-        server, address = start_repo_server(site, self._argo, redis, proxy.url, sorted(hosts))
+        server, address = start_repo_server(site, self._argo, redis, proxy, sorted(hosts))
         server.wait_ready(READY_SECONDS)
         start_controller(site, self._argo, redis, address, self.namespace).wait_ready(READY_SECONDS)
 

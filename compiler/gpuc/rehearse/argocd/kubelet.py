@@ -195,11 +195,8 @@ class Kubelet:
         command_line = arguments(container, variables)
         services = self.client.list_all("v1", "Service", namespace)
         prepared = PodRun(self.site, self.settings, pod, command_line, variables, mounted, services, folder)
-        _, launcher = profiles()[self.charts[namespace]]
-        launch = launcher(prepared)
-        program = self.site.programs.path(launch.program)
-        process = self.site.spawn(name, program, launch.arguments, launch.ready_url, launch.environment)
-        return RunningDeployment(template, pod, process, mounted)
+        _, start = profiles()[self.charts[namespace]]
+        return RunningDeployment(template, pod, start(prepared), mounted)
 
     def _write_volumes(self, namespace: str, mounted: list[tuple[Mount, Path]], *, force: bool = False) -> None:
         """Writes changed ConfigMaps and Secrets to the paths of their mounts. force writes unchanged objects too."""
@@ -223,7 +220,7 @@ class Kubelet:
             return
         self._addresses += 1
         address = f"{POD_NETWORK}.{self._addresses // 250}.{self._addresses % 250 + 1}"
-        self._patch_status(pod, running_status(pod, address, now_text()))
+        self.client.patch_object(pod, {"status": running_status(pod, address, now_text())}, "status")
 
     def _complete(self, pod: Object) -> None:
         """Marks the pod of a Job as succeeded. The Job runs no program; only its labels for namespaces are applied."""
@@ -233,11 +230,7 @@ class Kubelet:
             names, labels = namespace_labels(container)
             for name in names:
                 self.client.patch("v1", "Namespace", name, {"metadata": {"labels": labels}})
-        self._patch_status(pod, succeeded_status(pod, now_text()))
-
-    def _patch_status(self, pod: Object, status: Object) -> None:
-        metadata = pod["metadata"]
-        self.client.patch("v1", "Pod", metadata["name"], {"status": status}, metadata["namespace"], "status")
+        self.client.patch_object(pod, {"status": succeeded_status(pod, now_text())}, "status")
 
     def _serve_visibility(self, namespace: str, pod: Object) -> None:
         """Serves Kueue's visibility APIs. Kueue's server is off, and the API server is unhealthy without these APIs."""
@@ -268,11 +261,8 @@ def running_status(pod: Object, address: str, now: str) -> Object:
 def succeeded_status(pod: Object, now: str) -> Object:
     """Returns the status of a pod whose containers have succeeded. now is in RFC 3339."""
     ended = {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}
-    return {
-        "phase": "Succeeded",
-        "startTime": now,
-        "containerStatuses": _statuses(pod, {"terminated": ended}, ready=False),
-    }
+    statuses = _statuses(pod, {"terminated": ended}, ready=False)
+    return {"phase": "Succeeded", "startTime": now, "containerStatuses": statuses}
 
 
 def _statuses(pod: Object, state: Mapping[str, Any], *, ready: bool) -> list[Object]:

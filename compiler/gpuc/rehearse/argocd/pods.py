@@ -16,7 +16,7 @@ from gpuc.emit.component import components
 from gpuc.emit.component_facts import Rehearsal
 from gpuc.rehearse.client import Object
 from gpuc.rehearse.plane.site import Settings, Site
-from gpuc.rehearse.process import LOOPBACK
+from gpuc.rehearse.process import LOOPBACK, Process
 
 HASH_LABEL = "pod-template-hash"
 _REFERENCE = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_.-]*)\)")
@@ -185,37 +185,31 @@ class PodRun:
     services: list[Object]
     """Services in the namespace of the pod."""
     folder: Path
-    """Folder for files of the process."""
+    """Folder for files of the process. Its name is that of the Deployment and of the process."""
 
     def mounted_folder(self, path: str) -> Path:
         """Returns the local folder of a volume, or the folder of the process if the pod has no such volume."""
         return next((folder for mount, folder in self.mounted if mount.path == path), self.folder)
+
+    def start(self, program: str, arguments: list[str], environment: dict[str, str], health: int) -> Process:
+        """Starts a program that `gpuc tools` builds. health is the port of its readiness."""
+        ready = f"http://{LOOPBACK}:{health}/readyz"
+        path, variables = self.site.programs.path(program), self.variables | environment
+        return self.site.spawn(self.folder.name, path, arguments, ready, variables)
 
     def webhook(self) -> tuple[str, int]:
         """Returns the address and the port of the Service, where the webhooks listen because no kube-proxy runs."""
         return service_of(self.services, self.pod, _WEBHOOK) or (LOOPBACK, self.site.port())
 
 
-@dataclass(frozen=True)
-class Launch:
-    """The command line and environment of a process."""
-
-    program: str
-    """The name of a program that `gpuc tools` builds."""
-    arguments: list[str]
-    environment: dict[str, str]
-    ready_url: str
-    """A URL that returns status 200 when the program is ready."""
-
-
 @cache
-def profiles() -> dict[str, tuple[Rehearsal, Callable[[PodRun], Launch]]]:
-    """Returns the programs of components and the functions that return their command lines, by chart."""
+def profiles() -> dict[str, tuple[Rehearsal, Callable[[PodRun], Process]]]:
+    """Returns the programs of components and the functions that start them, by chart."""
     charts = {row.component: row.chart for row in load().all_releases}
     return {
         charts[component.name]: (
             component.rehearsal,
-            import_module(f"gpuc.components.{folder(component.name).name}.rehearsal").launch,
+            import_module(f"gpuc.components.{folder(component.name).name}.rehearsal").start,
         )
         for component in components()
         if component.rehearsal

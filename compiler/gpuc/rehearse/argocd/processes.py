@@ -6,9 +6,8 @@ import secrets
 import socket
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
-from gpuc.rehearse.plane.site import Site
+from gpuc.rehearse.plane.site import Site, flags
 from gpuc.rehearse.process import LOOPBACK, Process
 from gpuc.rehearse.programs import ArgoPrograms
 
@@ -52,14 +51,19 @@ def start_repo_server(
     """
     port, metrics = site.port(), site.port()
     folder = site.subfolder("repo-server")
-    trusted = _trusted_certificates(site, folder, hosts)
-    wrappers = _signature_check(folder)
+    trusted, wrappers = site.subfolder("repo-server/tls"), site.subfolder("repo-server/bin")
+    for host in hosts:  # like the mounted ConfigMap argocd-tls-certs-cm
+        (trusted / host).write_bytes(site.authority.file.read_bytes())
+    # This script accepts all commits, because the commits of a rehearsal are not signed.
+    script = wrappers / "git-verify-wrapper.sh"
+    script.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
+    script.chmod(0o755)
     environment = {
         **_environment(redis, "argocd-repo-server"),
-        **{name: str(_make_folder(folder / path)) for name, path in _FOLDERS.items()},
+        **{name: str(site.subfolder(f"repo-server/{path}")) for name, path in _FOLDERS.items()},
         "PATH": f"{wrappers}:{programs.folder / 'bin'}:{programs.git.parent}:/usr/bin:/bin",
-        "HOME": str(_make_folder(folder / "home")),
-        "TMPDIR": str(_make_folder(folder / "tmp")),
+        "HOME": str(site.subfolder("repo-server/home")),
+        "TMPDIR": str(site.subfolder("repo-server/tmp")),
         "ARGOCD_TLS_DATA_PATH": str(trusted),
         "ARGOCD_ASK_PASS_SOCK": str(folder / "ask-pass.sock"),
         "ARGOCD_GPG_ENABLED": "false",
@@ -69,16 +73,7 @@ def start_repo_server(
         "NO_PROXY": f"{LOOPBACK},localhost",
         "KUBECONFIG": str(site.kubeconfig),
     }
-    arguments = [
-        f"--address={LOOPBACK}",
-        f"--port={port}",
-        f"--metrics-address={LOOPBACK}",
-        f"--metrics-port={metrics}",
-        f"--redis={redis.address}",
-        "--disable-tls",
-        "--client-ca-path=",
-        "--loglevel=info",
-    ]
+    arguments = flags("argocd-repo-server", port=port, metrics=metrics, redis=redis)
     ready = f"http://{LOOPBACK}:{metrics}/healthz?full=true"
     process = site.run("argocd-repo-server", arguments, ready, environment, programs.path("argocd"))
     return process, f"{LOOPBACK}:{port}"
@@ -90,16 +85,10 @@ def start_controller(site: Site, programs: ArgoPrograms, redis: Redis, repo_serv
     repo_server is the address of the repo server; namespace is the namespace of Argo CD.
     """
     metrics = site.port()
-    arguments = [
-        f"--namespace={namespace}",
-        f"--repo-server={repo_server}",
-        "--repo-server-plaintext",
-        f"--repo-server-timeout-seconds={RENDER_SECONDS}",
-        f"--redis={redis.address}",
-        f"--metrics-port={metrics}",
-        f"--app-resync={RESYNC_SECONDS}",
-        "--app-resync-jitter=0",
-    ]
+    arguments = flags(
+        "argocd-application-controller", namespace=namespace, repo_server=repo_server, redis=redis, metrics=metrics,
+        render_seconds=RENDER_SECONDS, resync_seconds=RESYNC_SECONDS,
+    )  # fmt: skip
     environment = {
         **_environment(redis, "argocd-application-controller"),
         "KUBECONFIG": str(site.kubeconfig),
@@ -124,28 +113,6 @@ _FOLDERS = {
 
 def _environment(redis: Redis, component: str) -> dict[str, str]:
     return {"ARGOCD_BINARY_NAME": component, "REDIS_PASSWORD": redis.password}
-
-
-def _trusted_certificates(site: Site, folder: Path, hosts: Iterable[str]) -> Path:
-    """Returns a folder with a CA certificate for each host, like the mounted ConfigMap argocd-tls-certs-cm."""
-    trusted = _make_folder(folder / "tls")
-    for host in hosts:
-        (trusted / host).write_bytes(site.authority.file.read_bytes())
-    return trusted
-
-
-def _signature_check(folder: Path) -> Path:
-    """Returns a folder with a script that accepts all commits, because the commits of a rehearsal are not signed."""
-    wrappers = _make_folder(folder / "bin")
-    script = wrappers / "git-verify-wrapper.sh"
-    script.write_text("#!/bin/sh\nexit 0\n", encoding="ascii")
-    script.chmod(0o755)
-    return wrappers
-
-
-def _make_folder(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def _port_probe(port: int) -> Callable[[], bool]:

@@ -135,7 +135,7 @@ class FleetRepository:
         return file.relative_to(self.clone).as_posix()
 
     def _run(self, *arguments: str, environment: dict[str, str] | None = None, content: str | None = None) -> str:
-        return run_git(self.git, self.clone, arguments, environment or {}, content)
+        return run_git(self.git, self.clone, arguments, environment, content)
 
 
 def _is_unknown(group: str) -> bool:
@@ -146,15 +146,12 @@ def _is_unknown(group: str) -> bool:
 def fleet_repository(
     git: Path, folder: Path, fleet: Path, source: Source, output_path: str, has_chart: Callable[[Source], bool]
 ) -> FleetRepository:
-    """Creates the repositories and copies a fleet into the clone. Nothing is committed.
+    """Creates the repositories in an empty folder and copies a fleet into the clone. Nothing is committed.
 
     Args:
-        git: path of the program git.
-        folder: an empty folder for the repositories.
         fleet: the folder that contains specs/.
         source: any Git source of the fleet's Applications.
         output_path: the path of out/ in the repository.
-        has_chart: returns whether a chart is available.
 
     Raises:
         RepositoryError: if the URL of the repository does not start with https://, or if a Git command fails.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpuc.cluster.application import applications
+from gpuc.documents.reader import load_yaml
 from gpuc.model.names import SYSTEM_TAINT
 from gpuc.pipeline.stages import compiled_spec
 from gpuc.rehearse.argocd.checks import (
@@ -40,47 +42,8 @@ REFRESH_SECONDS = 30
 """An Application that is Synced but Progressing for more seconds is refreshed, as the cluster's README advises,
 because Argo CD does not notice when a CustomResourceDefinition becomes established."""
 
-NOT_TESTED = (
-    "Argo CD's API server, RBAC and single sign-on; private repositories; more than one replica or shard.",
-    "Upgrades of charts to other content: the new chart version of a run has the same content.",
-    "Changes of objects by nodes, agents and AWS, which cause diffs in a real cluster.",
-)
-"""Sentences about untested behaviour. Every report prints these sentences."""
-
-SUBSTITUTIONS = (
-    "Argo CD consists of redis, repo server and application controller. Two settings differ from the defaults: the "
-    f"controller compares every {RESYNC_SECONDS} s instead of 120 to 180 s (timeout.reconciliation), and waits longer "
-    "for the repo server. API server, UI, single sign-on and the ApplicationSet controller do not run.",
-    "Git and chart repositories are served on loopback. A proxy redirects the addresses in the Applications to "
-    "loopback, with certificates of the rehearsal. A refresh of the Applications replaces the Git webhook.",
-    "The charts of Kueue, Gatekeeper and Karpenter are packaged from the source modules of the programs.",
-    f"nodeClassRef of every NodePool refers to a {SIMULATED_CLASS} in the served repository. The rest of the output is "
-    "unchanged.",
-    "A Deployment of Kueue, Gatekeeper or Karpenter runs as one process with the arguments, variables, ConfigMaps and "
-    "Secrets of its pod, and with administrator rights. Its other replicas only have the status of running pods.",
-    "Hook Jobs of these charts succeed immediately and run no program. Only the namespace labels of Gatekeeper's hook "
-    "Jobs are applied.",
-    "Kueue's visibility server is off; a replacement serves the visibility APIs without resources. Kueue does not "
-    "replace failed nodes of workloads.",
-    "Karpenter runs with its simulated provider: instance types, prices and zones are from gpuc's catalog, the feature "
-    "gate ReservedCapacity is off, and nodes run no containers.",
-    "EC2NodeClass and ClusterPolicy are ready immediately. A deleted EC2NodeClass remains until its last NodeClaim is "
-    "deleted. Pods of the GPU Operator and of the EFA device plugin are simulated.",
-    "Programs of charts that the spec adds do not run. Their pods become ready as soon as the scheduler has nodes for "
-    "them. Then their webhooks allow every request; a webhook with a caBundle of the chart gets no server. All objects "
-    "of their kinds get the condition Ready.",
-    f"The managed node group has {SYSTEM_NODES} simulated nodes with the taint {SYSTEM_TAINT}. Addresses of Services "
-    "are on loopback.",
-    "CustomResourceDefinitions of Prometheus, JobSet and Trainer are generated from gpuc's tables; --crds DIR installs "
-    "the upstream CustomResourceDefinitions.",
-)
-"""Sentences for every report."""
-
-HUB_SUBSTITUTION = (
-    "Every cluster has a separate control plane on this machine. Argo CD has a cluster Secret with the server or name "
-    "of the spec, connects through a proxy, and has administrator rights."
-)
-"""An additional sentence for runs in which Argo CD runs in a separate cluster."""
+SENTENCES: dict[str, list[str]] = load_yaml(Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8"))
+"""Sentences about simulated and untested parts for every report, by key."""
 Progress = Callable[[str], None]
 
 
@@ -107,13 +70,10 @@ class ClusterRun:
 def rehearse(argocd: ArgoCD, specs: Sequence[tuple[str, str]], progress: Progress) -> list[SyncResult]:
     """Syncs all clusters and runs edits: all edits on a single cluster, or one edit on each of several clusters.
 
-    Args:
-        argocd: the running Argo CD, whose working copy contains the specs.
-        specs: (name, spec file) of each cluster. The file is relative to the root of the working copy.
-        progress: a function that receives each line of progress.
+    Returns the results in the order of the specs.
 
-    Returns:
-        The result of each cluster, in the order of the specs.
+    Args:
+        specs: (name, spec file) of each cluster. The file is relative to the root of the working copy.
     """
     with Watch(argocd.client, [name for name, _ in specs]) as watch:
         cluster_runs = [_bootstrap(argocd, name, file, watch, progress) for name, file in specs]
@@ -216,9 +176,15 @@ def _result(argocd: ArgoCD, cluster_run: ClusterRun, watch: Watch) -> SyncResult
         edits=tuple(cluster_run.edits),
         failures=tuple(sorted(dict.fromkeys(failures), key=lambda failure: failure.at)),
         not_rendered=not_rendered,
-        substitutions=(*SUBSTITUTIONS, HUB_SUBSTITUTION) if cluster_run.hub else SUBSTITUTIONS,
-        not_tested=NOT_TESTED,
+        substitutions=tuple(_substitutions(cluster_run)),
+        not_tested=tuple(SENTENCES["not_tested"]),
         seconds=cluster_run.seconds,
         memory_mib=argocd.memory_mib(),
         kubeconfig=argocd.kubeconfig,
     )
+
+
+def _substitutions(cluster_run: ClusterRun) -> Iterator[str]:
+    known = {"system_nodes": SYSTEM_NODES, "system_taint": SYSTEM_TAINT, "simulated_class": SIMULATED_CLASS}
+    for key in ("substitutions", "substitutions_of_hub") if cluster_run.hub else ("substitutions",):
+        yield from (sentence.format(resync_seconds=RESYNC_SECONDS, **known) for sentence in SENTENCES[key])

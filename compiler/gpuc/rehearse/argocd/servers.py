@@ -52,11 +52,17 @@ def start_server(
         files: the certificate of the server and its key.
         handler: the class that handles the requests.
     """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*files)
     server = ThreadingHTTPServer(address, handler)
+    context = server_context(files)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     return serve(name, server)
+
+
+def server_context(files: tuple[Path, Path]) -> ssl.SSLContext:
+    """Returns the TLS settings of a server with a certificate and its key."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*files)
+    return context
 
 
 def serve(name: str, server: ThreadingHTTPServer) -> Callable[[], None]:
@@ -99,34 +105,18 @@ class _Visibility(QuietHandler):
         self.answer(*discovery(self.path), JSON)
 
 
-class Proxy:
-    """An HTTP proxy for the method CONNECT. Connections to unknown hosts are refused."""
+def start_proxy(
+    port: int, hosts: Mapping[str, Handler], tunnels: Mapping[str, int], files: tuple[Path, Path]
+) -> Callable[[], None]:
+    """Starts an HTTP proxy for the method CONNECT on loopback. Returns a function that stops the proxy.
 
-    def __init__(self, port: int, hosts: Mapping[str, Handler], tunnels: Mapping[str, int]) -> None:
-        """Stores the addresses; `start` starts the proxy.
-
-        Args:
-            port: the port of the proxy on loopback.
-            hosts: handlers of requests, by host name.
-            tunnels: ports on loopback, by host name. The proxy forwards the bytes of these connections unchanged.
-        """
-        self._hosts = dict(hosts)
-        self._tunnels = dict(tunnels)
-        self._port = port
-
-    @property
-    def url(self) -> str:
-        return f"http://{LOOPBACK}:{self._port}"
-
-    def start(self, certificate: Path, key: Path) -> Callable[[], None]:
-        """Starts the thread of the proxy. Returns a function that stops the proxy.
-
-        certificate must be valid for all hosts with a handler; key is the key of the certificate.
-        """
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
-        served = {"hosts": self._hosts, "tunnels": self._tunnels, "context": context}
-        return serve("proxy", ThreadingHTTPServer((LOOPBACK, self._port), type("_ConnectHandler", (_Connect,), served)))
+    Args:
+        hosts: handlers of requests, by host name. Connections to unknown hosts are refused.
+        tunnels: ports on loopback, by host name. The proxy forwards the bytes of these connections unchanged.
+        files: a certificate that is valid for all hosts with a handler, and its key.
+    """
+    served = {"hosts": hosts, "tunnels": tunnels, "context": server_context(files)}
+    return serve("proxy", ThreadingHTTPServer((LOOPBACK, port), type("_ConnectHandler", (_Connect,), served)))
 
 
 class _Connect(QuietHandler):

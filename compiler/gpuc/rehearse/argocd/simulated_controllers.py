@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,26 +47,27 @@ class SimulatedControllers:
 
         Starts the servers of webhooks whose pods are ready, and marks the objects of the charts' kinds as Ready.
         """
-        self._reconcile(EC2_NODE_CLASS, self._node_classes)
-        self._reconcile(CLUSTER_POLICY, self._cluster_policies)
+        self._reconcile_node_classes()
+        for policy in self._list(CLUSTER_POLICY):
+            if policy.get("status", {}).get("state") != "ready":
+                self._patch(policy, {"status": {"state": "ready", "namespace": "gpu-operator"}}, "status")
         for kind in WEBHOOKS if self.namespaces else ():
             for configuration in self.client.list_all(ADMISSION_API, kind):
                 self._serve(configuration)
         for definition in self._definitions():
             self._make_ready(definition)
 
-    def _reconcile(self, kind: tuple[str, str], function: Callable[[list[Object]], None]) -> None:
-        """Calls the function with all objects of a kind, if the API server serves the kind."""
-        if self.client.serves(*kind):
-            function(self.client.list_all(*kind))
+    def _list(self, kind: tuple[str, str]) -> list[Object]:
+        """Returns all objects of a kind; none if the API server does not serve the kind."""
+        return self.client.list_all(*kind) if self.client.serves(*kind) else []
 
-    def _node_classes(self, classes: list[Object]) -> None:
+    def _reconcile_node_classes(self) -> None:
         """Marks node classes as ready, and creates a simulated node class for each new node class.
 
         A deleted node class remains until no NodeClaim uses this node class.
         """
-        used = self._used_classes()
-        for node_class in classes:
+        used = {str(claim["spec"]["nodeClassRef"]["name"]) for claim in self._list(CLAIM)}
+        for node_class in self._list(EC2_NODE_CLASS):
             metadata = node_class["metadata"]
             if "deletionTimestamp" in metadata:
                 if metadata["name"] not in used:
@@ -75,29 +76,17 @@ class SimulatedControllers:
                 continue
             if FINALIZER not in metadata.get("finalizers", ()):
                 finalizers = [*metadata.get("finalizers", ()), FINALIZER]
-                self._patch(EC2_NODE_CLASS, metadata["name"], {"metadata": {"finalizers": finalizers}})
+                self._patch(node_class, {"metadata": {"finalizers": finalizers}})
                 self.client.apply(new_object(*SIMULATED, metadata["name"]))
             if not is_true(node_class, "Ready"):
-                self._patch(EC2_NODE_CLASS, metadata["name"], {"status": {"conditions": [ready()]}}, "status")
+                self._patch(node_class, {"status": {"conditions": [ready()]}}, "status")
 
-    def _used_classes(self) -> set[str]:
-        if not self.client.serves(*CLAIM):
-            return set()
-        return {str(claim["spec"]["nodeClassRef"]["name"]) for claim in self.client.list_all(*CLAIM)}
-
-    def _cluster_policies(self, policies: Iterable[Object]) -> None:
-        """Marks every ClusterPolicy as ready."""
-        for policy in policies:
-            if policy.get("status", {}).get("state") != "ready":
-                status = {"state": "ready", "namespace": "gpu-operator"}
-                self._patch(CLUSTER_POLICY, policy["metadata"]["name"], {"status": status}, "status")
-
-    def _patch(self, kind: tuple[str, str], name: str, changes: Object, subresource: str = "") -> None:
-        """Patches an object. Does nothing if the object was deleted in the meantime."""
+    def _patch(self, document: Object, changes: Object, subresource: str = "", ignored: int = 404) -> None:
+        """Patches an object. Ignores that the object was deleted in the meantime, and one other code of an error."""
         try:
-            self.client.patch(*kind, name, changes, "", subresource)
+            self.client.patch_object(document, changes, subresource)
         except ApiError as error:
-            if error.code != 404:
+            if error.code not in (404, ignored):
                 raise
 
     def stop(self) -> None:
@@ -124,9 +113,8 @@ class SimulatedControllers:
         if any("caBundle" not in webhook["clientConfig"] for webhook in simulated):
             for webhook in simulated:
                 webhook["clientConfig"]["caBundle"] = authority
-            metadata = configuration["metadata"]
-            changes = {"metadata": {"resourceVersion": metadata["resourceVersion"]}, "webhooks": webhooks}
-            self.client.patch(ADMISSION_API, configuration["kind"], metadata["name"], changes)
+            version = {"resourceVersion": configuration["metadata"]["resourceVersion"]}
+            self.client.patch_object(configuration, {"metadata": version, "webhooks": webhooks})
 
     def _serve_service(self, namespace: str, name: str, port: int) -> None:
         """Serves a webhook at the address of its Service while a pod of the Service is ready."""
@@ -155,19 +143,11 @@ class SimulatedControllers:
         version = next(version for version in spec["versions"] if version["storage"])
         status = version["schema"]["openAPIV3Schema"].get("properties", {}).get("status", {})
         api, kind = f"{spec['group']}/{version['name']}", spec["names"]["kind"]
-        if "conditions" not in status.get("properties", {}) or not self.client.serves(api, kind):
-            return
-        for item in self.client.list_all(api, kind):
-            if is_true(item, "Ready"):
-                continue
-            metadata = item["metadata"]
-            changes = {"status": {"conditions": [ready()]}}
-            subresource = "status" if "status" in version.get("subresources", {}) else ""
-            try:
-                self.client.patch(api, kind, metadata["name"], changes, metadata.get("namespace", ""), subresource)
-            except ApiError as error:
-                if error.code not in (404, 422):  # deleted in the meantime, or a condition of another form
-                    raise
+        subresource = "status" if "status" in version.get("subresources", {}) else ""
+        for document in self._list((api, kind)) if "conditions" in status.get("properties", {}) else ():
+            if not is_true(document, "Ready"):
+                # The conditions of a kind can have another form.
+                self._patch(document, {"status": {"conditions": [ready()]}}, subresource, ignored=422)
 
 
 def ready() -> Object:

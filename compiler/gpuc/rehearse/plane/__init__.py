@@ -37,8 +37,6 @@ class ControlPlane(Started):
         self._programs = programs
         self._settings = settings
         self._progress = progress
-        self.seconds: dict[str, float] = {}
-        """Seconds that the steps of the start took, by name of the step."""
 
     def start(self, stack: ExitStack) -> None:
         """Starts the programs and installs the CustomResourceDefinitions.
@@ -64,6 +62,7 @@ class ControlPlane(Started):
             process.require_alive()
 
     def _start_programs(self) -> None:
+        """Starts Kubernetes and kwok, and the controllers that no chart installs, with the webhooks of their charts."""
         site, settings = self.site, self._settings
         etcd, url = start_etcd(site)
         self._wait_ready("etcd", [etcd])
@@ -73,45 +72,35 @@ class ControlPlane(Started):
         core = [manager, start_scheduler(site), start_kwok(site, settings)]
         started = time.monotonic()
         _create_definitions(self.client, settings.crds)
-        if settings.from_charts:
-            _wait_until_established(self.client)
-            self._record(f"{len(settings.crds)} CustomResourceDefinitions", started)
-            self._wait_ready("controllers", core)
-        else:
-            self._start_controllers(core, started)
-
-    def _start_controllers(self, core: list[Process], started: float) -> None:
-        """Starts Kueue and Gatekeeper if the cluster has them, and Karpenter, with the webhooks of their charts."""
-        site, settings = self.site, self._settings
         kueue_port, gatekeeper_port = site.port(), site.port()
-        if settings.has_gatekeeper:
+        kueue = None if settings.from_charts else settings.kueue_configuration
+        has_gatekeeper = settings.has_gatekeeper and not settings.from_charts
+        if has_gatekeeper:
             prepare_webhook(site, self.client, settings, gatekeeper_port)
-        if settings.kueue_configuration is not None:
+        if kueue is not None:
             prepare_webhooks(site, self.client, kueue_port)
         _wait_until_established(self.client)
-        self._record(f"{len(settings.crds)} CustomResourceDefinitions", started)
-        controllers = []
-        if settings.kueue_configuration is not None:
-            controllers.append(start_kueue(site, settings.kueue_configuration, kueue_port))
-        if settings.has_gatekeeper:
+        self._report(f"{len(settings.crds)} CustomResourceDefinitions", started)
+        controllers = [start_kueue(site, kueue, kueue_port)] if kueue is not None else []
+        if has_gatekeeper:
             controllers.append(start_gatekeeper(site, gatekeeper_port))
-        controllers.append(start_karpenter(site, settings))
-        if settings.kueue_configuration is not None:
+        if not settings.from_charts:
+            controllers.append(start_karpenter(site, settings))
+        if kueue is not None:
             started = time.monotonic()
             mount_certificate(site, self.client, controllers[0])
-            self._record("certificate of Kueue", started)
+            self._report("certificate of Kueue", started)
         self._wait_ready("controllers", [*core, *controllers])
 
     def _wait_ready(self, step: str, processes: Iterable[Process]) -> None:
-        """Waits until the processes are ready, and records the duration of the step."""
+        """Waits until the processes are ready, and reports the duration of the step."""
         started = time.monotonic()
         for process in processes:
             process.wait_ready(READY_SECONDS)
-        self._record(step, started)
+        self._report(step, started)
 
-    def _record(self, step: str, started: float) -> None:
-        self.seconds[step] = time.monotonic() - started
-        self._progress(f"{step}: {self.seconds[step]:.1f} s")
+    def _report(self, step: str, started: float) -> None:
+        self._progress(f"{step}: {time.monotonic() - started:.1f} s")
 
 
 def _create_definitions(client: Client, crds: Iterable[bytes | Body]) -> None:

@@ -15,7 +15,7 @@ from gpuc.kubernetes.api_groups import ADMISSION_API
 from gpuc.kubernetes.kueue import GROUP
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import DEFINITION, Client, Object, new_object
-from gpuc.rehearse.plane.site import Settings, Site
+from gpuc.rehearse.plane.site import Settings, Site, flags
 from gpuc.rehearse.process import LOOPBACK, POLL_SECONDS, Process, ProgramError
 
 NAMESPACE = "kueue-system"
@@ -52,7 +52,7 @@ Source: kueue v0.19.2 config/components/webhook/kustomization.yaml
 GATEKEEPER_NAMESPACE = "gatekeeper-system"
 GATEKEEPER_SERVICE = "gatekeeper-webhook-service"
 POD = "gatekeeper"
-AUDIT_SECONDS = 60
+
 WEBHOOK_TIMEOUT_SECONDS = 10
 SERVICE_ACCOUNT_SECONDS = 60
 """Maximum wait until the controller manager creates the default ServiceAccount of a namespace."""
@@ -154,7 +154,7 @@ def _webhooks(site: Site, port: int) -> list[Object]:
 
 
 def start_gatekeeper(site: Site, port: int) -> Process:
-    """Starts Gatekeeper without mutation. Gatekeeper creates policy bindings after 1 s instead of 30 s.
+    """Starts Gatekeeper without mutation.
 
     port is the port of the webhook.
     """
@@ -164,21 +164,8 @@ def start_gatekeeper(site: Site, port: int) -> Process:
     certificate, key = site.authority.issue("gatekeeper", GATEKEEPER_SERVICE, hosts=hosts)
     certificate.rename(certificates / "tls.crt")
     key.rename(certificates / "tls.key")
-    arguments = [
-        *(f"--operation={operation}" for operation in ("webhook", "status", "generate", "audit")),
-        "--disable-cert-rotation",
-        f"--cert-dir={certificates}",
-        f"--host={LOOPBACK}",
-        f"--port={port}",
-        f"--api-cache-dir={site.subfolder('gatekeeper-cache')}",
-        f"--audit-interval={AUDIT_SECONDS}",
-        # An audit of every kind causes more load on the API server than all test cases.
-        "--audit-match-kind-only",
-        "--default-wait-for-vapb-generation=1",
-        f"--health-addr={LOOPBACK}:{health}",
-        f"--prometheus-port={site.port()}",
-        "--shutdown-delay=0",
-    ]
+    cache, metrics = site.subfolder("gatekeeper-cache"), site.port()
+    arguments = flags("gatekeeper", certificates=certificates, port=port, cache=cache, health=health, metrics=metrics)
     environment = {"KUBECONFIG": str(site.kubeconfig), "POD_NAMESPACE": GATEKEEPER_NAMESPACE, "POD_NAME": POD}
     return site.run("gatekeeper", arguments, f"http://{LOOPBACK}:{health}/readyz", environment)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.client import new_object
 from gpuc.rehearse.context import HOLD
-from gpuc.rehearse.plane.site import Settings, Site
+from gpuc.rehearse.plane.site import Settings, Site, flags
 from gpuc.rehearse.process import LOOPBACK, Process
 
 STAGE_API = "kwok.x-k8s.io/v1alpha1"
@@ -19,7 +20,7 @@ READY_AFTER = "gpuc.dev/rehearsal-ready-after"
 
 Source: kwok v0.7.0 pkg/apis/v1alpha1/stage_types.go, StageDelay
 """
-LEASE_SECONDS = 40
+
 BATCH_MAX_DURATION = "2s"
 
 
@@ -29,16 +30,9 @@ def start_kwok(site: Site, settings: Settings) -> Process:
     config = site.folder / "kwok.yaml"
     ignored = settings.ignored_namespaces
     managed = [matches(".metadata.namespace", "NotIn", *ignored)] if ignored else []
-    stages = [*settings.node_stages, _idle_node(), _running_pod(managed), _completed_pod(managed), _deleted_pod()]
+    stages = [*settings.node_stages, *_other_stages(managed)]
     config.write_text("".join(f"---\n{json.dumps(stage)}\n" for stage in stages), encoding="utf-8")
-    arguments = [
-        f"--kubeconfig={site.kubeconfig}",
-        f"--config={config}",
-        "--manage-all-nodes=false",
-        f"--manage-nodes-with-annotation-selector={FAKE_NODE}",
-        f"--server-address={LOOPBACK}:{port}",
-        f"--node-lease-duration-seconds={LEASE_SECONDS}",
-    ]
+    arguments = flags("kwok", site=site, config=config, fake_node=FAKE_NODE, port=port)
     return site.run("kwok", arguments, f"http://{LOOPBACK}:{port}/healthz")
 
 
@@ -77,82 +71,32 @@ def matches(key: str, operator: str, *values: str) -> Body:
     return {"key": key, "operator": operator} | ({"values": list(values)} if values else {})
 
 
-def _idle_node() -> Body:
-    """Returns a Stage that matches no node, because no name is empty. kwok only renews the leases of ready nodes."""
-    selector = {"matchExpressions": [matches(".status.phase", "In", "Running"), matches(".metadata.name", "In", "")]}
-    return stage("node-idle", "Node", selector, {})
+def status_template(name: str) -> str:
+    """Returns a Go template of kwok for the status of a node or a pod."""
+    return Path(__file__).with_name(f"{name}.tmpl").read_text(encoding="utf-8")
 
 
-def _running_pod(managed: list[Body]) -> Body:
-    waiting = [
-        matches(".metadata.deletionTimestamp", "DoesNotExist"),
-        matches(".status.podIP", "DoesNotExist"),
-        *managed,
-    ]
-    running = stage("pod-running", "Pod", {"matchExpressions": waiting}, {"statusTemplate": _RUNNING})
+def _other_stages(managed: list[Body]) -> Iterator[Body]:
+    """Yields the Stages that no setting changes. `managed` selects the pods that kwok manages."""
+    # This Stage matches no node, because no name is empty. kwok only renews the leases of ready nodes.
+    idle = [matches(".status.phase", "In", "Running"), matches(".metadata.name", "In", "")]
+    yield stage("node-idle", "Node", {"matchExpressions": idle}, {})
+    existing = [*managed, matches(".metadata.deletionTimestamp", "DoesNotExist")]
+    waiting = [*existing, matches(".status.podIP", "DoesNotExist")]
+    next_state = {"statusTemplate": status_template("pod_running")}
+    running = stage("pod-running", "Pod", {"matchExpressions": waiting}, next_state)
     delay = {"durationMilliseconds": 0, "durationFrom": {"expressionFrom": f'.metadata.annotations["{READY_AFTER}"]'}}
     running["spec"]["delay"] = delay
-    return running
-
-
-def _completed_pod(managed: list[Body]) -> Body:
-    running = [
-        *managed,
-        matches(".metadata.deletionTimestamp", "DoesNotExist"),
+    yield running
+    ending = [
+        *existing,
         matches(".status.phase", "In", "Running"),
         matches(".metadata.ownerReferences.[].kind", "In", "Job"),
         *(matches(f'.metadata.annotations["{key}"]', "NotIn", value) for key, value in HOLD.items()),
     ]
-    return stage("pod-completed", "Pod", {"matchExpressions": running}, {"statusTemplate": _COMPLETED})
-
-
-def _deleted_pod() -> Body:
+    next_state = {"statusTemplate": status_template("pod_completed")}
+    yield stage("pod-completed", "Pod", {"matchExpressions": ending}, next_state)
     terminating = [matches(".metadata.deletionTimestamp", "Exists")]
-    next_state = {"finalizers": {"empty": True}, "delete": True}
-    return stage("pod-deleted", "Pod", {"matchExpressions": terminating}, next_state)
-
-
-_RUNNING = """
-{{ $now := Now | Quote }}
-phase: Running
-startTime: {{ $now }}
-hostIP: {{ NodeIPWith .spec.nodeName | Quote }}
-podIP: {{ PodIPWith .spec.nodeName ( or .spec.hostNetwork false ) ( or .metadata.uid "" )
-  ( or .metadata.name "" ) ( or .metadata.namespace "" ) | Quote }}
-conditions:
-{{ range $type := list "Initialized" "ContainersReady" "Ready" }}
-- {type: {{ $type }}, status: "True", lastTransitionTime: {{ $now }}}
-{{ end }}
-containerStatuses:
-{{ range .spec.containers }}
-- name: {{ .name | Quote }}
-  image: {{ .image | Quote }}
-  ready: true
-  restartCount: 0
-  state: {running: {startedAt: {{ $now }}}}
-{{ end }}
-{{ with .spec.initContainers }}
-initContainerStatuses:
-{{ range . }}
-- name: {{ .name | Quote }}
-  image: {{ .image | Quote }}
-  ready: true
-  restartCount: 0
-  state: {terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now }}, finishedAt: {{ $now }}}}
-{{ end }}
-{{ end }}
-"""
-
-_COMPLETED = """
-{{ $now := Now | Quote }}
-phase: Succeeded
-containerStatuses:
-{{ range .spec.containers }}
-- name: {{ .name | Quote }}
-  image: {{ .image | Quote }}
-  ready: false
-  restartCount: 0
-  started: false
-  state: {terminated: {exitCode: 0, reason: Completed, startedAt: {{ $now }}, finishedAt: {{ $now }}}}
-{{ end }}
-"""
+    yield stage(
+        "pod-deleted", "Pod", {"matchExpressions": terminating}, {"finalizers": {"empty": True}, "delete": True}
+    )

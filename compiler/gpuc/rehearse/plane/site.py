@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gpuc.documents.reader import load_yaml
 from gpuc.manifest.manifest import Body
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ADMINISTRATORS
@@ -17,6 +19,17 @@ from gpuc.rehearse.programs import Programs
 PORTS = 16
 """Number of ports that are reserved at the same time, so that all of them are different."""
 SERVICE_RANGE = "10.0.0.0/24"
+
+
+@cache
+def _command_lines() -> dict[str, list[str]]:
+    lines: dict[str, list[str]] = load_yaml(Path(__file__).with_name("command_lines.yaml").read_text(encoding="utf-8"))
+    return lines
+
+
+def flags(program: str, **values: object) -> list[str]:
+    """Returns the flags of a program in command_lines.yaml, with the values of their placeholders."""
+    return [flag.format(loopback=LOOPBACK, **values) for flag in _command_lines()[program]]
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,13 @@ class Settings:
 
     Without this setting, pods can be created before the controller manager creates the ServiceAccount default.
     """
+
+
+def with_nodes_of(settings: Settings, other: Settings) -> Settings:
+    """Returns settings with the instance types and the Stages for nodes of other settings added."""
+    types = {row["name"]: row for row in (*settings.instance_types, *other.instance_types)}
+    stages = {row["metadata"]["name"]: row for row in (*settings.node_stages, *other.node_stages)}
+    return replace(settings, instance_types=tuple(types.values()), node_stages=tuple(stages.values()))
 
 
 @dataclass
@@ -96,7 +116,7 @@ class Site:
     def subfolder(self, name: str) -> Path:
         """Returns a subfolder of the control plane's folder. Creates a missing subfolder."""
         path = self.folder / name
-        path.mkdir(exist_ok=True)
+        path.mkdir(parents=True, exist_ok=True)
         return path
 
     def run(

@@ -8,13 +8,17 @@ of a batch are deleted before the next batch starts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from gpuc.diagnostics.finding import Path
 from gpuc.pipeline.stages import CompiledSpec
+from gpuc.rehearse.client import Object
 from gpuc.rehearse.context import RehearsalContext
-from gpuc.rehearse.outcome import Outcome, Request
+from gpuc.rehearse.outcome import Outcome, Request, dry_run
+
+Action = Callable[[RehearsalContext], Outcome]
+"""Creates the objects of a test case, waits, and returns the actual outcome."""
 
 SUITES = {
     "smallest": "nodes.smallest",
@@ -48,8 +52,7 @@ class Case:
     origin: Path
     """Path of the tested field in the spec."""
     expected: Outcome
-    action: Callable[[RehearsalContext], Outcome]
-    """Creates the objects, waits, and returns the actual outcome."""
+    action: Action
     queue: str = ""
     """Name of the ClusterQueue or LocalQueue; empty for a test case without a queue."""
     pool: str = ""
@@ -64,6 +67,11 @@ class Case:
     def is_refusal(self) -> bool:
         """Whether the expected outcome is a refusal or pending pods."""
         return self.expected.verdict in ("refused", "pending")
+
+
+def creation(document: Object, user: str = "", ignored_warnings: Collection[str] = ()) -> Action:
+    """Returns an action that creates an object as a user, as a dry run."""
+    return lambda context: dry_run(context.client.with_user(user), document, ignored_warnings)
 
 
 def all_cases(spec: CompiledSpec, suites: Iterable[str] = tuple(SUITES)) -> Iterator[Case]:

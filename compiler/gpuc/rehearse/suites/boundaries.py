@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from threading import Lock
 from typing import Literal
@@ -12,18 +12,20 @@ from gpuc.diagnostics.finding import Path
 from gpuc.emit.tenants import SYSTEM_PRIORITY_CLASSES
 from gpuc.kubernetes.api_groups import RBAC_API
 from gpuc.kubernetes.kueue import GATE as KUEUE_GATE
+from gpuc.kubernetes.resource_name import plural
 from gpuc.model import Cluster, Pool, Tenant
 from gpuc.model.names import TENANT_KEY
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.client import Client, Object, condition, new_object
+from gpuc.rehearse.client import Client, Object, address_of, condition, new_object
 from gpuc.rehearse.context import CLUSTER_QUEUE, KARPENTER_POOL, LOCAL_QUEUE, NODE, POD, RehearsalContext
 from gpuc.rehearse.examples import GATE
-from gpuc.rehearse.outcome import Outcome, classify_response, dry_run
+from gpuc.rehearse.outcome import Outcome, classify_response
 from gpuc.rehearse.sample_workloads import WorkloadFactory, creator, distinct_factories, factories, max_per_pod
-from gpuc.rehearse.suites import Case
+from gpuc.rehearse.suites import Case, creation
 from gpuc.rehearse.suites.jobs import scheduling_refusal
 
+SECRET = ("v1", "Secret")
 PLATFORM = "kube-system"
 SUITE = "boundaries"
 FILLED_PODS = 32
@@ -41,8 +43,11 @@ class AccessRequest:
     """create, patch or list."""
     document: Object
     """The object to create or patch; for the verb list, only the kind and the namespace are used."""
-    resource: str
-    """Plural name of the resource, for example pods. The API server's message contains this name."""
+
+    @property
+    def resource(self) -> str:
+        """Plural name of the resource, for example pods. The API server's message contains this name."""
+        return plural(self.document["apiVersion"].rpartition("/")[0], self.document["kind"])
 
     def send(self, client: Client) -> None:
         """Sends the request; create and patch are dry runs.
@@ -50,14 +55,13 @@ class AccessRequest:
         Raises:
             ApiError: if the API server refuses the request.
         """
-        document, metadata = self.document, self.document["metadata"]
-        api, kind, namespace = document["apiVersion"], document["kind"], metadata.get("namespace", "")
+        api, kind, _, namespace = address_of(self.document)
         if self.verb == "create":
-            client.create(document, dry_run=True)
+            client.create(self.document, dry_run=True)
         elif self.verb == "list":
             client.list_all(api, kind, namespace)
         else:
-            client.patch(api, kind, metadata["name"], {"metadata": metadata}, namespace, dry_run=True)
+            client.patch_object(self.document, {"metadata": self.document["metadata"]}, dry_run=True)
 
 
 def member_requests(factory: WorkloadFactory, group: str) -> Iterator[AccessRequest]:
@@ -68,80 +72,75 @@ def member_requests(factory: WorkloadFactory, group: str) -> Iterator[AccessRequ
     """
     role, is_auditor = factory.tenant.role_of(group, factory.namespace), group in factory.cluster.auditors
     can_edit, namespace = role in ("edit", "admin"), factory.namespace.name
-    yield _listing(f"pods of {namespace}", namespace, role is not None or is_auditor, "Pod", "pods")
-    yield _listing(f"secrets of {namespace}", namespace, can_edit, "Secret", "secrets")
+    yield _listing(POD, namespace, role is not None or is_auditor)
+    yield _listing(SECRET, namespace, can_edit)
     for queue in factory.queues:
-        job = factory.queued_job("member", queue)
-        yield AccessRequest(f"a Job in queue {queue}", can_edit, "create", job, "jobs")
-    yield AccessRequest("a pod", can_edit, "create", factory.pod("member"), "pods")
-    rows = (("ConfigMap", "configmaps", can_edit), ("ServiceAccount", "serviceaccounts", role == "admin"))
-    for kind, plural, allowed in rows:
-        document = new_object("v1", kind, "rehearsal-member", namespace)
-        yield AccessRequest(f"a {kind}", allowed, "create", document, plural)
-    for document, plural in _boundary_objects(namespace, group):
-        yield AccessRequest(f"a {document['kind']}", False, "create", document, plural)
+        yield AccessRequest(f"a Job in queue {queue}", can_edit, "create", factory.queued_job("member", queue))
+    yield AccessRequest("a pod", can_edit, "create", factory.pod("member"))
+    for kind, allowed in (("ConfigMap", can_edit), ("ServiceAccount", role == "admin")):
+        yield AccessRequest(f"a {kind}", allowed, "create", new_object("v1", kind, "rehearsal-member", namespace))
+    for document in _boundary_objects(namespace, group):
+        yield AccessRequest(f"a {document['kind']}", False, "create", document)
     yield from _changes(factory)
     for other in _other_namespaces(factory.cluster, factory.tenant):
-        yield _listing(f"secrets of {other}", other, False, "Secret", "secrets")
-        yield _listing(f"pods of {other}", other, is_auditor, "Pod", "pods")
+        yield _listing(SECRET, other, False)
+        yield _listing(POD, other, is_auditor)
         job = factory.job(factory.pod("guest"), next(iter(factory.queues), ""))
         job["metadata"]["namespace"] = other
-        yield AccessRequest(f"a Job in {other}", False, "create", job, "jobs")
+        yield AccessRequest(f"a Job in {other}", False, "create", job)
 
 
 def auditor_requests(cluster: Cluster) -> Iterator[AccessRequest]:
     """Yields requests of an auditor in every tenant namespace, and about objects of the platform."""
     for factory in factories(cluster):
         name = factory.namespace.name
-        for kind, plural in (("Pod", "pods"), ("ResourceQuota", "resourcequotas"), ("RoleBinding", "rolebindings")):
-            api = RBAC_API if kind == "RoleBinding" else "v1"
-            yield _listing(f"{plural} of {name}", name, True, kind, plural, api)
-        yield _listing(f"secrets of {name}", name, False, "Secret", "secrets")
-        yield AccessRequest(f"a pod in {name}", False, "create", factory.pod("auditor"), "pods")
-    yield _listing(f"pods of {PLATFORM}", PLATFORM, True, "Pod", "pods")
-    yield _listing(f"secrets of {PLATFORM}", PLATFORM, False, "Secret", "secrets")
-    kinds = [(NODE, "nodes"), (KARPENTER_POOL, "nodepools")]
-    kinds += [(CLUSTER_QUEUE, "clusterqueues")] if cluster.queues else []
-    for (api, kind), plural in kinds:
-        yield _listing(f"all {plural}", "", True, kind, plural, api)
-    yield _labelling(*KARPENTER_POOL, cluster.pools[0].name, "nodepools")
+        for kind in (POD, ("v1", "ResourceQuota"), (RBAC_API, "RoleBinding")):
+            yield _listing(kind, name, True)
+        yield _listing(SECRET, name, False)
+        yield AccessRequest(f"a pod in {name}", False, "create", factory.pod("auditor"))
+    yield _listing(POD, PLATFORM, True)
+    yield _listing(SECRET, PLATFORM, False)
+    for kind in (NODE, KARPENTER_POOL, *([CLUSTER_QUEUE] if cluster.queues else [])):
+        yield _listing(kind, "", True)
+    yield _labelling(*KARPENTER_POOL, cluster.pools[0].name)
 
 
-def _listing(name: str, namespace: str, allowed: bool, kind: str, plural: str, api: str = "v1") -> AccessRequest:
-    return AccessRequest(name, allowed, "list", new_object(api, kind, "", namespace), plural)
+def _listing(kind: tuple[str, str], namespace: str, allowed: bool) -> AccessRequest:
+    request = AccessRequest("", allowed, "list", new_object(*kind, "", namespace))
+    return replace(request, name=f"{request.resource} of {namespace}" if namespace else f"all {request.resource}")
 
 
-def _labelling(api: str, kind: str, name: str, plural: str, namespace: str = "", title: str = "") -> AccessRequest:
+def _labelling(api: str, kind: str, name: str, namespace: str = "", title: str = "") -> AccessRequest:
     """Returns a change of the tenant's label of an object, which RBAC must not allow."""
     document = new_object(api, kind, name, namespace, metadata={"labels": {TENANT_KEY: "another"}})
-    return AccessRequest(title or f"labels of {kind} {name}", False, "patch", document, plural)
+    return AccessRequest(title or f"labels of {kind} {name}", False, "patch", document)
 
 
-def _boundary_objects(namespace: str, member: str) -> Iterator[tuple[Object, str]]:
-    """Yields (object, resource) of the kinds that limit a tenant. RBAC must not allow a member to create them."""
+def _boundary_objects(namespace: str, member: str) -> Iterator[Object]:
+    """Yields objects of the kinds that limit a tenant. RBAC must not allow a member to create them."""
     group = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": member}
     reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
-    for api, kind, plural, body in (
-        (*LOCAL_QUEUE, "localqueues", {"spec": {"clusterQueue": "any"}}),
-        ("v1", "ResourceQuota", "resourcequotas", {"spec": {"hard": {"pods": "1k"}}}),
-        ("v1", "LimitRange", "limitranges", {"spec": {"limits": [{"type": "Pod"}]}}),
-        ("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies", {"spec": {"podSelector": {}}}),
-        (RBAC_API, "Role", "roles", {"rules": []}),
-        (RBAC_API, "RoleBinding", "rolebindings", {"roleRef": reference, "subjects": [group]}),
+    for api, kind, body in (
+        (*LOCAL_QUEUE, {"spec": {"clusterQueue": "any"}}),
+        ("v1", "ResourceQuota", {"spec": {"hard": {"pods": "1k"}}}),
+        ("v1", "LimitRange", {"spec": {"limits": [{"type": "Pod"}]}}),
+        ("networking.k8s.io/v1", "NetworkPolicy", {"spec": {"podSelector": {}}}),
+        (RBAC_API, "Role", {"rules": []}),
+        (RBAC_API, "RoleBinding", {"roleRef": reference, "subjects": [group]}),
     ):
-        yield new_object(api, kind, "rehearsal-member", namespace, **body), plural
+        yield new_object(api, kind, "rehearsal-member", namespace, **body)
 
 
 def _changes(factory: WorkloadFactory) -> Iterator[AccessRequest]:
     """Yields changes of objects that limit a tenant. RBAC must not allow a member to make the changes."""
     namespace = factory.namespace.name
     title = f"label of another tenant on namespace {namespace}"
-    yield _labelling("v1", "Namespace", namespace, "namespaces", title=title)
-    yield _labelling("v1", "ResourceQuota", "gpuc", "resourcequotas", namespace)
+    yield _labelling("v1", "Namespace", namespace, title=title)
+    yield _labelling("v1", "ResourceQuota", "gpuc", namespace)
     for queue in tuple(factory.queues)[:1]:
-        yield _labelling(*CLUSTER_QUEUE, queue, "clusterqueues")
+        yield _labelling(*CLUSTER_QUEUE, queue)
     for pool in factory.tenant.pools[:1]:
-        yield _labelling(*KARPENTER_POOL, pool.name, "nodepools")
+        yield _labelling(*KARPENTER_POOL, pool.name)
 
 
 def _other_namespaces(cluster: Cluster, tenant: Tenant) -> Iterator[str]:
@@ -171,8 +170,8 @@ def _member_cases(factory: WorkloadFactory, role: str, group: str) -> Iterator[C
     tenant = factory.tenant
     subject = f"member of {tenant.name} ({role}) in {factory.namespace.name}"
     path = next(members.path for members in tenant.members if group in members.spec.groups)
-    for request in member_requests(factory, group):
-        yield _access_case(request, subject, f"member-of-{tenant.name}", group, path)
+    requests = member_requests(factory, group)
+    return (_access_case(request, subject, f"member-of-{tenant.name}", group, path) for request in requests)
 
 
 def _auditor_cases(cluster: Cluster) -> Iterator[Case]:
@@ -224,12 +223,8 @@ def _priority_cases(factory: WorkloadFactory) -> Iterator[Case]:
         pod = factory.default_pod(name)
         pod["spec"]["priorityClassName"] = name
         title = f"{factory.namespace.name} pod with PriorityClass {name}"
-        action = partial(_dry_run, pod=pod, user=creator(factory, pod))
+        action = creation(pod, creator(factory, pod))
         yield Case(SUITE, title, factory.tenant.path, expected, action, request=title, batch="boundaries: quota")
-
-
-def _dry_run(context: RehearsalContext, pod: Object, user: str) -> Outcome:
-    return dry_run(context.client.with_user(user), pod)
 
 
 def unfilled_quotas(cluster: Cluster) -> list[str]:
@@ -281,13 +276,13 @@ def pending(pool: Pool, message: str, static: str = "") -> Outcome:
 def refusal(context: RehearsalContext, pod: Object, pool: Pool, user: str = "") -> Outcome:
     """Creates a pod as a user, and waits until the scheduler or Karpenter refuses the pod."""
     created = context.client.with_user(user).create(pod)
-    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
 
     def message() -> str:
-        return scheduling_refusal(context, context.client.get(*POD, name, namespace), pool.is_static)
+        return scheduling_refusal(context, context.client.get(*address_of(pod)), pool.is_static)
 
     try:
-        found = context.until(f"scheduling decision about Pod {name}", message, context.timeouts.node_s)
+        description = f"scheduling decision about Pod {pod['metadata']['name']}"
+        found = context.until(description, message, context.timeouts.node_s)
         return pending(pool, found, static=found)
     finally:
         context.client.delete_object(created)

@@ -11,12 +11,12 @@ from gpuc.kubernetes.kueue import GATE, MANAGED_LABEL, PODSET_LABEL, QUEUE_LABEL
 from gpuc.model import Pool
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.client import Object
-from gpuc.rehearse.context import POD, RehearsalContext
+from gpuc.rehearse.client import Object, address_of
+from gpuc.rehearse.context import RehearsalContext
 from gpuc.rehearse.outcome import Outcome, Request, classify_response, dry_run
 from gpuc.rehearse.sample_namespaces import SampleNamespaces
 from gpuc.rehearse.sample_workloads import WorkloadFactory, distinct_factories
-from gpuc.rehearse.suites import Case
+from gpuc.rehearse.suites import Action, Case, creation
 from gpuc.rehearse.suites.jobs import NO_CONTROLLER, kueue_decision
 from gpuc.rehearse.suites.policies import ADMITTED, emitted_name, origin, policy_outcome
 
@@ -24,8 +24,6 @@ SUITE = "counted"
 GPU_QUOTA, QUEUE_REQUIRED, OWNED = "gpu-quota", "queue-required", "owned-workloads"
 JOB_LABEL = "batch.kubernetes.io/job-name"
 JOBSET_API = "jobset.x-k8s.io/v1alpha2"
-
-Action = Callable[[RehearsalContext], Outcome]
 
 
 def cases(spec: CompiledSpec) -> Iterator[Case]:
@@ -49,20 +47,18 @@ def _pod_cases(factory: WorkloadFactory) -> Iterator[Case]:
     expected = _decision(factory, GPU_QUOTA)
     for pool in factory.queued_pools:
         if pool.is_gpu:
-            yield _pod_case(factory, pool, expected, f"pod with a GPU of pool {pool.name}, which Kueue counts")
+            name = f"pod with a GPU of pool {pool.name}, which Kueue counts"
+            yield _case(factory, GPU_QUOTA, name, creation(_pod(factory, pool)), expected, pool)
     for pool in (quota.pool for quota in factory.namespace.quotas):
         pod = _pod(factory, pool)
         del pod["spec"]["nodeSelector"]
-        yield _case(factory, GPU_QUOTA, f"pod with a GPU of {pool.name} that selects no pool", _create(pod), expected)
+        yield _case(factory, GPU_QUOTA, f"pod with a GPU of {pool.name} that selects no pool", creation(pod), expected)
     for pool in factory.tenant.pools:
         if pool.is_gpu and pool.counted == "quota" and pool not in factory.pools:
             # The ResourceQuota refuses the pod too, but the API server evaluates policies first.
             by_quota = Outcome("refused", by="quota") if expected.verdict == "admitted" else expected
-            yield _pod_case(factory, pool, by_quota, f"pod with a GPU of pool {pool.name}, without quota")
-
-
-def _pod_case(factory: WorkloadFactory, pool: Pool, expected: Outcome, name: str) -> Case:
-    return _case(factory, GPU_QUOTA, name, _create(_pod(factory, pool)), expected, pool)
+            name = f"pod with a GPU of pool {pool.name}, without quota"
+            yield _case(factory, GPU_QUOTA, name, creation(_pod(factory, pool)), by_quota, pool)
 
 
 def _gate_cases(factory: WorkloadFactory, pool: Pool) -> Iterator[Case]:
@@ -190,10 +186,6 @@ def _owned(document: Object, owner: Object) -> Object:
     return document
 
 
-def _create(document: Object) -> Action:
-    return lambda context: dry_run(context.client, document)
-
-
 def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
     """Returns an action that waits until Kueue admits the owner, and then creates the forged object."""
 
@@ -208,9 +200,8 @@ def _forge(owner: Object, forged: Callable[[Object], Object]) -> Action:
 def _refused(context: RehearsalContext, job: Object, title: str) -> Outcome | None:
     """Waits for Kueue's decision; returns None if Kueue admits the Job."""
     decision = kueue_decision(context, job)
-    if decision.verdict == "admitted":
-        return None
-    return Outcome("unanswered", message=f"Kueue must admit {title}: {decision.message}")
+    message = f"Kueue must admit {title}: {decision.message}"
+    return None if decision.verdict == "admitted" else Outcome("unanswered", message=message)
 
 
 def _change_running(job: Object, patch: Object) -> Action:
@@ -219,16 +210,15 @@ def _change_running(job: Object, patch: Object) -> Action:
     def action(context: RehearsalContext) -> Outcome:
         client = context.client
         created = client.create(job)
-        api, kind, name = created["apiVersion"], created["kind"], created["metadata"]["name"]
-        namespace = created["metadata"]["namespace"]
+        name = created["metadata"]["name"]
         if refused := _refused(context, created, f"Job {name}"):
             return refused
 
         def is_resumed() -> bool:
-            return client.get(api, kind, name, namespace)["spec"].get("suspend") is False
+            return client.get(*address_of(created))["spec"].get("suspend") is False
 
         context.until(f"Kueue resumes Job {name}", is_resumed, context.timeouts.admission_s)
-        return classify_response(client, lambda: client.patch(api, kind, name, patch, namespace, dry_run=True))
+        return classify_response(client, lambda: client.patch_object(created, patch, dry_run=True))
 
     return action
 
@@ -237,11 +227,9 @@ def _remove_gate(pod: Object, sender: str, labels: dict[str, str]) -> Action:
     """Returns an action that removes all gates of a gated pod, and adds labels, as a user."""
 
     def action(context: RehearsalContext) -> Outcome:
-        metadata = context.client.with_user(user(JOB_CONTROLLER)).create(pod)["metadata"]
+        created = context.client.with_user(user(JOB_CONTROLLER)).create(pod)
         client = context.client.with_user(sender)
         patch = {"metadata": {"labels": labels}, "spec": {"schedulingGates": None}}
-        return classify_response(
-            client, lambda: client.patch(*POD, metadata["name"], patch, metadata["namespace"], dry_run=True)
-        )
+        return classify_response(client, lambda: client.patch_object(created, patch, dry_run=True))
 
     return action

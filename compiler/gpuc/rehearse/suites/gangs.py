@@ -213,14 +213,10 @@ def _compete(context: RehearsalContext, first: Work, second: Work) -> Outcome:
     Returns preempted with the message of the first Workload, otherwise Kueue's decision about the second Job.
     """
     first_job = submit(context, first)
-    if isinstance(first_job, Outcome):
-        return first_job
     first_decision = kueue_decision(context, first_job)
     if first_decision.verdict != "admitted":
         return replace(first_decision, message=f"the first Job must be admitted: {first_decision.message}")
     second_job = submit(context, second)
-    if isinstance(second_job, Outcome):
-        return second_job
 
     def settled() -> tuple[str] | None:
         preempted = condition(context.workload_of(first_job) or {}, "Preempted").get("message", "")

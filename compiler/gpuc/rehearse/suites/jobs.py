@@ -14,9 +14,9 @@ from gpuc.kubernetes.kueue import LEVEL_LABELS, PRIORITY_LABEL, QUEUE_LABEL, REQ
 from gpuc.kubernetes.node_pool import INSTANCE_TYPE
 from gpuc.model import Cluster, ClusterQueue, Namespace
 from gpuc.model.names import EFA, PLACEHOLDER_REGISTRY, POOL_LABEL
-from gpuc.rehearse.client import ApiError, Object, WaitError, condition, is_true, new_object
+from gpuc.rehearse.client import Object, WaitError, condition, is_true, new_object
 from gpuc.rehearse.context import CLUSTER_QUEUE, HOLD, RehearsalContext
-from gpuc.rehearse.outcome import Outcome, Request, refusing_component
+from gpuc.rehearse.outcome import Outcome, Request
 from gpuc.rehearse.sample_namespaces import LABEL
 from gpuc.rehearse.sample_workloads import CONTAINER_SECURITY, REPLACE_FAILED, security_context
 from gpuc.rehearse.suites import NODES_BATCH, Case
@@ -116,18 +116,14 @@ def _pod(cluster: Cluster, namespace: Namespace, work: Work) -> Object:
     }
 
 
-def submit(context: RehearsalContext, work: Work) -> Object | Outcome:
-    """Creates a Job; returns the Job, or the outcome if the Job is refused."""
-    try:
-        return context.client.create(job_of(context.cluster, work))
-    except ApiError as error:
-        return Outcome("refused", by=refusing_component(error.message), message=error.message)
+def submit(context: RehearsalContext, work: Work) -> Object:
+    """Creates a Job. Raises ApiError if the Job is refused."""
+    return context.client.create(job_of(context.cluster, work))
 
 
 def admission(context: RehearsalContext, work: Work) -> Outcome:
     """Submits a Job, waits for Kueue's decision, and returns the decision."""
-    submitted = submit(context, work)
-    return submitted if isinstance(submitted, Outcome) else kueue_decision(context, submitted)
+    return kueue_decision(context, submit(context, work))
 
 
 def run(context: RehearsalContext, work: Work) -> Outcome:
@@ -136,8 +132,6 @@ def run(context: RehearsalContext, work: Work) -> Outcome:
     The wait for a Job whose pods keep running ends when the pods are bound.
     """
     submitted = submit(context, work)
-    if isinstance(submitted, Outcome):
-        return submitted
     decision = kueue_decision(context, submitted)
     return placed(context, submitted, work, decision) if decision.verdict == "admitted" else decision
 

@@ -186,8 +186,6 @@ def fill(context: RehearsalContext, jobs: list[Work], nodes: int | None) -> Outc
     node_names: set[str] = set()
     for work in jobs:
         job = submit(context, work)
-        if isinstance(job, Outcome):
-            return job
         decision = kueue_decision(context, job)
         if decision.verdict != "admitted":
             return decision

@@ -20,7 +20,7 @@ from gpuc.model.names import POOL_LABEL
 from gpuc.model.tenant import NamespaceQuota
 from gpuc.parts.workload_kinds import pod_frameworks
 from gpuc.pipeline.stages import CompiledSpec
-from gpuc.rehearse.client import Object, is_true, new_object
+from gpuc.rehearse.client import Object, address_of, is_true, new_object
 from gpuc.rehearse.context import HOLD, POD, WORKLOAD, RehearsalContext
 from gpuc.rehearse.expectation import expect, predict
 from gpuc.rehearse.outcome import Outcome, Request
@@ -244,13 +244,12 @@ def _bind(context: RehearsalContext, pod: Object) -> Outcome:
     refused = _create(context, pod)
     if refused.verdict != "admitted":
         return refused
-    name, namespace = pod["metadata"]["name"], pod["metadata"]["namespace"]
 
     def bound() -> Object | None:
-        found = context.client.get(*POD, name, namespace)
+        found = context.client.get(*address_of(pod))
         return found if found["spec"].get("nodeName") else None
 
-    found = [context.until(f"a node for Pod {name}", bound, context.timeouts.node_s)]
+    found = [context.until(f"a node for Pod {pod['metadata']['name']}", bound, context.timeouts.node_s)]
     types = tuple(sorted({labels[INSTANCE_TYPE] for labels in context.node_labels(found)}))
     return Outcome("bound", pool=_pools(context, found), instance_types=types)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
 from gpuc.diagnostics.report.document import Block, Heading, Table, section
+from gpuc.diagnostics.words import counted
 from gpuc.rehearse.layout import Report
 
 UNCHANGED = ("kept", "applied", "active")
@@ -109,19 +110,13 @@ T = TypeVar("T", NodeOutcome, WorkloadOutcome, ObjectOutcome, QueueOutcome)
 
 def summary(result: TransitionResult) -> str:
     """Returns the result in one line."""
-    parts = [
-        f"{_counted('nodes', (node.outcome for node in result.nodes))}",
-        f"{_counted('workloads', (workload.outcome for workload in result.workloads))}",
-        f"{_counted('objects', (changed.outcome for changed in result.objects))}",
-    ]
+    parts = [_counted("node", result.nodes), _counted("workload", result.workloads), _counted("object", result.objects)]
     return f"{result.cluster}: {'; '.join(parts)}; {sum(result.seconds.values()):.0f} s"
 
 
-def _counted(name: str, outcomes: Iterable[str]) -> str:
-    counts = Counter(outcomes)
-    total = sum(counts.values())
-    noun = name.removesuffix("s") if total == 1 else name
-    return f"{total} {noun}" + "".join(f", {count} {outcome}" for outcome, count in sorted(counts.items()))
+def _counted(noun: str, rows: Sequence[T]) -> str:
+    counts = Counter(row.outcome for row in rows)
+    return counted(len(rows), noun) + "".join(f", {count} {outcome}" for outcome, count in sorted(counts.items()))
 
 
 def _title(result: TransitionResult) -> str:

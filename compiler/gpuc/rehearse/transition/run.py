@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from gpuc.pipeline.fleet_catalog import fleet_catalog
 from gpuc.pipeline.fleet_policies import fleet_policies
 from gpuc.pipeline.rehearsed_spec import without_namespaces
 from gpuc.pipeline.stages import CompiledSpec, compile_source
-from gpuc.rehearse.apply import ARGO_CD, apply_object, apply_waves
+from gpuc.rehearse.apply import ARGO_CD, apply_object, apply_waves, measured
 from gpuc.rehearse.argocd.object_diff import ObjectKey, diff_objects, key_of
 from gpuc.rehearse.client import Client, Object
 from gpuc.rehearse.crds import Definitions, definitions
@@ -25,7 +25,7 @@ from gpuc.rehearse.instance_types import zones_of
 from gpuc.rehearse.plane import ControlPlane
 from gpuc.rehearse.plane.kueue import start_kueue
 from gpuc.rehearse.plane.kwok import start_karpenter
-from gpuc.rehearse.plane.site import Settings
+from gpuc.rehearse.plane.site import Settings, with_nodes_of
 from gpuc.rehearse.process import free_ports
 from gpuc.rehearse.programs import Programs
 from gpuc.rehearse.substitute import replacement_objects, settings, split_by_kind
@@ -64,26 +64,18 @@ def shared_settings(before: CompiledSpec, others: Iterable[CompiledSpec], defini
     """
     specs = (before, *others)
     zones = sorted({zone for spec in specs for zone in zones_of(spec.cluster)})
-    first = settings(before, definitions, zones)
-    kueue_configuration, has_gatekeeper = first.kueue_configuration, first.has_gatekeeper
-    types = {row["name"]: row for row in first.instance_types}
-    stages = {row["metadata"]["name"]: row for row in first.node_stages}
-    resources = dict.fromkeys(first.policy_resources)
-    for spec in specs[1:]:
-        other = settings(spec, definitions, zones)
-        types = {row["name"]: row for row in other.instance_types} | types
-        stages = {row["metadata"]["name"]: row for row in other.node_stages} | stages
-        resources |= dict.fromkeys(other.policy_resources)
-        kueue_configuration = kueue_configuration or other.kueue_configuration
-        has_gatekeeper = has_gatekeeper or other.has_gatekeeper
-    return replace(
-        first,
-        kueue_configuration=kueue_configuration,
-        has_gatekeeper=has_gatekeeper,
-        instance_types=tuple(types.values()),
-        node_stages=tuple(stages.values()),
-        policy_resources=tuple(resources),
-    )
+    shared, *rest = (settings(spec, definitions, zones) for spec in specs)
+    for other in rest:
+        nodes = with_nodes_of(other, shared)
+        shared = replace(
+            shared,
+            instance_types=nodes.instance_types,
+            node_stages=nodes.node_stages,
+            kueue_configuration=shared.kueue_configuration or other.kueue_configuration,
+            has_gatekeeper=shared.has_gatekeeper or other.has_gatekeeper,
+            policy_resources=tuple(dict.fromkeys((*shared.policy_resources, *other.policy_resources))),
+        )
+    return shared
 
 
 def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, definitions: Definitions) -> Settings:
@@ -91,21 +83,16 @@ def restart_changed(plane: ControlPlane, running: Settings, spec: CompiledSpec, 
 
     Returns the settings with which the programs run now.
     """
-    wanted = settings(spec, definitions)
-    changed = []
-    known = running.kueue_configuration
-    if known is not None and wanted.kueue_configuration not in (None, known):
-        changed.append(_KUEUE)
-    if wanted.karpenter_gates != running.karpenter_gates:
-        changed.append(_KARPENTER)
-    if not changed:
+    wanted, known = settings(spec, definitions), running.kueue_configuration
+    is_changed = {
+        _KUEUE: known is not None and wanted.kueue_configuration not in (None, known),
+        _KARPENTER: wanted.karpenter_gates != running.karpenter_gates,
+    }
+    if not any(is_changed.values()):
         return running
-    now = replace(
-        running,
-        kueue_configuration=wanted.kueue_configuration or running.kueue_configuration,
-        karpenter_gates=wanted.karpenter_gates,
-    )
-    _restart(plane, now, changed)
+    configuration = wanted.kueue_configuration or known
+    now = replace(running, kueue_configuration=configuration, karpenter_gates=wanted.karpenter_gates)
+    _restart(plane, now, [name for name, changed in is_changed.items() if changed])
     return now
 
 
@@ -124,19 +111,13 @@ def _restart(plane: ControlPlane, wanted: Settings, names: list[str]) -> None:
     site = plane.site
     site._ports = free_ports(_PORTS)
     site.stop(names)
-    starts: Mapping[str, Callable[[], object]] = {
-        _KUEUE: lambda: start_kueue(site, wanted.kueue_configuration or {}, _kueue_port(plane)),
-        _KARPENTER: lambda: start_karpenter(site, wanted),
-    }
-    for name in names:
-        starts[name]()
+    if _KUEUE in names:
+        configuration = json.loads((site.folder / "kueue.json").read_text(encoding="utf-8"))
+        start_kueue(site, wanted.kueue_configuration or {}, configuration["webhook"]["port"])
+    if _KARPENTER in names:
+        start_karpenter(site, wanted)
     for process in site.processes:
         process.wait_ready(READY_SECONDS)
-
-
-def _kueue_port(plane: ControlPlane) -> int:
-    configuration = json.loads((plane.site.folder / "kueue.json").read_text(encoding="utf-8"))
-    return int(configuration["webhook"]["port"])
 
 
 class RunningState:
@@ -177,30 +158,28 @@ class RunningState:
     def change_to(self, after: CompiledSpec) -> Observed:
         """Applies the state after, and returns what happened."""
         observed = Observed()
-        started = time.monotonic()
-        self._present = after_objects = self._served(after)
-        self._settings = restart_changed(self.plane, self._settings, after, self._definitions)
-        for document in replacement_objects(after.cluster):
-            self.client.apply(document, manager=ARGO_CD)
-        observed.objects = apply_change(self.client, self.before_objects, after_objects)
-        observed.seconds["apply"] = time.monotonic() - started
-        started = time.monotonic()
-        ending = {row.name for row in observed.objects if (row.kind, row.outcome) == ("Namespace", "pruned")}
-        seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
-        if self.explains_nodes and drifted(take_snapshot(self.client)) - drifted(self.snapshot):
-            if not await_decisions(self.client, self.snapshot):
-                repeat_events(self.plane, self._settings)
-                await_decisions(self.client, self.snapshot)
-            seen |= settle(self.client)
-        observed.seconds["observe"] = time.monotonic() - started
-        started = time.monotonic()
-        now = take_snapshot(self.client)
-        attempts = self._attempts(after_objects, now)
+        with measured(observed.seconds, "apply"):
+            self._present = after_objects = self._served(after)
+            self._settings = restart_changed(self.plane, self._settings, after, self._definitions)
+            for document in replacement_objects(after.cluster):
+                self.client.apply(document, manager=ARGO_CD)
+            observed.objects = apply_change(self.client, self.before_objects, after_objects)
+        with measured(observed.seconds, "observe"):
+            ending = {row.name for row in observed.objects if (row.kind, row.outcome) == ("Namespace", "pruned")}
+            seen = settle(self.client, is_expected=lambda snapshot: not _work_in(snapshot, ending))
+            if self.explains_nodes and drifted(take_snapshot(self.client)) - drifted(self.snapshot):
+                if not await_decisions(self.client, self.snapshot):
+                    repeat_events(self.plane, self._settings)
+                    await_decisions(self.client, self.snapshot)
+                seen |= settle(self.client)
+        with measured(observed.seconds, "create anew"):
+            now = take_snapshot(self.client)
+            attempts = self._attempts(after_objects, now)
         running = {pool.name for pool in self.before.cluster.pools if pool.always_running}
         observed.nodes = list(node_outcomes(self.snapshot, seen, now, running))
         observed.workloads = list(workload_outcomes(self.work, self.snapshot, now, attempts))
         observed.queues = list(queue_outcomes(self.snapshot, now))
-        observed.seconds["create anew"] = time.monotonic() - started
+
         return observed
 
     def _place_static_nodes(self) -> list[str]:
@@ -274,19 +253,17 @@ def transition(
     started = time.monotonic()
     with ControlPlane(programs, settings, progress) as plane:
         seconds["start"] = time.monotonic() - started
-        started = time.monotonic()
-        state = RunningState(plane, settings, crds, change.before)
-        problems = state.apply(progress)
-        seconds["state before"] = time.monotonic() - started
-        started = time.monotonic()
-        if change.workloads is None:
-            work = fillings(change.before.cluster)
-        else:
-            work, others = user_work(change.workloads, change.before.cluster)
-            problems += create_others(plane.client, others)
-        progress(f"starting {len(work)} workloads")
-        not_started = state.fill(work)
-        seconds["work"] = time.monotonic() - started
+        with measured(seconds, "state before"):
+            state = RunningState(plane, settings, crds, change.before)
+            problems = state.apply(progress)
+        with measured(seconds, "work"):
+            if change.workloads is None:
+                work = fillings(change.before.cluster)
+            else:
+                work, others = user_work(change.workloads, change.before.cluster)
+                problems += create_others(plane.client, others)
+            progress(f"starting {len(work)} workloads")
+            not_started = state.fill(work)
         progress("applying the change")
         observed = state.change_to(change.after)
         plane.require_alive()
@@ -294,15 +271,11 @@ def transition(
         notes = [*_notes(change, not_started, problems)]
         notes += [f"not applied, no such kind: {manifest}" for manifest in unserved]
         observed.seconds = seconds | observed.seconds
-        cluster, kubeconfig = change.after.cluster, str(plane.site.kubeconfig)
+        cluster = change.after.cluster
         yield TransitionResult(
-            **vars(observed),
-            cluster=cluster.name,
-            file=cluster.file,
-            before=change.name,
-            notes=tuple(notes),
-            kubeconfig=kubeconfig,
-        )
+            **vars(observed), cluster=cluster.name, file=cluster.file, before=change.name, notes=tuple(notes),
+            kubeconfig=str(plane.site.kubeconfig),
+        )  # fmt: skip
 
 
 def compiled_from(root: Path, source: Source, *, keeps_namespaces: bool = False) -> CompiledSpec:
@@ -330,7 +303,9 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
             "workloads without nodes use the rest of each quota."
         )
     yield "EC2NodeClasses are applied, but no controller reads them: the drift that they cause is not simulated."
-    if names := ", ".join(_changed_node_classes(change)):
+    changed = diff_objects(change.before.synced, change.after.synced)
+    classes = {manifest.name for manifest in (*changed.written, *changed.removed) if manifest.kind == _NODE_CLASS}
+    if names := ", ".join(sorted(classes)):
         yield f"The change contains EC2NodeClasses: {names}."
     yield (
         "Karpenter replaces drifted nodes within the disruption budgets, which can depend on the time of day. "
@@ -341,9 +316,3 @@ def _notes(change: Transition, not_started: dict[str, str], problems: Iterable[s
         yield f"{workload} did not run before the change, and is not observed: {problem}"
     for problem in problems:
         yield f"In the state before: {problem}"
-
-
-def _changed_node_classes(change: Transition) -> list[str]:
-    before = {manifest.name: manifest.document() for manifest in change.before.synced if manifest.kind == _NODE_CLASS}
-    after = {manifest.name: manifest.document() for manifest in change.after.synced if manifest.kind == _NODE_CLASS}
-    return sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

@@ -162,8 +162,7 @@ def report_ready(client: Client, snapshot: Snapshot, work: Iterable[Filling]) ->
         if owner["spec"].get("suspend"):
             continue
         status = {"active": spec["parallelism"], "ready": spec["parallelism"], "startTime": now_text()}
-        api, kind, name, namespace = filling.address
-        client.patch(api, kind, name, {"status": status}, namespace, "status")
+        client.patch_object(owner, {"status": status}, "status")
 
 
 def stop_work(client: Client, work: Iterable[Filling], timeout_s: float = START_SECONDS) -> None:

@@ -13,14 +13,13 @@ from gpuc.rehearse.apply import ARGO_CD, namespaces, steps
 from gpuc.rehearse.argocd.object_diff import (
     NO_PRUNE,
     ObjectDiff,
-    ObjectKey,
     diff_objects,
     is_deleted,
     is_unpruned,
     key_of,
 )
 from gpuc.rehearse.client import ApiError, Client, Object, WaitError
-from gpuc.rehearse.health import UnhealthyObject, wait_healthy
+from gpuc.rehearse.health import ObjectProblem, wait_healthy
 from gpuc.rehearse.substitute import simulated_document
 from gpuc.rehearse.transition.result import ObjectOutcome
 
@@ -55,21 +54,18 @@ def _apply_step(
 ) -> Iterator[ObjectOutcome]:
     accepted = []
     for manifest in changed:
-        key = key_of(manifest)
         try:
             client.apply(with_live_fields(client, manifest, ignored), dry_run=dry_run)
+            accepted.append(manifest)
         except ApiError as error:
-            yield _outcome(key, "refused", str(error))
-            continue
-        accepted.append(manifest)
-    unhealthy = {key_of(found.manifest): found for found in ([] if dry_run else _unhealthy(client, accepted))}
+            yield _outcome(manifest, "refused", str(error))
+    unhealthy = {} if dry_run else {id(found.manifest): found.message for found in _unhealthy(client, accepted)}
     for manifest in accepted:
-        key = key_of(manifest)
-        message = f"not healthy: {unhealthy[key].message}" if key in unhealthy else ""
-        yield _outcome(key, "applied", message)
+        message = unhealthy.get(id(manifest))
+        yield _outcome(manifest, "applied", f"not healthy: {message}" if message is not None else "")
 
 
-def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[UnhealthyObject]:
+def _unhealthy(client: Client, accepted: Iterable[Manifest]) -> list[ObjectProblem]:
     policies = [manifest for manifest in accepted if manifest.api.rpartition("/")[0] in _POLICY_GROUPS]
     try:
         return wait_healthy(client, policies, HEALTH_SECONDS)
@@ -117,14 +113,14 @@ def _prune(
         key = key_of(manifest)
         if any(source.syncs(manifest.file) for source in removed):
             message = "its Application is removed, and Argo CD keeps the objects of a removed Application"
-            yield _outcome(key, "left", message)
+            yield _outcome(manifest, "left", message)
         elif is_unpruned(manifest):
-            yield _outcome(key, "left", f"the annotation {OPTIONS} has {NO_PRUNE}")
+            yield _outcome(manifest, "left", f"the annotation {OPTIONS} has {NO_PRUNE}")
         else:
             if not dry_run:
                 client.delete(*key.address, now=False)
             message = "" if dry_run or is_deleted(client, key) else "the deletion waits for a finalizer"
-            yield _outcome(key, "pruned", message)
+            yield _outcome(manifest, "pruned", message)
 
 
 def removed_sources(before: Sequence[Manifest], after: Sequence[Manifest]) -> list[Source]:
@@ -137,5 +133,5 @@ def removed_sources(before: Sequence[Manifest], after: Sequence[Manifest]) -> li
     return [source for application in removed for source in application.sources]
 
 
-def _outcome(key: ObjectKey, outcome: str, message: str) -> ObjectOutcome:
-    return ObjectOutcome(key.kind, key.namespace, key.name, outcome, message)
+def _outcome(manifest: Manifest, outcome: str, message: str) -> ObjectOutcome:
+    return ObjectOutcome(manifest.kind, manifest.namespace, manifest.name, outcome, message)
