@@ -120,7 +120,7 @@ class DevicePlugin(NamedTuple):
 class Rehearsal(NamedTuple):
     """The program of a chart that `gpuc rehearse` runs.
 
-    The function `launch` of the module `rehearsal` beside the component returns its command line.
+    The function `start` of the module `rehearsal` beside the component starts the program.
     """
 
     program: str

@@ -11,9 +11,9 @@ from typing import Any, cast
 import pytest
 
 from gpuc.cluster.application import application_in, applications
-from gpuc.components.gatekeeper.rehearsal import launch as gatekeeper
-from gpuc.components.karpenter.rehearsal import launch as karpenter
-from gpuc.components.kueue.rehearsal import launch as kueue
+from gpuc.components.gatekeeper.rehearsal import start as gatekeeper
+from gpuc.components.karpenter.rehearsal import start as karpenter
+from gpuc.components.kueue.rehearsal import start as kueue
 from gpuc.pipeline.stages import CompiledSpec, compiled_spec
 from gpuc.rehearse.argocd.cluster import required_namespaces, system_nodes
 from gpuc.rehearse.argocd.http_handlers import address
@@ -57,7 +57,7 @@ def test_kueue_reads_its_config_map_and_listens_at_its_service(tmp_path: Path) -
         (Mount("/config.yaml", "ConfigMap", "c", "config.yaml"), file),
         (Mount("/tmp/k8s-webhook-server/serving-certs", "Secret", "s", ""), tmp_path / "certs"),
     ]
-    launch = kueue(pod_run(tmp_path, ["--config=/config.yaml", "--zap-log-level=2"], mounted))
+    launch: Any = kueue(pod_run(tmp_path, ["--config=/config.yaml", "--zap-log-level=2"], mounted))
     [config] = [word.partition("=")[2] for word in launch.arguments if word.startswith("--config=")]
     read = json.loads(Path(config).read_text())
     assert read["webhook"] == {"host": "127.70.0.9", "port": 443, "certDir": str(tmp_path / "certs")}
@@ -69,8 +69,8 @@ def test_kueue_reads_its_config_map_and_listens_at_its_service(tmp_path: Path) -
 
 
 def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -> None:
-    webhook = gatekeeper(pod_run(tmp_path, ["--port=8443", "--health-addr=:9090", "--operation=webhook"], []))
-    audit = gatekeeper(pod_run(tmp_path, ["--health-addr=:9090", "--operation=audit"], []))
+    webhook: Any = gatekeeper(pod_run(tmp_path, ["--port=8443", "--health-addr=:9090", "--operation=webhook"], []))
+    audit: Any = gatekeeper(pod_run(tmp_path, ["--health-addr=:9090", "--operation=audit"], []))
     assert {"--host=127.70.0.9", "--port=443", "--operation=webhook"} <= set(webhook.arguments)
     assert not [word for word in audit.arguments if word.startswith(("--host", "--port="))]
     assert not [word for word in webhook.arguments if "=:" in word]
@@ -79,7 +79,7 @@ def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -
 def test_the_rehearsal_overrides_feature_gates_of_karpenter(tmp_path: Path) -> None:
     run = pod_run(tmp_path, [], [], karpenter_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
     run.variables["FEATURE_GATES"] = "ReservedCapacity=true,NodeOverlay=true"
-    launch = karpenter(run)
+    launch: Any = karpenter(run)
     gates = dict(pair.split("=") for pair in launch.environment["FEATURE_GATES"].split(","))
     assert gates == {"ReservedCapacity": "false", "NodeOverlay": "true"}
     assert json.loads(Path(launch.environment["INSTANCE_TYPES_FILE_PATH"]).read_text()) == [{"name": "g6.xlarge"}]
