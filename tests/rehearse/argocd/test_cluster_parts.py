@@ -20,6 +20,7 @@ from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedContr
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.process import ProgramError
+from gpuc.rehearse.programs import Programs
 
 FLEET = Path(__file__).parents[3]
 
@@ -35,6 +36,8 @@ def pod_run(folder: Path, words: list[str], mounted: list[tuple[Mount, Path]], *
         port=lambda: next(ports),
         kubeconfig=Path("/kubeconfig"),
         kubeconfig_of=lambda name, user: Path(f"/kubeconfig-{name}-{user}"),
+        programs=Programs(Path("/programs")),
+        spawn=lambda name, program, words, ready, variables: SimpleNamespace(arguments=words, environment=variables),
     )
     ports_of_pod = [{"name": "webhook-server", "containerPort": 9443}]
     pod = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "manager", "ports": ports_of_pod}]}}
@@ -54,7 +57,7 @@ def test_kueue_reads_its_config_map_and_listens_at_its_service(tmp_path: Path) -
         (Mount("/config.yaml", "ConfigMap", "c", "config.yaml"), file),
         (Mount("/tmp/k8s-webhook-server/serving-certs", "Secret", "s", ""), tmp_path / "certs"),
     ]
-    launch = kueue(pod_run(tmp_path, ["--config=/config.yaml", "--zap-log-level=2"], mounted))
+    launch: Any = kueue(pod_run(tmp_path, ["--config=/config.yaml", "--zap-log-level=2"], mounted))
     [config] = [word.partition("=")[2] for word in launch.arguments if word.startswith("--config=")]
     read = json.loads(Path(config).read_text())
     assert read["webhook"] == {"host": "127.70.0.9", "port": 443, "certDir": str(tmp_path / "certs")}
@@ -66,8 +69,8 @@ def test_kueue_reads_its_config_map_and_listens_at_its_service(tmp_path: Path) -
 
 
 def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -> None:
-    webhook = gatekeeper(pod_run(tmp_path, ["--port=8443", "--health-addr=:9090", "--operation=webhook"], []))
-    audit = gatekeeper(pod_run(tmp_path, ["--health-addr=:9090", "--operation=audit"], []))
+    webhook: Any = gatekeeper(pod_run(tmp_path, ["--port=8443", "--health-addr=:9090", "--operation=webhook"], []))
+    audit: Any = gatekeeper(pod_run(tmp_path, ["--health-addr=:9090", "--operation=audit"], []))
     assert {"--host=127.70.0.9", "--port=443", "--operation=webhook"} <= set(webhook.arguments)
     assert not [word for word in audit.arguments if word.startswith(("--host", "--port="))]
     assert not [word for word in webhook.arguments if "=:" in word]
@@ -76,7 +79,7 @@ def test_only_the_webhook_of_gatekeeper_listens_at_the_service(tmp_path: Path) -
 def test_the_rehearsal_overrides_feature_gates_of_karpenter(tmp_path: Path) -> None:
     run = pod_run(tmp_path, [], [], karpenter_gates={"ReservedCapacity": False}, instance_types=[{"name": "g6.xlarge"}])
     run.variables["FEATURE_GATES"] = "ReservedCapacity=true,NodeOverlay=true"
-    launch = karpenter(run)
+    launch: Any = karpenter(run)
     gates = dict(pair.split("=") for pair in launch.environment["FEATURE_GATES"].split(","))
     assert gates == {"ReservedCapacity": "false", "NodeOverlay": "true"}
     assert json.loads(Path(launch.environment["INSTANCE_TYPES_FILE_PATH"]).read_text()) == [{"name": "g6.xlarge"}]
