@@ -204,13 +204,7 @@ class Client:
             connection.close()
 
     def wait_for(
-        self,
-        api: str,
-        kind: str,
-        name: str,
-        predicate: Callable[[Object], bool],
-        timeout_s: float,
-        namespace: str = "",
+        self, api: str, kind: str, name: str, predicate: Callable[[Object], bool], timeout_s: float, namespace: str = ""
     ) -> Object:
         """Waits until the predicate is true for an object, and returns the object.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 from gpuc.documents.reader import load_yaml
@@ -25,16 +26,8 @@ SIMULATED = (f"{SIMULATED_GROUP}/v1alpha1", SIMULATED_CLASS)
 RESERVED_GATE = "ReservedCapacity"
 TESTED_FRAMEWORKS = {"batch/job", "pod", "deployment", "statefulset"}
 """Frameworks of Kueue whose objects get pods in a rehearsal."""
-ALWAYS = (
-    "AWS: AMIs, subnets, security groups, EC2NodeClasses, launch templates, capacity, and how nodes boot.",
-    "GPU software: driver, device plugin, MIG manager, DCGM. Simulated nodes have their devices from the start.",
-    "Network traffic: NetworkPolicies are stored, but no network plugin enforces them.",
-    "Argo CD and Prometheus: only the schemas of Applications, AppProjects and monitoring objects are checked.",
-    "Container images, NCCL, and throughput.",
-)
-OF_POLICIES = (
-    "Gatekeeper's audit of running pods: policy examples with a running pod are skipped.",
-    "Policies on owned objects: policy examples whose owner does not exist are skipped. Suite counted tests some.",
+_SENTENCES: dict[str, dict[str, list[str]]] = load_yaml(
+    Path(__file__).with_name("sentences.yaml").read_text(encoding="utf-8")
 )
 
 
@@ -86,40 +79,25 @@ def replacement_objects(cluster: Cluster) -> list[Object]:
 
 def substitutions(spec: CompiledSpec, definitions: Definitions) -> list[str]:
     """Returns sentences about the simulated and replaced parts of a cluster."""
-    sentences = [
-        f"Every NodePool references a {SIMULATED_CLASS}. EC2NodeClasses are applied, but no controller reads them.",
-        "Instance types, prices and zones come from gpuc's catalog. Nodes are simulated and run no containers.",
-        "Nodes have the allocatable resources that the compiler predicts. DaemonSets start no pods.",
-        "Applications, the AppProject and monitoring objects are applied, but no controller reads them.",
-    ]
-    if spec.cluster.queues:
-        sentences += [
-            "The API server calls webhooks through Services of type ExternalName.",
-            "Kueue's visibility server is disabled.",
-            "Kueue's replacement of failed nodes is disabled: a simulated node's hostname label differs from its name.",
-        ]
-    if spec.cluster.policies:
-        sentences.append("Gatekeeper's webhook only receives the kinds that a constraint matches.")
-    if _gates(spec.values("karpenter")) != _installed_gates(spec.values("karpenter")):
-        sentences.append(
-            f"Karpenter's feature gate {RESERVED_GATE} is disabled: the simulated provider has no capacity "
-            "reservations, so the capacity of type reserved is unlimited."
-        )
-    if spec.staying:
-        names = ", ".join(spec.staying)
-        sentences.append(f"Elements with `leaving: true` or `hold: true` are tested without this field: {names}.")
-    if spec.moved:
-        sentences.append(f"These components are in the namespaces of the release set: {', '.join(spec.moved)}.")
-    if any(pool.startup_taints for pool in spec.cluster.pools):
-        sentences.append(
-            "Startup taints are removed as soon as a node is ready, because the agents that remove them do not run."
-        )
-    if definitions.structural:
-        sentences.append(
-            "These CustomResourceDefinitions come from gpuc's schema tables, without the CEL rules and defaults of "
-            f"upstream. --crds DIR installs the files of upstream: {', '.join(definitions.structural)}."
-        )
-    return sentences
+    values = spec.values("karpenter")
+    facts = {
+        "always": SIMULATED_CLASS,
+        "queues": spec.cluster.queues,
+        "policies": spec.cluster.policies,
+        "disabled gate": RESERVED_GATE if _gates(values) != _installed_gates(values) else "",
+        "staying": ", ".join(spec.staying),
+        "moved": ", ".join(spec.moved),
+        "startup taints": any(pool.startup_taints for pool in spec.cluster.pools),
+        "structural": ", ".join(definitions.structural),
+    }
+    return list(_sentences("replaced", facts))
+
+
+def _sentences(section: str, facts: Mapping[str, object]) -> Iterator[str]:
+    """Yields the sentences of a section about the facts whose value counts as true, in the order of the facts."""
+    for key in (key for key, value in facts.items() if value):
+        for sentence in _SENTENCES[section][key]:
+            yield sentence.format(value=facts[key], filled_pods=FILLED_PODS)
 
 
 def _gates(values: Mapping[str, Any]) -> dict[str, bool]:
@@ -151,35 +129,20 @@ def not_tested(cluster: Cluster, unserved: Iterable[Manifest] = ()) -> tuple[str
     Args:
         unserved: objects that are not applied.
     """
-    sentences = [*ALWAYS, *_of_optional_sections(cluster)]
-    if cluster.tenants and (devices := unfilled_quotas(cluster)):
-        sentences.append(
-            "The limit of ResourceQuotas for these resources, because no quota is set or more than "
-            f"{FILLED_PODS} pods would be needed: {', '.join(devices)}."
-        )
-    if queues := unused_queues(cluster):
-        sentences.append(f"ClusterQueues that no namespace may use: {', '.join(queues)}.")
-    if pools := [pool.name for pool in cluster.gpu_pools if pool.counted == "quota"]:
-        sentences.append(f"Nodes full of slices or shares, for pools that ResourceQuotas count: {', '.join(pools)}.")
-    if cluster.spec.charts:
-        sentences.append(f"Further charts, which are not installed: {', '.join(cluster.spec.charts)}.")
-    if objects := ", ".join(map(str, unserved)):
-        sentences.append(f"Objects of kinds that no CustomResourceDefinition of the rehearsal has: {objects}.")
-    if frameworks := sorted(set(cluster.frameworks) - TESTED_FRAMEWORKS):
-        sentences.append(f"Workloads of frameworks of Kueue whose controllers do not run: {', '.join(frameworks)}.")
-    return tuple(sentences)
-
-
-def _of_optional_sections(cluster: Cluster) -> Iterator[str]:
-    """Yields sentences about policies, and about sections that the spec does not have."""
-    if not cluster.tenants:
-        yield "Tenants: the spec has none, so namespaces, permissions and quotas have no test cases."
-    if not cluster.queues:
-        yield "Kueue: the spec has no queues, so the control plane has no Kueue, and queues no test cases."
-    if not cluster.policies:
-        yield "Gatekeeper: the spec has no policies, so the control plane has no Gatekeeper."
-        return
-    yield from OF_POLICIES
     own = [name for name, policy in cluster.policies.items() if policy.own_examples is not None]
-    if own and (without := [name for name in own if name not in SampleNamespaces(cluster).examples]):
-        yield f"Policies of the fleet without settings or without usable denied examples: {', '.join(without)}."
+    usable = SampleNamespaces(cluster).examples if own else {}
+    facts = {
+        "always": True,
+        "no tenants": not cluster.tenants,
+        "no queues": not cluster.queues,
+        "no policies": not cluster.policies,
+        "policies": cluster.policies,
+        "policies without examples": ", ".join(name for name in own if name not in usable),
+        "unfilled quotas": ", ".join(unfilled_quotas(cluster)) if cluster.tenants else "",
+        "unused queues": ", ".join(unused_queues(cluster)),
+        "pools of quotas": ", ".join(pool.name for pool in cluster.gpu_pools if pool.counted == "quota"),
+        "charts": ", ".join(cluster.spec.charts),
+        "unserved": ", ".join(map(str, unserved)),
+        "frameworks": ", ".join(sorted(set(cluster.frameworks) - TESTED_FRAMEWORKS)),
+    }
+    return tuple(_sentences("not tested", facts))

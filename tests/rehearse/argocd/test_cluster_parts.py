@@ -23,6 +23,7 @@ from gpuc.rehearse.argocd.simulated_controllers import FINALIZER, SimulatedContr
 from gpuc.rehearse.certificates import Authority
 from gpuc.rehearse.client import ApiError, Client
 from gpuc.rehearse.process import ProgramError
+from gpuc.rehearse.programs import Programs
 
 FLEET = Path(__file__).parents[3]
 
@@ -38,6 +39,8 @@ def pod_run(folder: Path, words: list[str], mounted: list[tuple[Mount, Path]], *
         port=lambda: next(ports),
         kubeconfig=Path("/kubeconfig"),
         kubeconfig_of=lambda name, user: Path(f"/kubeconfig-{name}-{user}"),
+        programs=Programs(Path("/programs")),
+        spawn=lambda name, program, words, ready, variables: SimpleNamespace(arguments=words, environment=variables),
     )
     ports_of_pod = [{"name": "webhook-server", "containerPort": 9443}]
     pod = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "manager", "ports": ports_of_pod}]}}

@@ -49,9 +49,9 @@ class Server:
             self.stored = {key: found for key, found in self.stored.items() if key[1] != name}
         self.heals()
 
-    def patch(self, api: str, kind: str, name: str, changes: dict[str, Any], namespace: str = "") -> None:
-        found = self.stored[kind, namespace, name]
-        self.put(_merged(found, changes))
+    def patch_object(self, document: dict[str, Any], changes: dict[str, Any]) -> None:
+        metadata = document["metadata"]
+        self.put(_merged(self.stored[document["kind"], metadata.get("namespace", ""), metadata["name"]], changes))
         self.heals()
 
     def list_all(self, api: str, kind: str, namespace: str = "", labels: str = "") -> list[dict[str, Any]]:
@@ -226,7 +226,7 @@ def test_a_manual_edit_that_a_policy_refuses_is_not_a_failure(
     def refuse(*arguments: Any, **options: Any) -> None:
         raise ApiError(403, "ValidatingAdmissionPolicy refuses")
 
-    monkeypatch.setattr(Server, "patch", refuse)
+    monkeypatch.setattr(Server, "patch_object", refuse)
     edit = run_manual_edit(runner, next(sample_manual_edits(runner)))
     assert edit.note == "refused: ValidatingAdmissionPolicy refuses"
     assert not edit.is_late
