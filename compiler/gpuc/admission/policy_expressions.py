@@ -190,13 +190,10 @@ class Evaluation:
     def _variable(self, name: str) -> Result:
         if name not in self._results:
             signature = self._source.signatures[name]
-            if signature is None or signature not in self._shared:
-                result = self._evaluate(self._source.variables[name], self._order[name])
-                if signature is not None:
-                    self._shared[signature] = result
-                self._results[name] = result
-            else:
-                self._results[name] = self._shared[signature]
+            known: dict[Any, Result] = self._results if signature is None else self._shared
+            if (key := signature or name) not in known:
+                known[key] = self._evaluate(self._source.variables[name], self._order[name])
+            self._results[name] = known[key]
         return self._results[name]
 
     def _message(self, validation: Validation) -> str:

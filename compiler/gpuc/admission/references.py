@@ -56,8 +56,7 @@ def _service_account(objects: ObjectSet, namespace: str, pod: PodPart) -> Iterat
     name = str(dig(pod.spec, "serviceAccountName") or "default")
     if not objects.once(SymbolTable).has(_SERVICE_ACCOUNT, name, namespace):
         fix = f"create ServiceAccount {name}, or remove serviceAccountName"
-        message = f"ServiceAccount {namespace}/{name} does not exist"
-        yield _missing(objects, f"ServiceAccount {name}", message, ("spec", "serviceAccountName"), fix)
+        yield _missing(objects, "ServiceAccount", name, "serviceAccountName", fix, f"{namespace}/")
     account = objects.find("", "ServiceAccount", name, namespace)
     if account is not None and str(account.annotations.get(_MOUNTABLE_SECRETS)).lower() in ("true", "t", "1"):
         message = f"{account} limits the Secrets of its pods with the annotation {_MOUNTABLE_SECRETS}"
@@ -66,7 +65,6 @@ def _service_account(objects: ObjectSet, namespace: str, pod: PodPart) -> Iterat
 
 def _priority(objects: ObjectSet, pod: PodPart) -> Iterator[Decision]:
     name = dig(pod.spec, "priorityClassName")
-    field: Path = ("spec", "priorityClassName")
     if not name:
         value = 0
     elif objects.once(SymbolTable).has(_PRIORITY_CLASS, str(name), ""):
@@ -75,8 +73,7 @@ def _priority(objects: ObjectSet, pod: PodPart) -> Iterator[Decision]:
         yield from _preemption(pod, name, manifest)
     else:
         fix = "remove priorityClassName, or name an existing PriorityClass"
-        message = f"PriorityClass {name} does not exist"
-        yield _missing(objects, f"PriorityClass {name}", message, field, fix)
+        yield _missing(objects, "PriorityClass", name, "priorityClassName", fix)
         return
     if (declared := dig(pod.spec, "priority")) not in (None, value):
         cause = f"PriorityClass {name} has the value {value}" if name else "the pod has no PriorityClass"
@@ -111,12 +108,11 @@ def _operator_classes(objects: ObjectSet) -> set[str]:
 
 
 def _runtime_class(objects: ObjectSet, pod: PodPart) -> Iterator[Decision]:
-    name, field = dig(pod.spec, "runtimeClassName"), ("spec", "runtimeClassName")
+    name = dig(pod.spec, "runtimeClassName")
     manifest = objects.find(*_RUNTIME_CLASS, str(name)) if name else None
     if name and manifest is None and str(name) not in _operator_classes(objects):
         fix = "remove runtimeClassName, or name an existing RuntimeClass"
-        message = f"RuntimeClass {name} does not exist"
-        yield _missing(objects, f"RuntimeClass {name}", message, field, fix)
+        yield _missing(objects, "RuntimeClass", name, "runtimeClassName", fix)
         return
     body = manifest.body if manifest is not None else {}
     expected = quantities(dig(body, "overhead", "podFixed"))
@@ -196,7 +192,8 @@ def _scheduling(pod: PodPart) -> Iterator[Decision]:
             yield Decision("denied", "schedulingGates", message, field=field, fix=f"remove scheduling gate {name}")
 
 
-def _missing(objects: ObjectSet, check: str, message: str, field: Path, fix: str) -> Decision:
+def _missing(objects: ObjectSet, kind: str, name: str, key: str, fix: str, namespace: str = "") -> Decision:
+    check, message, field = f"{kind} {name}", f"{kind} {namespace}{name} does not exist", ("spec", key)
     if objects.is_complete:
         return Decision("denied", check, message, field=field, fix=fix)
     return Decision("unknown", check, f"{message} in the input", field=field)

@@ -58,21 +58,16 @@ def _decisions(quota: Manifest, created: list[tuple[Body, int]]) -> Iterator[Dec
         for document, count in created
         if any(is_key_of(key, document) for key in _hard(quota)) and is_in_scope(quota, document)
     ]
-    denied = False
-    for document, _ in counted:
-        for decision in _missing(quota, document) if is_pod(document) else ():
-            denied = True
-            yield decision
+    denials = [decision for document, _ in counted if is_pod(document) for decision in _missing(quota, document)]
     usages = [(document, count, usage(document)) for document, count in counted]
     total: Resources = {}
     for _, count, amounts in usages:
         total = add(total, {key: count * amount for key, amount in amounts.items()})
     for key, most in _hard(quota).items():
         if key in total and total[key] > most:
-            denied = True
-            yield _exceeded(quota, key, most, total[key], [row for row in usages if row[2].get(key)])
-    if counted and not denied:
-        yield Decision("allowed", str(quota), "", quota, ("spec", "hard"))
+            denials.append(_exceeded(quota, key, most, total[key], [row for row in usages if row[2].get(key)]))
+    if counted:
+        yield from denials or [Decision("allowed", str(quota), "", quota, ("spec", "hard"))]
 
 
 def _missing(quota: Manifest, document: Body) -> Iterator[Decision]:

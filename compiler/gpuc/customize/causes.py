@@ -18,7 +18,7 @@ Verify = Callable[[Sequence[Artifact]], Sequence[ObjectFinding]]
 
 
 def split_by_cause(
-    cluster: Cluster, emitted: Sequence[Artifact], found: Sequence[ObjectFinding], verify: Verify
+    cluster: Cluster, emitted: Sequence[Artifact], artifacts: Sequence[Artifact], verify: Verify
 ) -> tuple[list[Finding], list[ObjectFinding]]:
     """Returns the findings that customizations cause, at the lines of the user, and all other findings.
 
@@ -28,9 +28,9 @@ def split_by_cause(
 
     Args:
         emitted: the artifacts without customizations.
-        found: the findings about the artifacts with customizations.
+        artifacts: the artifacts with customizations.
     """
-    entries = Customizer(cluster).entries
+    entries, found = Customizer(cluster).entries, verify(artifacts)
     if not entries or not found:
         return [], list(found)
     without_any = {_key(finding) for finding in verify(emitted)}

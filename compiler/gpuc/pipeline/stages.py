@@ -142,8 +142,7 @@ def compile_source(
     accepts_errors = any(finding.is_error and finding not in findings for finding in reported)
     customizer = Customizer(cluster)
     emitted_artifacts, artifacts = _output(cluster, customizer, written, send)
-    verified = partial(_verified, cluster)
-    caused, others = split_by_cause(cluster, emitted_artifacts, verified(artifacts), verified)
+    caused, others = split_by_cause(cluster, emitted_artifacts, artifacts, partial(_verified, cluster))
     bugs = [finding.to_finding() for finding in others if fleet.mark(finding) is None]
     reported += [*customizer.findings(artifacts), *caused, *_policy_findings(others, artifacts, fleet)]
     if accepts_errors:
@@ -249,7 +248,7 @@ def _linted(cluster: Cluster, plain: Sequence[Artifact], artifacts: Sequence[Art
     def lint(output: Sequence[Artifact]) -> list[ObjectFinding]:
         return list(findings(emitted(output, cluster.catalog), changed))
 
-    return list(split_by_cause(cluster, plain, lint(artifacts), lint)[0])
+    return list(split_by_cause(cluster, plain, artifacts, lint)[0])
 
 
 def _policy_findings(

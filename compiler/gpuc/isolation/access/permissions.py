@@ -106,56 +106,30 @@ def _rule(rule_id: str, title: str, why: str, source: str = _SOURCE) -> Rule:
     return declare_rule(rule_id, Severity.ERROR, title, why, source, __name__)
 
 
-LIMITS = _rule(
-    "RBA001",
-    "A tenant can change its own ResourceQuota or LimitRange.",
-    "The tenant can raise its own limits and use GPUs of other tenants.",
-)
-NETWORK = _rule(
-    "RBA002",
-    "A tenant can change the NetworkPolicies or CiliumNetworkPolicies of its namespace.",
+LIMITS = _rule("RBA001", "A tenant can change its own ResourceQuota or LimitRange.",
+    "The tenant can raise its own limits and use GPUs of other tenants.")  # fmt: skip
+NETWORK = _rule("RBA002", "A tenant can change the NetworkPolicies or CiliumNetworkPolicies of its namespace.",
     "The tenant can open its namespace: the tenant deletes the default-deny policy, or changes the pod selector of the "
-    "policy. A constraint on the peers of policies prevents neither change.",
-)
-QUEUES = _rule(
-    "RBA003",
-    "A tenant can change Kueue objects or priority classes.",
+    "policy. A constraint on the peers of policies prevents neither change.")  # fmt: skip
+QUEUES = _rule("RBA003", "A tenant can change Kueue objects or priority classes.",
     "A tenant that can create LocalQueues can use the quota of other tenants. A tenant that can change the status of "
     "Workloads can admit its own workloads. A tenant that can change priority classes can preempt all other workloads.",
-    "kueue.sigs.k8s.io/docs/tasks/manage/rbac; sigs.k8s.io/kueue v0.19.2 config/components/rbac",
-)
-NAMESPACES = _rule(
-    "RBA004",
-    "A tenant can change Namespaces.",
-    "The labels of a Namespace determine its tenant, its Pod Security level, its NetworkPolicies and its constraints.",
-)
-ROLES = _rule(
-    "RBA005",
-    "A tenant can grant permissions or impersonate other users.",
+    "kueue.sigs.k8s.io/docs/tasks/manage/rbac; sigs.k8s.io/kueue v0.19.2 config/components/rbac")  # fmt: skip
+NAMESPACES = _rule("RBA004", "A tenant can change Namespaces.",
+    "The labels of a Namespace determine its tenant, its Pod Security level, "
+    "its NetworkPolicies and its constraints.")  # fmt: skip
+ROLES = _rule("RBA005", "A tenant can grant permissions or impersonate other users.",
     "With changed roles or bindings, with the verbs bind, escalate and impersonate, or with approved certificates, the "
-    "tenant gets permissions that the spec does not declare.",
-)
-NODES = _rule(
-    "RBA006",
-    "A tenant can change nodes, node pools or the placement of pods.",
+    "tenant gets permissions that the spec does not declare.")  # fmt: skip
+NODES = _rule("RBA006", "A tenant can change nodes, node pools or the placement of pods.",
     "A tenant that can change nodes can run its pods on nodes of other tenants. A tenant that can change node pools "
-    "can start nodes.",
-)
-ADMISSION = _rule(
-    "RBA007",
-    "A tenant can change the admission control of the cluster.",
-    "Webhooks and policies read and change every object, including the Secrets of other tenants.",
-)
-OTHER_NAMESPACES = _rule(
-    "RBA008",
-    "A tenant can run pods or read Secrets outside of its own namespaces.",
-    "Access to pods or Secrets gives the tenant all permissions of the service accounts in the namespace.",
-)
-WILDCARD = _rule(
-    "RBA009",
-    "A wildcard in a role of a tenant grants permissions that the tenant must not have.",
-    "A wildcard also includes every resource that is installed later.",
-)
+    "can start nodes.")  # fmt: skip
+ADMISSION = _rule("RBA007", "A tenant can change the admission control of the cluster.",
+    "Webhooks and policies read and change every object, including the Secrets of other tenants.")  # fmt: skip
+OTHER_NAMESPACES = _rule("RBA008", "A tenant can run pods or read Secrets outside of its own namespaces.",
+    "Access to pods or Secrets gives the tenant all permissions of the service accounts in the namespace.")  # fmt: skip
+WILDCARD = _rule("RBA009", "A wildcard in a role of a tenant grants permissions that the tenant must not have.",
+    "A wildcard also includes every resource that is installed later.")  # fmt: skip
 
 
 class Scope(Enum):
